@@ -42,6 +42,7 @@ const onlyDeep = [
   'packages/agent/test/session/replay-from-lines.test.ts',
   'packages/cli/test/foreign.test.ts',
   'packages/cli/test/full-window.test.ts',
+  'packages/cli/test/host/many-runs.test.ts',
   'packages/cli/test/inert.test.ts',
   'packages/cli/test/instructions.test.ts',
   'packages/cli/test/mcp-runs.test.ts',

@@ -45,8 +45,22 @@ async function dispatch(program: Program): Promise<number> {
     const read = parsed(others, command)
     return serveProgramFlags(read.flags, program) ?? runCommand(command, read, program)
   }
+  if (isHosted(program.argv)) {
+    const { hosted } = await import('./host/hosted.ts')
+    const read = hosted(program)
+    return serveProgramFlags(read.flags, program) ?? read.serve()
+  }
   const { flags, words } = parsed(program.argv)
   return serveProgramFlags(flags, program) ?? runOrFirstStart(flags, words, program)
+}
+
+/** Whether a host is at the other end of stdin. */
+function isHosted(argv: readonly string[]): boolean {
+  const flags = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length)
+  return flags.some(
+    (argument, at) =>
+      argument === '--input-format=stream-json' || (argument === '--input-format' && flags[at + 1] === 'stream-json'),
+  )
 }
 
 const oneCommand =

@@ -6,7 +6,11 @@ import { unknownToolWarning } from './tool-names.ts'
 export function checkAgreement(flags: Flags): void {
   checkSession(flags)
   const isStream = flags.outputFormat === 'stream-json'
-  if (isStream && flags.verbose !== true) throw new UsageError('--output-format stream-json needs --verbose.')
+  const isHosted = flags.inputFormat === 'stream-json'
+  if (isHosted && !isStream) throw new UsageError('--input-format stream-json needs --output-format stream-json.')
+  if (!isHosted) refuseHostFlags(flags)
+  if (isStream && !isHosted && flags.verbose !== true)
+    throw new UsageError('--output-format stream-json needs --verbose.')
   for (const [name, given] of [
     ['--include-partial-messages', flags.includePartialMessages],
     ['--include-hook-events', flags.includeHookEvents],
@@ -27,6 +31,21 @@ export function checkAgreement(flags: Flags): void {
     throw new UsageError(
       `--dangerously-skip-permissions and --permission-mode ${flags.permissionMode} contradict each other.`,
     )
+  }
+}
+
+/** @throws UsageError for a flag that says something only to a host. */
+function refuseHostFlags(flags: Flags): void {
+  for (const [name, given] of [
+    ['--replay-user-messages', flags.replayUserMessages],
+    ['--await-initialize', flags.awaitInitialize],
+    ['--debug', flags.debug],
+    ['--allow-dangerously-skip-permissions', flags.allowDangerouslySkipPermissions],
+    ['--permission-prompt-tool', flags.permissionPromptTool],
+    ['--permission-prompts', flags.permissionPrompts],
+    ['--plugin-dir', flags.pluginDir],
+  ] as const) {
+    if (given !== undefined) throw new UsageError(`${name} belongs to --input-format stream-json.`)
   }
 }
 

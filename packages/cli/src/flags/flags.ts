@@ -1,3 +1,6 @@
+export const inputFormats = ['text', 'stream-json'] as const
+type InputFormat = (typeof inputFormats)[number]
+
 export const outputFormats = ['text', 'json', 'stream-json'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
@@ -16,8 +19,14 @@ type BackgroundPolicy = (typeof backgrounds)[number]
 export const exportFormats = ['jsonl', 'markdown', 'html'] as const
 type ExportFormat = (typeof exportFormats)[number]
 
-export const efforts = ['low', 'medium', 'high', 'max'] as const
+export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 type EffortName = (typeof efforts)[number]
+
+export const thinkings = ['adaptive', 'enabled', 'disabled'] as const
+type ThinkingName = (typeof thinkings)[number]
+
+export const permissionPrompts = ['host', 'none'] as const
+type WhoIsAsked = (typeof permissionPrompts)[number]
 
 /** When a conversation is made shorter: as the window allows, never, at so many tokens, or at a share of the window. */
 export type AutoCompact = 'auto' | 'off' | number | `${number}%`
@@ -31,7 +40,11 @@ export function wantsJson({ outputFormat, json }: Pick<Flags, 'outputFormat' | '
 export interface Flags {
   readonly print?: boolean
   readonly outputFormat?: OutputFormat
-  readonly inputFormat?: 'text'
+  readonly inputFormat?: InputFormat
+  readonly replayUserMessages?: boolean
+  readonly awaitInitialize?: boolean
+  /** What is told; '' for all. */
+  readonly debug?: string
   readonly verbose?: boolean
   readonly quiet?: boolean
   readonly includePartialMessages?: boolean
@@ -51,6 +64,9 @@ export interface Flags {
   /** Tokens of a reply that may be thought; 0 for none. */
   readonly maxThinkingTokens?: number
   readonly effort?: EffortName
+  readonly thinking?: ThinkingName
+  /** Tokens that the model is told it has for the task. */
+  readonly taskBudget?: number
   readonly systemPrompt?: string
   readonly systemPromptFile?: string
   readonly appendSystemPrompt?: string
@@ -87,6 +103,10 @@ export interface Flags {
   readonly tools?: readonly string[]
   readonly addDir?: readonly string[]
   readonly dangerouslySkipPermissions?: boolean
+  readonly allowDangerouslySkipPermissions?: boolean
+  /** `stdio`, or a tool of a server: `mcp__server__tool`. */
+  readonly permissionPromptTool?: string
+  readonly permissionPrompts?: WhoIsAsked
   /** The folder is trusted for this run. */
   readonly trust?: boolean
   /** Variables with keys that tools are given all the same. */
@@ -97,9 +117,13 @@ export interface Flags {
   /** Files with servers, or JSON. */
   readonly mcpConfig?: readonly string[]
   readonly strictMcpConfig?: boolean
+  /** Folders. */
+  readonly pluginDir?: readonly string[]
 
   /** JSON. */
   readonly agents?: string
+  /** The agent that the session is. */
+  readonly agent?: string
   readonly maxSubagents?: number
   readonly maxSubagentDepth?: number
 

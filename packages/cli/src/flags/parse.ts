@@ -2,7 +2,7 @@ import { UsageError } from '../usage-error.ts'
 import type { FlagName, Flags } from './flags.ts'
 import { nearest } from './nearest.ts'
 import type { AnyFlag, ListFlag, ValueFlag } from './flag-kinds.ts'
-import { flagTable, laterFlags } from './table.ts'
+import { flagTable } from './table.ts'
 
 export interface Parsed {
   readonly flags: Flags
@@ -14,16 +14,21 @@ type Values = { [name in FlagName]?: unknown }
 
 /**
  * Reads arguments by the table: `--flag value`, `--flag=value`, and everything after `--` as words.
+ * @param onUnknown Told of flags that are not in the table, which are then passed over with their value. Without it they are refused.
  * @throws UsageError for what cannot be read; the message says what is right.
  */
-export function parseFlags(argv: readonly string[]): Parsed {
+export function parseFlags(argv: readonly string[], onUnknown?: (flag: string) => void): Parsed {
   const values: Values = {}
   const words: string[] = []
   const left = [...argv]
   for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
     if (argument === '--') words.push(...left.splice(0))
     else if (isWord(argument)) words.push(argument)
-    else takeFlag(argument, left, values)
+    else if (onUnknown !== undefined && findRow(nameIn(argument)) === undefined) {
+      onUnknown(nameIn(argument))
+      // A word behind it is its value: hosts give their prompts on stdin.
+      if (!argument.includes('=') && left[0] !== undefined && isWord(left[0])) left.shift()
+    } else takeFlag(argument, left, values)
   }
   // Every value was made by the reader of its row, and a row reads what `Flags` says.
   return { flags: values as Flags, words }
@@ -56,19 +61,25 @@ function takeFlag(argument: string, left: string[], values: Values): void {
 }
 
 function rowOf(given: string): readonly [FlagName, AnyFlag] {
-  for (const [name, flag] of Object.entries(flagTable)) {
-    // True: the keys of the table are the names.
-    if (flag.names.includes(given)) return [name as FlagName, flag]
-  }
-  if (laterFlags.includes(given)) throw new UsageError(`${given} is not available yet in this version.`)
-  const known = [...Object.values(flagTable).flatMap(({ names }) => names), ...laterFlags]
+  const row = findRow(given)
+  if (row !== undefined) return row
   const meant = nearest(
     given,
-    known.filter((name) => name.startsWith('--')),
+    Object.values(flagTable).flatMap(({ names }) => names.filter((name) => name.startsWith('--'))),
   )
   throw new UsageError(
     `There is no flag ${given}. ${meant === undefined ? 'halting --help lists all of them.' : `Did you mean ${meant}?`}`,
   )
+}
+
+function findRow(given: string): readonly [FlagName, AnyFlag] | undefined {
+  // True: the keys of the table are the names.
+  const rows = Object.entries(flagTable) as (readonly [FlagName, AnyFlag])[]
+  return rows.find(([, { names }]) => names.includes(given))
+}
+
+function nameIn(argument: string): string {
+  return argument.split('=', 1)[0] ?? argument
 }
 
 function switchValue(given: string, inline: string | undefined): boolean {
@@ -100,10 +111,7 @@ function isOptionalValue(next: string | undefined): boolean {
 
 /** Other words that begin with a dash may be values: a system prompt may be a list. */
 function isFlag(argument: string): boolean {
-  const [name = ''] = argument.split('=', 1)
-  return (
-    argument === '--' || laterFlags.includes(name) || Object.values(flagTable).some(({ names }) => names.includes(name))
-  )
+  return argument === '--' || findRow(nameIn(argument)) !== undefined
 }
 
 function read<Value>(flag: Pick<ValueFlag<Value>, 'read'>, given: string, value: string): Value {

@@ -1,9 +1,19 @@
-import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
+import {
+  efforts,
+  errorPolicies,
+  type FlagName,
+  type Flags,
+  inputFormats,
+  onAsks,
+  outputFormats,
+  permissionModes,
+} from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
 import { backgroundFlags } from './background-flags.ts'
 import { fileFlags } from './file-flags.ts'
 import { afterFlags } from './after-flags.ts'
 import { agentFlags } from './agent-flags.ts'
+import { hostFlags } from './host-flags.ts'
 import { mcpFlags } from './mcp-flags.ts'
 import { trustFlags } from './trust-flags.ts'
 import { programFlags } from './program-table.ts'
@@ -42,9 +52,10 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     names: ['--input-format'],
     group: 'output',
     kind: 'value',
-    value: 'text',
-    read: inputFormat,
-    meaning: 'What comes on stdin: text, which joins the prompt',
+    value: 'FORMAT',
+    read: choice(inputFormats),
+    meaning:
+      'What comes on stdin: text, which joins the prompt, or stream-json: messages and requests of a host, a line each',
   },
   verbose: { names: ['--verbose'], group: 'output', kind: 'switch', meaning: 'With text: tell each step on stderr' },
   quiet: {
@@ -129,7 +140,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'value',
     value: 'LEVEL',
     read: choice(efforts),
-    meaning: 'How much the model is to think: low, medium, high or max',
+    meaning: 'How much the model is to think: low, medium, high, xhigh or max',
   },
   systemPrompt: {
     names: ['--system-prompt'],
@@ -361,11 +372,9 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   ...agentFlags,
   ...afterFlags,
   ...mcpFlags,
+  ...hostFlags,
   ...programFlags,
 }
-
-/** Flags that people know and that a later version will serve: told, never silently ignored. */
-export const laterFlags: readonly string[] = ['--permission-prompt-tool']
 
 /** Betas are dated: what looks otherwise is the prompt. */
 function isBetaName(argument: string): boolean {
@@ -375,8 +384,4 @@ function isBetaName(argument: string): boolean {
 /** An empty list means: no tools. It must not be lost on the way. */
 function toolList(given: string): Reading<readonly string[]> {
   return given.trim() === '' ? { value: ['none'] } : list(given)
-}
-
-function inputFormat(given: string): Reading<'text'> {
-  return given === 'text' ? { value: 'text' } : { expected: 'text (stream-json is not available yet in this version)' }
 }

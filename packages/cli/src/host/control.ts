@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 
 /** What a request of the host is answered with. */
-interface Answered {
+export interface Answered {
   /** The body of the answer; none for requests that need none. */
   readonly response?: JsonObject
   /** Fields that stand beside it, next to `request_id`. */
@@ -50,7 +50,7 @@ interface Waiting {
  *
  * C1: every request of the host that has an id is answered once, whatever is wrong with it.
  * C2: every request of ours ends: by an answer, by its signal, or because the host has gone. What comes after that is passed over.
- * C3: a request that is served slowly holds up no other.
+ * C3: a request that is served slowly holds up no other, and one that is served at once is answered before what comes of it.
  */
 export class Control {
   readonly #ports: ControlPorts
@@ -139,24 +139,36 @@ export class Control {
       return
     }
     const controller = new AbortController()
+    let answered: Answered | Promise<Answered>
+    try {
+      answered = this.#ports.serve({ subtype, fields: request, signal: controller.signal })
+    } catch (thrown) {
+      this.#refuse(id, messageOf(thrown))
+      return
+    }
+    // At once, before anything that comes of it.
+    if (!(answered instanceof Promise)) {
+      this.#answer(id, answered)
+      return
+    }
     this.#theirs.set(id, controller)
-    const answering = this.#answer(id, { subtype, fields: request, signal: controller.signal }).finally(() => {
-      if (this.#theirs.get(id) === controller) this.#theirs.delete(id)
-      this.#answering.delete(answering)
-    })
+    const answering = answered
+      .then(
+        (answer) => this.#answer(id, answer),
+        (error: unknown) => this.#refuse(id, messageOf(error)),
+      )
+      .finally(() => {
+        if (this.#theirs.get(id) === controller) this.#theirs.delete(id)
+        this.#answering.delete(answering)
+      })
     this.#answering.add(answering)
   }
 
-  async #answer(id: Json, request: HostRequest): Promise<void> {
-    try {
-      const { response, beside } = await this.#ports.serve(request)
-      this.#ports.write({
-        type: 'control_response',
-        response: { subtype: 'success', request_id: id, ...(response !== undefined && { response }), ...beside },
-      })
-    } catch (thrown) {
-      this.#refuse(id, messageOf(thrown))
-    }
+  #answer(id: Json, { response, beside }: Answered): void {
+    this.#ports.write({
+      type: 'control_response',
+      response: { subtype: 'success', request_id: id, ...(response !== undefined && { response }), ...beside },
+    })
   }
 
   #refuse(id: Json, error: string): void {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Settings } from '@halting/agent'
-import type { Model, Prices } from '@halting/core'
+import type { Model, Prices, Thinking } from '@halting/core'
 import {
   anthropic,
   commandCredentials,
@@ -127,17 +127,29 @@ function namedModels(
 }
 
 /** What flags say of how a model is to think, for each protocol in its own words. */
-function flagSettings(
-  { betas, maxThinkingTokens = 0, effort }: Flags,
-  { anthropic: own }: ModelSettings,
-): Pick<ModelSettings, 'anthropic' | 'openai'> {
-  const thinking = maxThinkingTokens > 0 ? ({ type: 'enabled', budgetTokens: maxThinkingTokens } as const) : undefined
+function flagSettings(flags: Flags, { anthropic: own }: ModelSettings): Pick<ModelSettings, 'anthropic' | 'openai'> {
+  const { betas, effort, taskBudget } = flags
   // The highest that chat completions know.
-  const reasoning = effort === 'max' ? 'high' : effort
+  const reasoning = effort === 'max' || effort === 'xhigh' ? 'high' : effort
   return {
-    anthropic: { ...own, betas, thinking, effort },
+    anthropic: {
+      ...own,
+      betas: taskBudget === undefined ? betas : [...new Set([...(betas ?? []), taskBudgetBeta])],
+      thinking: thinkingOf(flags),
+      effort,
+      taskBudget,
+    },
     ...(reasoning !== undefined && { openai: { extraBody: { reasoning_effort: reasoning } } }),
   }
+}
+
+const taskBudgetBeta = 'task-budgets-2026-03-13'
+
+/** What `--thinking` says goes before a number of tokens, which alone says that it thinks. */
+function thinkingOf({ thinking, maxThinkingTokens = 0 }: Flags): Thinking | undefined {
+  if (thinking === 'adaptive' || thinking === 'disabled') return { type: thinking }
+  if (maxThinkingTokens > 0) return { type: 'enabled', budgetTokens: maxThinkingTokens }
+  return thinking === 'enabled' ? { type: 'adaptive' } : undefined
 }
 
 /** A server on this machine that speaks the Messages API, and the adapter for that API against it. */

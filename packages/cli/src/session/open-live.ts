@@ -29,7 +29,7 @@ import { whose } from './whose.ts'
  * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
  */
 export async function openLive(given: Flags, outer: Program, face: Face): Promise<LiveSession> {
-  const run = await settingsFor(given, outer)
+  const run = await asWhom(await settingsFor(given, outer), outer)
   if (face.isOneShot === true) applyEnvironment(run)
   const opening = new Opening(given, run, { ...outer, env: run.env }, face)
   try {
@@ -38,6 +38,13 @@ export async function openLive(given: Flags, outer: Program, face: Face): Promis
     await opening.undo()
     throw thrown
   }
+}
+
+/** The session may be an agent (`--agent`). */
+async function asWhom(run: RunSettings, program: Program): Promise<RunSettings> {
+  if (run.flags.agent === undefined) return run
+  const { asAgent } = await import('./main-agent.ts')
+  return asAgent(run, run.flags.agent, program)
 }
 
 /** What is opened one after another, and ended again where one of them fails. */

@@ -14,7 +14,9 @@ export interface RequestBodyOptions {
   readonly cacheTtl?: '5m' | '1h' | undefined
   /** What a request does not say otherwise. */
   readonly thinking?: Thinking | undefined
-  readonly effort?: 'low' | 'medium' | 'high' | 'max' | undefined
+  readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined
+  /** Tokens that the model is told it has for the whole task. It paces itself by them; nothing is ended by them. */
+  readonly taskBudget?: number | undefined
   /** The service's own tools, as it wants them listed: `{ type: 'web_search_20250305', name: 'web_search' }`. */
   readonly serverTools?: readonly JsonObject[] | undefined
   /** What the service does to the conversation by itself, as it wants it told: `{ edits: [{ type: 'compact_20260112' }] }`. */
@@ -32,6 +34,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
   const { id, serverTools = [], contextManagement } = options
   const managed = contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(contextManagement)}`
   const fields = breakpointFields(options)
+  const outputConfig = outputConfigField(options)
   const headOf = createHeads(options.model, serverTools, fields)
   const bodies = createBodies({
     render: (message) => renderMessage(message, id),
@@ -42,7 +45,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     let tail = `],"max_tokens":${maxTokens},"stream":true`
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
     tail += thinkingField(request.thinking ?? options.thinking, maxTokens)
-    if (options.effort !== undefined) tail += `,"output_config":${JSON.stringify({ effort: options.effort })}`
+    tail += outputConfig
     tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
     if (container !== undefined) tail += `,"container":${JSON.stringify(container)}`
@@ -88,6 +91,14 @@ function systemField(system: string, fields: string): string {
 
 function withFields(block: string, fields: string): string {
   return `${block.slice(0, -1)}${fields}}`
+}
+
+function outputConfigField({ effort, taskBudget }: RequestBodyOptions): string {
+  const config = {
+    ...(effort !== undefined && { effort }),
+    ...(taskBudget !== undefined && { task_budget: { type: 'tokens', total: taskBudget } }),
+  }
+  return Object.keys(config).length === 0 ? '' : `,"output_config":${JSON.stringify(config)}`
 }
 
 /** The least that the API takes for thinking, and the least that is left for the answer. */

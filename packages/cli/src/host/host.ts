@@ -1,0 +1,346 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import type { JsonObject, MessageContent, SdkMessage, Terminal } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Flags } from '../flags/flags.ts'
+import { exitCodeOf } from '../headless/ending.ts'
+import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { Control, type HostRequest, type Answered } from './control.ts'
+import { failedResult } from './failed-result.ts'
+import { type Given, givenBy } from './initialize.ts'
+import { lineOf, type Line, LineReader } from './lines.ts'
+import { openForHost } from './open-for-host.ts'
+import type { Opened } from './opened.ts'
+import { answerInitialize, serveRequest, type Serving } from './requests.ts'
+import { StateLines } from './state-lines.ts'
+import { type HostMessage, joined, readUserMessage } from './user-message.ts'
+
+/** Serves a host until it has said all and everything that it handed in has its result; gives the exit code. */
+export async function serveHost(flags: Flags, program: Program): Promise<number> {
+  const interruption = watchInterruption(program.output)
+  const host = new Host(flags, program, interruption)
+  try {
+    return await host.serve()
+  } finally {
+    interruption.release()
+  }
+}
+
+/**
+ * H1: messages are handed in in the order of their lines, whatever making one ready takes.
+ * H2: the session is opened once: by `initialize`, or by the first line that needs it.
+ * H3: whatever was handed in has a result line; the end of stdin ends nothing that goes on.
+ */
+class Host {
+  readonly #flags: Flags
+  readonly #program: Program
+  readonly #interruption: Interruption
+  readonly #control: Control
+  readonly #states: StateLines
+  /** What `initialize` said; undefined as long as nothing was. */
+  #initialized: { readonly fields: JsonObject; readonly given: Given } | undefined
+  #tellHow: () => void = () => undefined
+  /** Resolves when `initialize` came, and when none will. */
+  readonly #toldHow = new Promise<void>((resolve) => {
+    this.#tellHow = resolve
+  })
+  #opening: Promise<Opened> | undefined
+  /** From here on `initialize` comes too late. */
+  #isOpening = false
+  #opened: Opened | undefined
+  /** Messages that are being made ready; undefined where there are none. */
+  #handing: Promise<void> | undefined
+  /** Said without being asked: it goes with the next message. */
+  #unasked: MessageContent | undefined
+  /** Messages that are told again when the session has them. */
+  readonly #replays = new Map<string, JsonObject>()
+  #last: { readonly terminal: Terminal | undefined; readonly isError: boolean } | undefined
+  /** Why the session could not be opened. */
+  #broken: { readonly error: unknown } | undefined
+  #leave: () => void = () => undefined
+
+  constructor(flags: Flags, program: Program, interruption: Interruption) {
+    this.#flags = flags
+    this.#program = program
+    this.#interruption = interruption
+    this.#states = new StateLines((line) => this.#write(line))
+    this.#control = new Control({
+      write: (message) => this.#write(message),
+      serve: (request) => this.#serve(request),
+      warn: (text) => this.#warn(text),
+    })
+  }
+
+  /** @throws UsageError and others where the session cannot be opened. */
+  async serve(): Promise<number> {
+    const { stdin } = this.#program
+    const { signal } = this.#interruption
+    const left = new Promise<void>((resolve) => {
+      this.#leave = resolve
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    const read = this.#read().catch((error: unknown) => this.#warn(`stdin cannot be read (${messageOf(error)})`))
+    await Promise.race([read, left])
+    stdin.destroy()
+    this.#tellHow()
+    this.#control.gone('The host has closed its side, and can answer nothing any more.')
+    if (!signal.aborted) await this.#finish(left)
+    await this.#end()
+    if (this.#broken !== undefined) throw this.#broken.error
+    return this.#exitCode()
+  }
+
+  /** What was handed in is finished, and every request answered. */
+  async #finish(left: Promise<void>): Promise<void> {
+    const finished = async (): Promise<void> => {
+      await this.#handing
+      await this.#control.answeredAll()
+      await this.#opened?.session.settled()
+    }
+    await Promise.race([finished(), left])
+  }
+
+  async #end(): Promise<void> {
+    const opened = this.#opened ?? (await this.#opening?.catch(() => undefined))
+    if (opened === undefined) return
+    const { session } = opened
+    if (this.#interruption.signal.aborted) session.interrupt({ queue: 'give_back', because: 'terminated' })
+    await session.settled()
+    await opened.close()
+  }
+
+  /** An error of the last run is one of the program; how a success came about is not (spec R-HOST-8). */
+  #exitCode(): number {
+    if (this.#last?.isError !== true) return this.#interruption.exitCode ?? 0
+    const { terminal } = this.#last
+    return terminal === undefined ? 1 : exitCodeOf(terminal, this.#interruption.exitCode)
+  }
+
+  async #read(): Promise<void> {
+    const reader = new LineReader()
+    for await (const chunk of this.#program.stdin as AsyncIterable<Buffer>)
+      for (const line of reader.push(chunk)) this.#take(line)
+    for (const line of reader.end()) this.#take(line)
+  }
+
+  #take(line: Line): void {
+    if (line.kind === 'broken') {
+      this.#warn(`a line of stdin is passed over, because ${line.because}: ${oneLine(line.text, 100)}`)
+      return
+    }
+    const { value } = line
+    if (this.#control.take(value)) return
+    if (value['type'] === 'user') this.#hand(value)
+    else this.#warn(`a line of the type ${oneLine(JSON.stringify(value['type'] ?? null), 100)} is passed over.`)
+  }
+
+  #serve(request: HostRequest): Answered | Promise<Answered> {
+    this.#debug(`the host asks: ${request.subtype}`)
+    if (request.subtype === 'initialize') return this.#initialize(request.fields)
+    const [opened, handing] = [this.#opened, this.#handing]
+    if (opened !== undefined && handing === undefined) return serveRequest(request, this.#serving(opened))
+    return this.#serveLater(request, handing)
+  }
+
+  /** What was said before it is handed in before it is served. */
+  async #serveLater(request: HostRequest, handing: Promise<void> | undefined): Promise<Answered> {
+    await handing
+    return serveRequest(request, this.#serving(await this.#open()))
+  }
+
+  #serving(opened: Opened): Serving {
+    return { opened, control: this.#control, flags: this.#initialized?.given.flags ?? this.#flags }
+  }
+
+  async #initialize(fields: JsonObject): Promise<Answered> {
+    if (this.#initialized === undefined && !this.#isOpening) {
+      try {
+        const given = givenBy(fields, this.#flags)
+        this.#initialized = { fields, given }
+        this.#tellHow()
+        for (const line of given.warnings) this.#warn(line)
+      } catch (thrown) {
+        this.#breaks(thrown)
+        throw thrown
+      }
+    }
+    const opened = await this.#open()
+    return answerInitialize(opened, { fields, first: this.#initialized })
+  }
+
+  /** Opens the session: once. */
+  #open(): Promise<Opened> {
+    return (this.#opening ??= this.#openNow())
+  }
+
+  async #openNow(): Promise<Opened> {
+    if (this.#initialized === undefined) {
+      const { awaitInitialize } = this.#flags
+      // The lines that came with the one that opens it may hold `initialize`: it goes first.
+      await (awaitInitialize === true ? this.#toldHow : setImmediate())
+    }
+    this.#isOpening = true
+    try {
+      const given = this.#initialized?.given ?? givenBy({}, this.#flags)
+      const opened = await openForHost(given, this.#control, this.#program)
+      this.#opened = opened
+      this.#states.know(opened.session)
+      opened.session.listen((event) => this.#hear(opened, event))
+      return opened
+    } catch (thrown) {
+      this.#breaks(thrown)
+      throw thrown
+    }
+  }
+
+  /** Nothing can be done for the host: it is told why, and the program ends. */
+  #breaks(error: unknown): void {
+    this.#broken ??= { error }
+    // Answers that are about to be written are written first.
+    void this.#leaveSoon()
+  }
+
+  async #leaveSoon(): Promise<void> {
+    await setImmediate()
+    this.#leave()
+  }
+
+  #hand(line: JsonObject): void {
+    let message: HostMessage
+    try {
+      message = readUserMessage(line)
+    } catch (thrown) {
+      this.#fails(messageOf(thrown))
+      return
+    }
+    const { content, isComposed } = message
+    const opened = this.#opened
+    if (opened === undefined || this.#handing !== undefined) {
+      this.#handLater(async () => {
+        const { session, prepare } = await this.#open()
+        this.#prompt(session, message, line, isComposed ? content : await prepare(content))
+      })
+      return
+    }
+    const ready = isComposed ? content : opened.prepare(content)
+    if (ready instanceof Promise) this.#handLater(async () => this.#prompt(opened.session, message, line, await ready))
+    else this.#orFails(() => this.#prompt(opened.session, message, line, ready))
+  }
+
+  #handLater(handIn: () => Promise<void>): void {
+    const handing = (this.#handing ?? Promise.resolve())
+      .then(handIn)
+      .catch((thrown: unknown) => {
+        if (this.#broken === undefined) this.#fails(messageOf(thrown))
+      })
+      .finally(() => {
+        if (this.#handing === handing) this.#handing = undefined
+      })
+    this.#handing = handing
+  }
+
+  #orFails(handIn: () => void): void {
+    try {
+      handIn()
+    } catch (thrown) {
+      this.#fails(messageOf(thrown))
+    }
+  }
+
+  #prompt(
+    session: Session,
+    { id = randomUUID(), when, asks }: HostMessage,
+    line: JsonObject,
+    ready: MessageContent,
+  ): void {
+    const said = this.#unasked === undefined ? ready : joined(this.#unasked, ready)
+    this.#unasked = asks ? undefined : said
+    if (!asks) return
+    if (this.#flags.replayUserMessages === true) this.#replays.set(id, line)
+    session.prompt(said, { id, ...(when !== undefined && { when }) })
+  }
+
+  #hear({ session }: Opened, event: SessionEvent): void {
+    switch (event.type) {
+      case 'message':
+        this.#see(event.message)
+        return
+      case 'run_start':
+        this.#states.begin(event.ids)
+        return
+      case 'taken':
+        this.#replay(event.ids)
+        return
+      case 'run_end':
+        this.#last = { terminal: event.terminal, isError: event.result.is_error }
+        this.#states.end()
+        return
+      case 'changed':
+        this.#states.tell(session)
+        return
+      case 'failed':
+        // What breaks after the result of a run takes nothing from it.
+        if (event.givenBack.length > 0 || this.#states.isOpen) this.#fails(messageOf(event.error))
+        else this.#warn(messageOf(event.error))
+        this.#states.end()
+        return
+      case 'note':
+        this.#warn(event.text)
+        return
+      case 'question':
+      case 'question_closed':
+      case 'loop':
+      case 'closed':
+    }
+  }
+
+  #see(message: SdkMessage): void {
+    this.#write(message)
+    if (message.type !== 'system' || message.subtype !== 'init') return
+    this.#replay(this.#states.begun())
+    if (this.#opened !== undefined) this.#states.tell(this.#opened.session)
+  }
+
+  #replay(ids: readonly string[]): void {
+    for (const id of ids) {
+      const line = this.#replays.get(id)
+      this.#replays.delete(id)
+      if (line === undefined) continue
+      const { message } = line
+      this.#write({
+        type: 'user',
+        message,
+        parent_tool_use_id: null,
+        isReplay: true,
+        uuid: id,
+        session_id: this.#sessionId(),
+      })
+    }
+  }
+
+  #sessionId(): string {
+    return this.#opened?.session.id ?? this.#flags.sessionId ?? ''
+  }
+
+  /** A message that no run begins with has a result all the same. */
+  #fails(message: string): void {
+    this.#last = { terminal: undefined, isError: true }
+    this.#warn(message)
+    this.#write(failedResult(this.#sessionId(), message, this.#opened?.session.snapshot.figures.sessionUsd ?? 0))
+  }
+
+  #write(message: object): void {
+    this.#program.output.out(lineOf(message))
+  }
+
+  #warn(text: string): void {
+    this.#program.output.err(told(text))
+  }
+
+  #debug(text: string): void {
+    if (this.#flags.debug !== undefined) this.#warn(oneLine(text, 500))
+  }
+}

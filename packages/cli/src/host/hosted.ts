@@ -1,0 +1,50 @@
+import { checkAgreement, warningsOf } from '../flags/agreement.ts'
+import type { Flags } from '../flags/flags.ts'
+import { parseFlags } from '../flags/parse.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** A program that a host has started: what its arguments say, and how it goes on from there. */
+export interface Hosted {
+  readonly flags: Flags
+  /** Serves the host until it has said all; gives the exit code. */
+  readonly serve: () => Promise<number>
+}
+
+/**
+ * Reads the arguments of a host. Hosts know flags that we do not: those are told and passed over (spec R-HOST-1).
+ * @throws UsageError for a value that cannot be read, and for flags that do not go together.
+ */
+export function hosted(program: Program): Hosted {
+  const warnings: string[] = []
+  const argv = withKnownMode(program.argv, warnings)
+  const { flags, words } = parseFlags(argv, (flag) =>
+    warnings.push(`${oneLine(flag, 100)} is not known here: it is passed over.`),
+  )
+  const serve = async (): Promise<number> => {
+    for (const line of [...warnings, ...warningsOf(flags)]) program.output.err(told(line))
+    const { serveHost } = await import('./host.ts')
+    return serveHost(flags, program)
+  }
+  if (flags.help === true || flags.version === true) return { flags, serve }
+  checkAgreement(flags)
+  if (words.length > 0)
+    throw new UsageError('With --input-format stream-json prompts come on stdin, as messages of a line each.')
+  for (const folder of flags.pluginDir ?? [])
+    warnings.push(`--plugin-dir: plugins are not supported; ${oneLine(folder, 300)} is passed over.`)
+  return { flags, serve }
+}
+
+/** The mode in which a model judges calls. There is none here: asking is what comes nearest to it. */
+const judged = 'auto'
+
+function withKnownMode(argv: readonly string[], warnings: string[]): readonly string[] {
+  return argv.map((argument, at) => {
+    const isJudged =
+      argument === `--permission-mode=${judged}` || (argument === judged && argv[at - 1] === '--permission-mode')
+    if (!isJudged) return argument
+    warnings.push(`--permission-mode ${judged} is not supported: the mode is default, which asks.`)
+    return argument.replace(/auto$/, 'default')
+  })
+}

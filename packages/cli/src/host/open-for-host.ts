@@ -1,0 +1,82 @@
+import type { JsonObject, MessageContent } from '@halting/core'
+import { knownModels, modelAliases } from '@halting/models'
+import type { Program } from '../program.ts'
+import type { LiveSession } from '../session/live-session.ts'
+import { openLive } from '../session/open-live.ts'
+import type { Control } from './control.ts'
+import { faceOfHost } from './face.ts'
+import type { Given } from './initialize.ts'
+import type { Opened } from './opened.ts'
+
+/** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
+export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
+  const live = await openLive(given.flags, program, faceOfHost())
+  const { session, toolbox } = live
+  return {
+    session,
+    about: aboutOf(live),
+    prepare: (content) => prepared(live, content),
+    servers: live.servers,
+    commands: () => commandsOf(live),
+    keepsFiles: toolbox.workspace.checkpoints !== undefined,
+    memoryFiles: () =>
+      live.memoryFiles.map(({ path, text }) => ({ path, type: 'Project', tokens: Math.ceil(text.length / 4) })),
+    close: () => session.close(),
+  }
+}
+
+/** What `initialize` tells of it, but for what changes while the session lives. */
+function aboutOf(live: LiveSession): JsonObject {
+  const { agents, outputStyle, models } = live
+  return {
+    commands: commandsOf(live),
+    agents: agents.map(({ name, description, model }) => ({
+      name,
+      description,
+      ...(model !== undefined && { model }),
+    })),
+    output_style: outputStyle,
+    available_output_styles: ['default'],
+    models: modelsOf(live),
+    account: { apiKeySource: models.apiKeySource },
+    claude_code_version: '2.1.0',
+  }
+}
+
+function commandsOf({ commands }: LiveSession): readonly JsonObject[] {
+  return commands().map(({ name, description, argumentHint }) => ({ name, description, argumentHint }))
+}
+
+const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+
+/** The model of the start, short names, and those that can be asked for with the keys that are there. */
+function modelsOf({ models, run: { env } }: LiveSession): readonly JsonObject[] {
+  const { model } = models
+  const hasKey = (variables: readonly string[]): boolean =>
+    variables.some((variable) => (env[variable]?.trim() ?? '') !== '')
+  const known = knownModels().filter(({ keyVariables }) => hasKey(keyVariables))
+  const names = new Set(known.map(({ name }) => name))
+  const aliases = Object.entries(modelAliases()).filter(([, name]) => names.has(name))
+  const effort = { supportsEffort: true, supportedEffortLevels: efforts }
+  return [
+    { value: 'default', displayName: 'Default', description: model.id, ...effort },
+    ...aliases.map(([value, name]) => ({ value, displayName: value, description: name, ...effort })),
+    ...known.map(({ name, contextWindow }) => ({
+      value: name,
+      displayName: name,
+      description: `${Math.round(contextWindow / 1000)}k tokens`,
+      ...(!name.includes('/') && effort),
+    })),
+  ]
+}
+
+/** Commands and names of files stand in texts; blocks of other kinds go as they are. */
+function prepared(live: LiveSession, content: MessageContent): MessageContent | Promise<MessageContent> {
+  // The SDKs send a prompt as a list of one text.
+  const [first, ...others] = typeof content === 'string' ? [] : content
+  const text = typeof content === 'string' ? content : others.length === 0 && first?.type === 'text' ? first.text : ''
+  return mayNameSomething.test(text) ? live.prepare(text) : content
+}
+
+/** What has neither is sent at once, as it is. */
+const mayNameSomething = /^\s*\/|@/

@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject, SettingsChange } from '@halting/core'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { UsageError } from '../usage-error.ts'
+import { contextAnswer } from './context-answer.ts'
+import type { Answered, Control, HostRequest } from './control.ts'
+import type { Given } from './initialize.ts'
+import type { Opened } from './opened.ts'
+import { serverStatus } from './server-status.ts'
+
+/** What a request is served with. */
+export interface Serving {
+  readonly opened: Opened
+  readonly control: Control
+  readonly flags: Flags
+}
+
+type ServeOne = (fields: JsonObject, serving: Serving) => Answered | Promise<Answered>
+
+/** What hosts ask for, by its subtype (spec R-HOST-6). */
+const table: { readonly [subtype: string]: ServeOne } = {
+  interrupt({ cancel_queued: cancels }, { opened: { session } }) {
+    const { stillQueued, givenBack } = session.interrupt({ queue: cancels === true ? 'give_back' : 'keep' })
+    return {
+      response: {
+        still_queued: stillQueued.map(({ id }) => id),
+        ...(cancels === true && { cancelled: givenBack.map(({ id }) => id) }),
+      },
+    }
+  },
+  cancel_async_message: ({ message_uuid: id }, { opened: { session } }) => ({
+    response: { cancelled: session.retract(textIn('message_uuid', id)) },
+  }),
+  set_permission_mode({ mode: given }, serving) {
+    const mode = textIn('mode', given)
+    setMode(mode, serving)
+    return { response: { mode } }
+  },
+  set_model({ model: given }, { opened: { session } }) {
+    const isDefault = given === undefined || given === null || given === 'default'
+    session.set({ model: isDefault ? null : textIn('model', given) })
+    return { response: { model: session.snapshot.model } }
+  },
+  set_max_thinking_tokens({ max_thinking_tokens: tokens }, { opened: { session } }) {
+    session.set({ thinking: thinkingOf(tokens) })
+    return {}
+  },
+  mcp_status: (_fields, { opened: { servers } }) => ({
+    response: { mcpServers: (servers?.statuses() ?? []).map(serverStatus) },
+  }),
+  async get_context_usage(_fields, { opened }) {
+    return { response: contextAnswer(await opened.session.contextUsage(), opened) }
+  },
+  rewind_files: rewindFiles,
+  async stop_task({ task_id: id }, { opened: { session } }) {
+    await session.stopTask(textIn('task_id', id))
+    return { response: {} }
+  },
+  background_tasks() {
+    throw new ConfigurationError(
+      'What a run waits for cannot be put in the background while it goes on: commands and agents begin there, with run_in_background.',
+    )
+  },
+  reload_skills: (_fields, { opened }) => ({ response: { skills: opened.commands() } }),
+  apply_flag_settings({ settings }, serving) {
+    applySettings(settings, serving)
+    return { response: {} }
+  },
+}
+
+/** Serves one request. @throws what the host is told as the error. */
+export function serveRequest(request: HostRequest, serving: Serving): Answered | Promise<Answered> {
+  const serve = Object.hasOwn(table, request.subtype) ? table[request.subtype] : undefined
+  if (serve === undefined) throw new UsageError(`Unsupported control request subtype: ${request.subtype}`)
+  return serve(request.fields, serving)
+}
+
+interface Initialized {
+  readonly fields: JsonObject
+  /** The first one, by which the session was opened; undefined where a message came before it. */
+  readonly first: { readonly fields: JsonObject; readonly given: Given } | undefined
+}
+
+/** @throws UsageError for one that asks for another session than the one that is open. */
+export function answerInitialize({ session, about }: Opened, { fields, first }: Initialized): Answered {
+  const { subtype: _, ...asked } = fields
+  const { subtype: __, ...begunWith } = first?.fields ?? {}
+  if (!isDeepStrictEqual(asked, begunWith) && Object.keys(asked).length > 0)
+    throw new UsageError(
+      'The session is open already, and is not as this initialize says. Send it before the first message.',
+    )
+  const { permissionMode, status } = session.snapshot
+  const { names } = first?.given ?? {}
+  return {
+    response: {
+      ...about,
+      current_permission_mode: permissionMode,
+      session_state: status === 'closed' ? 'idle' : status,
+      ...(names?.hooks === true && { hooks_applied: true }),
+      hook_on_failure_supported: true,
+      ...(names?.servers === true && { mcp_servers_applied: true }),
+      ...(names?.plugins === true && { plugins_applied: false }),
+    },
+    beside: { pending_permission_requests: [], pending_user_dialog_requests: [] },
+  }
+}
+
+const bypass = 'bypassPermissions'
+
+/** @throws ConfigurationError for a mode that there is not, and one that skips all questions where nobody said so at the start. */
+function setMode(mode: string, { opened: { session }, flags }: Serving): void {
+  const mayBypass =
+    flags.allowDangerouslySkipPermissions === true ||
+    flags.dangerouslySkipPermissions === true ||
+    flags.permissionMode === bypass
+  if (mode === bypass && !mayBypass)
+    throw new ConfigurationError(
+      `${bypass} cannot be set: the session was started without --allow-dangerously-skip-permissions.`,
+    )
+  session.set({ permissionMode: mode })
+}
+
+function thinkingOf(tokens: Json | undefined): NonNullable<SettingsChange['thinking']> | null {
+  if (tokens === undefined || tokens === null) return null
+  if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 0)
+    throw new UsageError('max_thinking_tokens must be a whole number, or null.')
+  return tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens }
+}
+
+async function rewindFiles(
+  { user_message_id: id, dry_run: isDry }: JsonObject,
+  { opened: { session, keepsFiles } }: Serving,
+): Promise<Answered> {
+  const before = textIn('user_message_id', id)
+  if (!keepsFiles) throw new ConfigurationError('File rewinding is not enabled.')
+  try {
+    const { files, insertions, deletions } = await session.rewind({ before, filesOnly: true, dryRun: isDry === true })
+    return { response: { canRewind: true, filesChanged: files, insertions, deletions } }
+  } catch (thrown) {
+    return { response: { canRewind: false, error: messageOf(thrown) } }
+  }
+}
+
+/** What of settings acts on a session that is open. All of it, or nothing (spec R-HOST-6a). */
+function applySettings(settings: Json | undefined, serving: Serving): void {
+  if (!isJsonObject(settings)) throw new UsageError('apply_flag_settings needs settings: {"model": "…"}.')
+  const { model, permissions, ...others } = settings
+  const { defaultMode, ...rules } = isJsonObject(permissions) ? permissions : {}
+  const strangers = [...Object.keys(others), ...Object.keys(rules).map((name) => `permissions.${name}`)]
+  if (strangers.length > 0)
+    throw new UsageError(
+      `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode.`,
+    )
+  if (defaultMode !== undefined) setMode(textIn('permissions.defaultMode', defaultMode), serving)
+  if (model !== undefined) serving.opened.session.set({ model: model === null ? null : textIn('model', model) })
+}
+
+function textIn(name: string, value: Json | undefined): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw new UsageError(`The request needs ${name}, a text.`)
+}

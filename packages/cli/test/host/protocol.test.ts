@@ -1,0 +1,377 @@
+// Rules: R-HOST-1, R-HOST-2, R-HOST-4, R-HOST-5, R-HOST-6, R-HOST-7, R-HOST-8.
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { endHosts, host, hostArgs, isResult, kinds, user } from '../support/host.ts'
+import { call, here, installProgram, run, script } from '../support/program.ts'
+
+installProgram()
+endHosts()
+
+const pause = { content: ['I wait.', call('Bash', { command: 'sleep 300' })] }
+const bash = ['--allowedTools=Bash']
+
+describe('the order of lines', () => {
+  test('initialize is answered, then each message has its run: init first, its result last', async () => {
+    const one = await host([{ content: 'Hello.' }])
+    const answer = await one.ask('initialize', { systemPrompt: [''] })
+    expect(answer).toMatchObject({
+      subtype: 'success',
+      pending_permission_requests: [],
+      pending_user_dialog_requests: [],
+      response: {
+        output_style: 'default',
+        available_output_styles: ['default'],
+        account: { apiKeySource: 'ANTHROPIC_API_KEY' },
+        current_permission_mode: 'default',
+        session_state: 'idle',
+        hook_on_failure_supported: true,
+        claude_code_version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
+        commands: expect.any(Array) as unknown,
+        agents: expect.any(Array) as unknown,
+        models: expect.arrayContaining([expect.objectContaining({ value: 'default' })]) as unknown,
+      },
+    })
+    await one.say('hi')
+    const { status, stderr, lines } = await one.end()
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(kinds(lines)).toEqual([
+      'control_response',
+      'system init',
+      'system session_state_changed running',
+      'assistant',
+      'result success',
+      'system session_state_changed idle',
+    ])
+    const sessionId = lines[1]?.['session_id']
+    for (const line of lines.slice(1))
+      expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
+    // An empty system prompt is sent as none.
+    expect(one.service.requests[0]?.body).not.toHaveProperty('system')
+  })
+
+  test('a message before initialize waits for it, and one without it needs none', async () => {
+    const one = await host([{ content: 'Hello.' }])
+    one.send(user('hi'), {
+      type: 'control_request',
+      request_id: 'i',
+      request: { subtype: 'initialize', systemPrompt: ['Be brief.'] },
+    })
+    await one.next(isResult)
+    expect(kinds(one.lines())[0]).toBe('control_response')
+    expect(JSON.stringify(one.service.requests[0]?.body['system'])).toContain('Be brief.')
+    const two = await host([{ content: 'Hello.' }])
+    expect(await two.say('hi')).toMatchObject({ result: 'Hello.' })
+    expect((await two.end()).status).toBe(0)
+  })
+
+  test('a second initialize is answered as the first; one that asks for another session is refused', async () => {
+    const one = await host([])
+    const first = await one.ask('initialize', { appendSystemPrompt: 'a' })
+    expect((await one.ask('initialize', { appendSystemPrompt: 'a' })).response).toEqual(first.response)
+    expect(await one.ask('initialize', { appendSystemPrompt: 'b' })).toMatchObject({
+      subtype: 'error',
+      error: 'The session is open already, and is not as this initialize says. Send it before the first message.',
+    })
+    expect((await one.end()).status).toBe(0)
+  })
+
+  test('the end of stdin ends nothing: what was handed in has its result', async () => {
+    const one = await host([{ content: 'Hello.', delay_ms: 300 }])
+    one.send(user('hi'))
+    const { status, lines } = await one.end()
+    expect({ status, last: lines.findLast(isResult) }).toMatchObject({ status: 0, last: { result: 'Hello.' } })
+  })
+
+  test('stdin that ends with nothing said is the end', async () => {
+    const one = await host([])
+    expect(await one.end()).toMatchObject({ status: 0, stdout: '', stderr: '' })
+  })
+})
+
+describe('messages', () => {
+  test('blocks with an image are sent as they are, and a uuid names the message', async () => {
+    const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+    const content = [
+      { type: 'text', text: 'look' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
+    ]
+    const uuid = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+    const one = await host([{ content: 'A dot.' }], { args: ['--replay-user-messages'] })
+    one.send(user(content, { uuid }))
+    await one.next(isResult)
+    expect(one.lines().filter(({ type }) => type === 'user')).toEqual([
+      {
+        type: 'user',
+        message: { role: 'user', content },
+        parent_tool_use_id: null,
+        isReplay: true,
+        uuid,
+        session_id: expect.any(String) as unknown,
+      },
+    ])
+    expect(JSON.stringify(one.service.requests[0]?.body)).toContain(data)
+  })
+
+  test('one that comes while a run goes on is taken by it, at once, or by the next, as its priority says', async () => {
+    const one = await host(
+      [
+        { content: ['One.', call('Bash', { command: 'sleep 1' })] },
+        { expect: 'second', content: 'Two.' },
+        { expect: 'third', content: 'Three.' },
+      ],
+      { args: bash },
+    )
+    one.send(user('first'))
+    await one.next(({ type }) => type === 'assistant')
+    one.send(user('second'), user('third', { priority: 'later' }))
+    const { lines, status } = await one.end()
+    expect(status).toBe(0)
+    expect(lines.findLast(isResult)).toMatchObject({ result: 'Three.' })
+  })
+
+  test('now interrupts what goes on, and begins the next run', async () => {
+    const one = await host([pause, { expect: 'second', content: 'Two.' }], { args: bash })
+    one.send(user('first'))
+    await one.next(({ type }) => type === 'assistant')
+    one.send(user('second', { priority: 'now' }))
+    const { status, lines } = await one.end()
+    expect(lines.filter(isResult).map(({ terminal_reason: reason }) => reason)).toEqual(['aborted_tools', 'completed'])
+    expect(status).toBe(0)
+  })
+
+  test('one that asks for no answer goes with the next', async () => {
+    const one = await host([{ content: 'Hello.' }])
+    one.send(user('of note', { shouldQuery: false }))
+    await one.say('hi')
+    const { messages } = one.service.requests[0]?.body ?? {}
+    expect(JSON.stringify(messages)).toMatch(/of note.*hi/)
+    expect((await one.end()).lines.filter(isResult)).toHaveLength(1)
+  })
+
+  test('one that is none has a result that says so, and the next is answered', async () => {
+    const one = await host([{ content: 'Hello.' }])
+    one.send({ type: 'user', message: { role: 'user', content: [] } })
+    expect(await one.next(isResult)).toMatchObject({
+      is_error: true,
+      errors: [expect.stringContaining('A message of the host says nothing.') as unknown],
+    })
+    expect(await one.say('hi')).toMatchObject({ result: 'Hello.' })
+    expect((await one.end()).status).toBe(0)
+  })
+
+  test('10 MB, two in one write, carriage returns and broken lines', async () => {
+    const one = await host([{ content: 'Much.' }, { expect: 'second', content: 'Two.' }], {
+      args: ['--context-window=20m', '--autocompact=off'],
+    })
+    const text = 'x'.repeat(10 * 1024 * 1024)
+    one.send(`${JSON.stringify(user(text))}\r\n{"type":\n[]\n\r\n{"type":"stranger"}\n`)
+    await one.next(isResult)
+    one.send(user('second \u2028 third'))
+    await one.next(isResult)
+    const { status, stderr, lines } = await one.end()
+    expect(lines.filter(isResult).map(({ result, errors }) => result ?? errors)).toEqual(['Much.', 'Two.'])
+    expect(status).toBe(0)
+    expect(stderr.split('\n')).toEqual([
+      'halting: a line of stdin is passed over, because it is no JSON: {"type":',
+      'halting: a line of stdin is passed over, because it is JSON, but no object: []',
+      'halting: a line of the type "stranger" is passed over.',
+      '',
+    ])
+  })
+})
+
+describe('the exit code is 0 unless the last result is an error', () => {
+  test.each([
+    ['a success', [{ content: 'Hello.' }], [], 0, {}],
+    [
+      'a limit',
+      [{ content: [call('Bash', { command: 'true' })] }],
+      [...bash, '--max-turns=1'],
+      3,
+      { subtype: 'error_max_turns' },
+    ],
+    ['a failure', [{ error: { status: 400, message: 'no such thing' } }], [], 1, { is_error: true }],
+  ])('%s', async (_name, replies, args, exitCode, result) => {
+    const one = await host(replies, { args })
+    const told = await one.say('hi')
+    expect(told).toMatchObject(result)
+    const { status } = await one.end()
+    expect(status).toBe(exitCode)
+  })
+
+  test('a hook that stops a run is no failure here, and none with -p either where it says so by its own code', async () => {
+    const hooks = {
+      PostToolUse: [{ hooks: [{ type: 'command', command: `echo '{"continue":false,"stopReason":"enough"}'` }] }],
+    }
+    const args = [...bash, '--settings', JSON.stringify({ hooks })]
+    const replies = [{ content: [call('Bash', { command: 'true' })] }]
+    const one = await host(replies, { args })
+    expect(await one.say('hi')).toMatchObject({ subtype: 'success', terminal_reason: 'hook_stopped' })
+    expect((await one.end()).status).toBe(0)
+    expect((await run(['-p', 'hi', '--script', script(replies), ...args])).status).toBe(4)
+  })
+
+  test('the error is the sentence that a person reads', async () => {
+    const one = await host([{ content: [call('Bash', { command: 'true' })] }], { args: [...bash, '--max-turns=1'] })
+    expect((await one.say('hi'))['errors']).toEqual(['Reached maximum number of turns (1)'])
+  })
+
+  test('a session that cannot be opened: initialize is an error, and the program says why', async () => {
+    const one = await host([], { args: ['--resume=3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'] })
+    expect(await one.ask('initialize')).toMatchObject({ subtype: 'error' })
+    const { status, stderr } = await one.running.ended
+    expect(status).toBe(2)
+    expect(stderr).toContain('No conversation found with session ID')
+  })
+})
+
+describe('arguments', () => {
+  test('flags that nobody knows are passed over with their values, in every spelling', async () => {
+    const one = await host([{ content: 'Hello.' }], {
+      args: [
+        '--foo',
+        'bar',
+        '--from-later=1',
+        '--bare',
+        '--plugin-dir=/p',
+        '--permission-mode=auto',
+        '--max-turns',
+        '5',
+      ],
+    })
+    expect(await one.say('hi')).toMatchObject({ result: 'Hello.' })
+    const { status, stderr } = await one.end()
+    expect(status).toBe(0)
+    expect(stderr).toBe(
+      [
+        'halting: --permission-mode auto is not supported: the mode is default, which asks.',
+        'halting: --foo is not known here: it is passed over.',
+        'halting: --from-later is not known here: it is passed over.',
+        'halting: --bare is not known here: it is passed over.',
+        'halting: --plugin-dir: plugins are not supported; /p is passed over.',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('every flag that the official SDK gives is taken', async () => {
+    const one = await host([{ content: '{"a":1}' }], {
+      args: [
+        '--thinking=adaptive',
+        '--effort=xhigh',
+        '--max-turns=3',
+        '--max-budget-usd=0.5',
+        '--task-budget=50000',
+        '--model=claude-sonnet-5-5',
+        '--betas=context-1m-2025-08-07',
+        '--json-schema={"type":"object"}',
+        '--debug-to-stderr',
+        '--allowedTools=Read,Bash(npm test)',
+        '--disallowedTools=WebFetch',
+        '--tools=default',
+        '--mcp-config',
+        '{"mcpServers":{}}',
+        '--strict-mcp-config',
+        '--setting-sources=',
+        '--permission-mode=acceptEdits',
+        '--allow-dangerously-skip-permissions',
+        '--permission-prompts=none',
+        '--fallback-model=claude-haiku-4-5',
+        '--include-hook-events',
+        '--include-partial-messages',
+        '--add-dir=/tmp',
+        '--session-id=3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93',
+        '--settings',
+        '{"permissions":{"deny":["Write"]}}',
+        '--no-session-persistence',
+      ],
+    })
+    const result = await one.say('hi')
+    expect(result).toMatchObject({ structured_output: { a: 1 }, session_id: '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' })
+    const seen = one.service.requests[0]
+    expect(seen?.body).toMatchObject({
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'xhigh', task_budget: { type: 'tokens', total: 50_000 } },
+    })
+    expect(seen?.headers['anthropic-beta']).toBe('context-1m-2025-08-07,task-budgets-2026-03-13')
+    expect((await one.end()).status).toBe(0)
+  })
+
+  test('as the Python SDK starts it: -v first, values as words of their own', async () => {
+    const { stdout } = await run(['-v'])
+    expect(stdout).toMatch(/^2\.\d+\.\d+/)
+    const one = await host([{ content: 'Hello.' }], {
+      args: [
+        '--system-prompt',
+        'You are brief.',
+        '--allowedTools',
+        'Read',
+        '--max-turns',
+        '2',
+        '--permission-mode',
+        'plan',
+        '--setting-sources',
+        '',
+      ],
+    })
+    const initialize = await one.ask('initialize', { hooks: null })
+    expect(initialize.subtype).toBe('success')
+    one.send({
+      type: 'user',
+      message: { role: 'user', content: 'hi' },
+      parent_tool_use_id: null,
+      session_id: 'default',
+    })
+    expect(await one.next(isResult)).toMatchObject({ result: 'Hello.' })
+    expect(one.lines().find(({ subtype }) => subtype === 'init')).toMatchObject({ permissionMode: 'plan' })
+    expect(JSON.stringify(one.service.requests[0]?.body['system'])).toContain('You are brief.')
+    expect((await one.end()).status).toBe(0)
+  })
+
+  test('--agent: the session is that agent', async () => {
+    const agents = {
+      reviewer: { description: 'Reviews', prompt: 'You review.', tools: ['Read'], model: 'claude-haiku-4-5' },
+    }
+    const one = await host([{ content: 'Fine.' }], { args: ['--agent=reviewer'] })
+    await one.ask('initialize', { agents })
+    await one.say('hi')
+    const body = one.service.requests[0]?.body
+    expect(JSON.stringify(body?.['system'])).toContain('You review.')
+    expect(body?.['model']).toBe('claude-haiku-4-5')
+    expect(body?.['tools']).toEqual([expect.objectContaining({ name: 'Read' })])
+  })
+
+  test('what goes on, as a copy with an id of its own, from a message on', async () => {
+    const cwd = mkdtempSync(join(here(), 'project-'))
+    const first = await host([{ content: 'One.' }, { content: 'Two.' }], { cwd })
+    const [a, b] = ['3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93', '4f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93']
+    await first.say('one', { uuid: a })
+    const last = first.lines().find(({ type }) => type === 'assistant')?.['uuid']
+    const { session_id: sessionId } = await first.say('two')
+    expect((await first.end()).status).toBe(0)
+    const args = [
+      `--resume=${String(sessionId)}`,
+      '--fork-session',
+      `--session-id=${b}`,
+      `--resume-session-at=${String(last)}`,
+    ]
+    const second = await host([{ content: 'Three.' }], { cwd, args })
+    expect(await second.say('three')).toMatchObject({ result: 'Three.', session_id: b })
+    const sent = JSON.stringify(second.service.requests[0]?.body['messages'])
+    expect([sent.includes('One.'), sent.includes('Two.'), sent.includes('three')]).toEqual([true, false, true])
+    expect((await second.end()).status).toBe(0)
+  })
+
+  test('outside of it nothing is less strict', async () => {
+    expect(await run([...hostArgs.slice(0, 3), '--foo', '-p', 'hi'])).toMatchObject({ status: 2, stdout: '' })
+    expect(await run(['--input-format=stream-json', '-p'])).toMatchObject({
+      status: 2,
+      stderr: 'halting: --input-format stream-json needs --output-format stream-json.\n',
+    })
+    expect(await run([...hostArgs, 'hi'])).toMatchObject({
+      status: 2,
+      stderr: 'halting: With --input-format stream-json prompts come on stdin, as messages of a line each.\n',
+    })
+  })
+})

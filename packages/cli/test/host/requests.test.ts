@@ -1,0 +1,148 @@
+// Rules: R-HOST-3, R-HOST-6, R-HOST-6a, R-HOST-7.
+import { expect, test } from 'vitest'
+import { endHosts, host, isResult, user } from '../support/host.ts'
+import { call, installProgram } from '../support/program.ts'
+
+installProgram()
+endHosts()
+
+const other = ['--fallback-model=claude-haiku-4-5']
+const bash = ['--allowedTools=Bash']
+const pause = { content: ['I wait.', call('Bash', { command: 'sleep 300' })] }
+const isAssistant = ({ type }: { readonly type: string }): boolean => type === 'assistant'
+
+test('what nobody knows is an error, and the run goes on', async () => {
+  const one = await host([{ content: 'Hello.', delay_ms: 200 }])
+  one.send(user('hi'))
+  expect(await one.ask('set_colour')).toEqual({
+    subtype: 'error',
+    request_id: 'r1',
+    error: 'Unsupported control request subtype: set_colour',
+  })
+  expect(await one.ask('toString')).toMatchObject({ subtype: 'error' })
+  expect(await one.next(isResult)).toMatchObject({ result: 'Hello.' })
+})
+
+test('interrupt ends the run at once, and the session goes on', async () => {
+  const one = await host([pause, { content: 'Again.' }], { args: bash })
+  expect(await one.ask('interrupt')).toMatchObject({ subtype: 'success', response: { still_queued: [] } })
+  one.send(user('first'))
+  await one.next(isAssistant)
+  one.send(user('second', { uuid: 'b', priority: 'later' }), user('third', { uuid: 'c', priority: 'later' }))
+  expect(await one.ask('cancel_async_message', { message_uuid: 'b' })).toMatchObject({ response: { cancelled: true } })
+  expect(await one.ask('cancel_async_message', { message_uuid: 'b' })).toMatchObject({ response: { cancelled: false } })
+  expect(await one.ask('interrupt', { cancel_queued: true })).toMatchObject({
+    response: { still_queued: [], cancelled: ['c'] },
+  })
+  const result = await one.next(isResult)
+  expect(result).toMatchObject({ subtype: 'error_during_execution', terminal_reason: 'aborted_tools' })
+  const said = one.lines().filter(({ type }) => type === 'user')
+  expect(JSON.stringify(said.at(-1))).toContain('[Request interrupted by user for tool use]')
+  expect(await one.say('fourth')).toMatchObject({ result: 'Again.' })
+  expect((await one.end()).status).toBe(0)
+})
+
+test('a reply that is cut is told with what there is of it', async () => {
+  const one = await host([{ content: ['One.', 'Two.'], pace_ms: 400 }], { args: ['--include-partial-messages'] })
+  one.send(user('hi'))
+  await one.next(({ type, event }) => type === 'stream_event' && JSON.stringify(event).includes('text_delta'))
+  expect(await one.ask('interrupt')).toMatchObject({ subtype: 'success' })
+  expect(await one.next(isResult)).toMatchObject({ terminal_reason: 'aborted_streaming' })
+  expect((await one.end()).status).toBe(130)
+})
+
+test('model, mode and thinking hold from the next request on, and the mode is told', async () => {
+  const one = await host([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }], { args: other })
+  await one.say('one')
+  expect(await one.ask('set_model', { model: 'claude-haiku-4-5' })).toMatchObject({
+    response: { model: 'claude-haiku-4-5' },
+  })
+  expect(await one.ask('set_permission_mode', { mode: 'plan' })).toMatchObject({ response: { mode: 'plan' } })
+  expect(await one.next(({ subtype }) => subtype === 'status')).toMatchObject({ permissionMode: 'plan', status: null })
+  expect(await one.ask('set_max_thinking_tokens', { max_thinking_tokens: 2000 })).not.toHaveProperty('response')
+  await one.say('two')
+  expect(await one.ask('set_model')).toMatchObject({ response: { model: 'claude-sonnet-5-5' } })
+  await one.ask('set_max_thinking_tokens', { max_thinking_tokens: null })
+  await one.say('three')
+  const [, second, third] = one.service.requests.map(({ body }) => body)
+  expect(second).toMatchObject({ model: 'claude-haiku-4-5', thinking: { type: 'enabled', budget_tokens: 2000 } })
+  expect(third).toMatchObject({ model: 'claude-sonnet-5-5' })
+  expect(third).not.toHaveProperty('thinking')
+  const inits = one.lines().filter(({ subtype }) => subtype === 'init')
+  expect(inits.map(({ permissionMode, model }) => [permissionMode, model])).toEqual([
+    ['default', 'claude-sonnet-5-5'],
+    ['plan', 'claude-haiku-4-5'],
+    ['plan', 'claude-sonnet-5-5'],
+  ])
+  expect((await one.end()).status).toBe(0)
+})
+
+test('what cannot be set is refused, and changes nothing', async () => {
+  const one = await host([{ content: 'One.' }])
+  for (const [subtype, fields, error] of [
+    ['set_permission_mode', { mode: 'bypassPermissions' }, 'without --allow-dangerously-skip-permissions'],
+    ['set_permission_mode', { mode: 'auto' }, 'There is no permission mode auto'],
+    ['set_permission_mode', {}, 'The request needs mode, a text.'],
+    ['set_model', { model: 'nonsense' }, 'nonsense'],
+    ['set_max_thinking_tokens', { max_thinking_tokens: 'many' }, 'must be a whole number, or null'],
+    ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
+    ['apply_flag_settings', {}, 'needs settings'],
+    ['background_tasks', {}, 'run_in_background'],
+    ['stop_task', {}, 'The request needs task_id'],
+  ] as const) {
+    const answer = await one.ask(subtype, fields)
+    expect(answer.subtype).toBe('error')
+    expect(answer.error).toContain(error)
+  }
+  await one.say('one')
+  expect(one.service.requests[0]?.body['model']).toBe('claude-sonnet-5-5')
+  expect(one.lines().find(({ subtype }) => subtype === 'init')).toMatchObject({ permissionMode: 'default' })
+})
+
+test('a flag of the start lets a host skip permissions later; settings that act are applied', async () => {
+  const one = await host([{ content: 'One.' }], { args: ['--allow-dangerously-skip-permissions', ...other] })
+  expect(await one.ask('set_permission_mode', { mode: 'bypassPermissions' })).toMatchObject({ subtype: 'success' })
+  const settings = { model: 'claude-haiku-4-5', permissions: { defaultMode: 'acceptEdits' } }
+  expect(await one.ask('apply_flag_settings', { settings })).toMatchObject({ response: {} })
+  await one.say('one')
+  expect(one.lines().find(({ subtype }) => subtype === 'init')).toMatchObject({
+    permissionMode: 'acceptEdits',
+    model: 'claude-haiku-4-5',
+  })
+})
+
+test('figures of the window, servers, commands, tasks that are not there', async () => {
+  const one = await host([{ content: 'One.' }])
+  await one.say('one')
+  const { response: usage } = await one.ask('get_context_usage')
+  expect(usage).toMatchObject({
+    totalTokens: expect.any(Number) as unknown,
+    maxTokens: 1_000_000,
+    rawMaxTokens: 1_000_000,
+    model: 'claude-sonnet-5-5',
+    isAutoCompactEnabled: true,
+    gridRows: [],
+    memoryFiles: [],
+  })
+  expect(usage?.['categories']).toEqual(
+    expect.arrayContaining([
+      {
+        name: expect.any(String) as unknown,
+        tokens: expect.any(Number) as unknown,
+        color: expect.any(String) as unknown,
+        kind: 'used',
+      },
+    ]),
+  )
+  expect(await one.ask('mcp_status')).toMatchObject({ response: { mcpServers: [] } })
+  expect(await one.ask('reload_skills')).toMatchObject({ response: { skills: expect.any(Array) as unknown } })
+  expect(await one.ask('stop_task', { task_id: 'nothing' })).toMatchObject({ response: {} })
+})
+
+test('where what files were is not kept, putting them back is an error', async () => {
+  const one = await host([], { args: ['--no-file-checkpoints'] })
+  expect(await one.ask('rewind_files', { user_message_id: 'a' })).toMatchObject({
+    subtype: 'error',
+    error: 'File rewinding is not enabled.',
+  })
+})

@@ -1,0 +1,77 @@
+// Rules: R-HOST-5.
+import type { JsonObject } from '@halting/core'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { UsageError } from '../../src/usage-error.ts'
+import { joined, readUserMessage } from '../../src/host/user-message.ts'
+
+const user = (content: unknown, more: object = {}) =>
+  ({ type: 'user', message: { role: 'user', content }, ...more }) as const
+
+test('a text and a list of blocks are read as they are', () => {
+  // What JSON gives.
+  const blocks = [
+    { type: 'text', text: 'look' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
+  ]
+  expect(readUserMessage(user('hi') as never)).toEqual({ content: 'hi', asks: true, isComposed: false })
+  expect(readUserMessage(user(blocks, { session_id: '', parent_tool_use_id: null }) as never)).toEqual({
+    content: blocks,
+    asks: true,
+    isComposed: false,
+  })
+})
+
+test.each(['now', 'next', 'later'])('a uuid and the priority %s are those of the message', (priority) => {
+  expect(
+    readUserMessage(user('hi', { uuid: 'u', priority, shouldQuery: false, client_composed: true }) as never),
+  ).toEqual({
+    content: 'hi',
+    id: 'u',
+    when: priority,
+    asks: false,
+    isComposed: true,
+  })
+})
+
+test.each([
+  [{ type: 'user' }, 'has no message'],
+  [{ type: 'user', message: 'hi' }, 'has no message'],
+  [{ type: 'user', message: { role: 'assistant', content: 'hi' } }, 'has a role that is not user'],
+  [user(''), 'says nothing'],
+  [user([]), 'says nothing'],
+  [user(7), 'has a content that is neither a text nor a list of blocks'],
+  [user(['hi']), 'has a block without a type'],
+  [user('hi', { priority: 'soon' }), 'has a priority that is none of now, next and later'],
+])('%j %s, and is told so with what is right', (line, problem) => {
+  expect(() => readUserMessage(line as never)).toThrow(
+    `A message of the host ${problem}. It takes {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
+  )
+})
+
+test('whatever a host sends is a message or is refused as one', () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom('message', 'uuid', 'priority', 'shouldQuery'), fc.jsonValue()),
+      (line) => {
+        expect(['message', 'refused']).toContain(becomes(line))
+      },
+    ),
+  )
+})
+
+function becomes(line: JsonObject): string {
+  try {
+    const { content } = readUserMessage(line)
+    return typeof content === 'string' || Array.isArray(content) ? 'message' : 'something else'
+  } catch (thrown) {
+    return thrown instanceof UsageError ? 'refused' : 'broken'
+  }
+}
+
+test('two messages are one, in their order', () => {
+  expect(joined('a', [{ type: 'text', text: 'b' }])).toEqual([
+    { type: 'text', text: 'a' },
+    { type: 'text', text: 'b' },
+  ])
+})
