@@ -30,6 +30,8 @@ export type TaskLeft = {
   readonly id: string | null
   /** `ended`: a subagent that had come to its end, of which the model was not told any more. */
   readonly how: 'stopped' | 'kept' | 'ended'
+  /** Of a subagent that had ended, where it did not come to its answer: a limit stopped it, or it failed. */
+  readonly status?: 'failed'
   /** What it is, and where it can be found. */
   readonly description: string
   /** What a subagent came to or had found so far: told to the model by the next run. */

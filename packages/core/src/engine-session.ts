@@ -2,7 +2,9 @@ import type { LoopEvent } from './events.ts'
 import type { Loop } from './iterate.ts'
 import type { QueryOptions } from './query-options.ts'
 import type { Ended } from './run-context.ts'
-import type { SessionAccount } from './session-account.ts'
+import { settingsOf } from './options.ts'
+import { SessionAccount } from './session-account.ts'
+import { countedRuns } from './steps/fold-session.ts'
 import type { StepLog } from './steps/log.ts'
 import type { ModelFigures } from './stop/terminal.ts'
 
@@ -18,6 +20,13 @@ export interface Settled extends Ended {
   readonly sessionUsage: { readonly [model: string]: ModelFigures }
 }
 
+/** `settle` is called once, when the run has ended and somebody wants to know. */
+export function runningOf(loop: Loop, settle: (ended: Ended, of: Running) => Settled): Running {
+  let settled: Promise<Settled> | undefined
+  const running: Running = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
+  return running
+}
+
 /** What runs beside the runs of an engine needs of it, and no caller. */
 export interface EngineSession {
   readonly options: QueryOptions
@@ -26,6 +35,13 @@ export interface EngineSession {
   readonly isRunning: boolean
   /** Where records go; undefined where none are kept, or each run has a driver of its own. */
   readonly log: StepLog | undefined
+}
+
+/** What earlier processes have spent, without the run that another one goes on from. */
+export function accountOf(options: QueryOptions, continued?: string): SessionAccount {
+  const { session, spentBeforeUsd = 0 } = options
+  const runs = session === undefined ? [] : countedRuns(session, continued)
+  return new SessionAccount(settingsOf(options).maxBudgetUsd, spentBeforeUsd, runs, session?.stages)
 }
 
 const sessions = new WeakMap<object, () => EngineSession>()

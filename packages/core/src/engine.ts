@@ -4,12 +4,15 @@ import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
-import { keepEngineSession, tellListener, type EngineSession, type Running, type Settled } from './engine-session.ts'
+import { accountOf, keepEngineSession, runningOf, tellListener } from './engine-session.ts'
+import type { EngineSession, Running } from './engine-session.ts'
 import { isName, isPrompt, optional } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop, type LoopContext } from './iterate.ts'
 import type { MessageContent } from './messages.ts'
+import type { Model } from './model/model.ts'
+import { knownModels } from './model/named-models.ts'
 import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import { initMessage } from './sdk/init-message.ts'
@@ -21,7 +24,7 @@ import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts
 import { runsIn } from './run-id.ts'
 import { collectDenials, resultMessage } from './sdk/result-message.ts'
 import { createTranslator } from './sdk/translate.ts'
-import { SessionAccount } from './session-account.ts'
+import type { SessionAccount } from './session-account.ts'
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import {
@@ -36,7 +39,7 @@ import { startRun } from './start.ts'
 import type { LearnedContext } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { StepsDriver } from './steps/driver.ts'
-import { countedRuns, runIdOf, type KeptSession } from './steps/fold-session.ts'
+import { runIdOf, type KeptSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
@@ -85,7 +88,7 @@ export class QueryEngine<Output = unknown> {
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = sessionIdOf(options) ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
-    this.#account = this.#accountWithout()
+    this.#account = accountOf(options)
     this.#prompts = new Prompts(options.prepareContent)
     keepEngineSession(this, () => this.#session)
   }
@@ -114,6 +117,11 @@ export class QueryEngine<Output = unknown> {
     return this.#inForce
   }
 
+  /** The model that the next run begins with. */
+  get model(): Model {
+    return contextWith(contextOf(this.#options), this.#inForce).model
+  }
+
   /** Aborts what goes on, as a person would. */
   interrupt(cause: AbortCause = 'user'): void {
     if (this.#current === undefined) this.#prompts.interrupt(cause)
@@ -128,6 +136,11 @@ export class QueryEngine<Output = unknown> {
   /** A person's answer to an `approval_needed` event of the run that goes on (`onAsk: 'wait'`); `key` is the event's. */
   answer(key: string, decision: PermissionDecision): void {
     this.#current?.loop.answer(key, decision)
+  }
+
+  /** Stops a subagent that works in the background of the run that goes on, as `Loop.stopAgent` does. */
+  async stopAgent(id: string): Promise<boolean> {
+    return (await this.#current?.loop.stopAgent(id)) ?? false
   }
 
   /** A message for the run that goes on; without one it waits for the next. Gives its id, as `Loop.steer` does. */
@@ -160,7 +173,7 @@ export class QueryEngine<Output = unknown> {
     this.#inForce = inForceAfter(this.#inForce, checked, false)
   }
 
-  /** Another model of the options, by its id; without one the model that the engine began with. @throws ConfigurationError */
+  /** Another model of the options, by its id or a name that `modelNamed` knows; without one the model that the engine began with. @throws ConfigurationError */
   setModel(id?: string): void {
     this.set({ model: id ?? null })
   }
@@ -245,8 +258,7 @@ export class QueryEngine<Output = unknown> {
     this.#left = undefined
     const runId = (this.#runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open))
     const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
-    const current = this.#currentOf(running)
-    this.#current = current
+    const current = (this.#current = this.#currentOf(running))
     this.#prompts.passInterruption(running)
     const translator = createTranslator({
       sessionId,
@@ -281,35 +293,30 @@ export class QueryEngine<Output = unknown> {
       denials,
       sessionCostUsd,
       sessionUsage,
-      models: contextOf(this.#options).allModels,
+      models: knownModels(contextOf(this.#options)),
       contextWindow: this.#options.contextWindow ?? null,
       output,
     })
   }
 
-  #currentOf(running: Loop): Running {
-    let settled: Promise<Settled> | undefined
-    const current: Running = {
-      loop: running,
-      settle: () =>
-        (settled ??= running.ended.then(({ terminal, state }) => {
-          if (this.#current === current) this.#current = undefined
-          this.#transcript = state.transcript
-          this.#last = { terminal, state }
-          const { tokenRatio, windows, settings } = state.spent
-          this.#inForce = carriedOn(this.#inForce, settings)
-          this.#learned = { tokenRatio, windows }
-          this.#account.add(terminal)
-          const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
-          return { terminal, state, sessionCostUsd, sessionUsage }
-        })),
-    }
-    return current
+  #currentOf(loop: Loop): Running {
+    return runningOf(loop, (ended, current) => {
+      const { terminal, state } = ended
+      if (this.#current === current) this.#current = undefined
+      this.#transcript = state.transcript
+      this.#last = ended
+      const { tokenRatio, windows, settings } = state.spent
+      this.#inForce = carriedOn(this.#inForce, settings)
+      this.#learned = { tokenRatio, windows }
+      this.#account.add(terminal)
+      const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
+      return { ...ended, sessionCostUsd, sessionUsage }
+    })
   }
 
   /** What the run spent that is gone on from counts once: with the run that carries it. */
   #carry(continues: string): void {
-    if (this.#left !== undefined || this.#last === undefined) this.#account = this.#accountWithout(continues)
+    if (this.#left !== undefined || this.#last === undefined) this.#account = accountOf(this.#options, continues)
     else this.#account.takeBackLast(this.#last.state.spent)
   }
 
@@ -369,12 +376,6 @@ export class QueryEngine<Output = unknown> {
     const own = ledger.branch({ tokens: maxTokens, nanos: nanosOf(maxRunUsd) })
     const owner = { inbox: this.#inbox, ledger: own, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
     return { options: { ...options, spentBeforeUsd }, owner }
-  }
-
-  #accountWithout(continued?: string): SessionAccount {
-    const { session, spentBeforeUsd = 0 } = this.#options
-    const runs = session === undefined ? [] : countedRuns(session, continued)
-    return new SessionAccount(settingsOf(this.#options).maxBudgetUsd, spentBeforeUsd, runs, session?.stages)
   }
 
   /** The cost is looked at after every message that was yielded; the ledger has kept it in bounds before (spec R-BUD-8). */

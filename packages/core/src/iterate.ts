@@ -60,6 +60,8 @@ export interface Loop extends AsyncIterable<LoopEvent> {
    * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
    */
   set(change: SettingsChange): void
+  /** Stops a subagent that works in the background, by the id that the model knows. False where none of this id works. */
+  stopAgent(id: string): Promise<boolean>
 }
 
 /** What `loop` shares with an owner of several runs, and what a resume brings along. */
@@ -95,6 +97,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const { spentBeforeUsd = 0 } = options
   const ledger = context.ledger ?? ledgerOfStart(start, settings, spentBeforeUsd)
   let deadline = noDeadline
+  let agents: Parameters<RunPorts['onAgents']>[0] | undefined
   let inForce = context.inForce ?? start.spent.settings
   const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
     inForce = nowInForce
@@ -115,6 +118,9 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     catchUp: () => events.catchUp(),
     deadline,
     onSettings,
+    onAgents: (given) => {
+      agents = given
+    },
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
     interrupt: () => abort.abort('user'),
@@ -183,6 +189,12 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     retract: (id) => inbox.retract(id),
     get waiting() {
       return inbox.waiting
+    },
+    async stopAgent(id) {
+      const agent = agents?.find(id)
+      if (agent?.isWorking !== true) return false
+      await agent.stop()
+      return true
     },
     set(change) {
       const { settings: pending } = inbox

@@ -46,6 +46,7 @@ import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop
 import { runLoop } from './loop.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
+import { namedModelsOf } from './model/named-models.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
@@ -67,6 +68,11 @@ export interface LoopOptions {
   readonly fallbackModel?: Model
   /** Further models that may be chosen by their id while a run goes on (`Loop.set`). */
   readonly models?: readonly Model[]
+  /**
+   * Makes a model by a name that people know, for `Loop.set({ model })` with a name that none of the others has as its id. Undefined for none; what it
+   * throws is told to whoever sets it. A name is asked about once.
+   */
+  readonly modelNamed?: (name: string) => Model | undefined
   /** How much the model may think; as the model was made when absent. */
   readonly thinking?: Thinking
   readonly system?: string
@@ -153,6 +159,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   model: isModel,
   fallbackModel: isModel,
   models: isListOf(isModel),
+  modelNamed: isFunction,
   thinking: isThinking,
   system: isText,
   tools: isListOf(isAnyTool),
@@ -310,6 +317,7 @@ function newContext(options: LoopOptions): RunContext {
     model: options.model,
     fallbackModel: options.fallbackModel ?? null,
     models: modelsOf(options),
+    namedModels: namedModelsOf(options.modelNamed),
     allModels: [...modelsOf(options), ...modelsOfAgents([...tools.values()])],
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),

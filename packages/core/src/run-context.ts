@@ -16,6 +16,7 @@ import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
+import type { NamedModels } from './model/named-models.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
@@ -26,7 +27,7 @@ import type { LargeResults } from './tools/large-results.ts'
 import type { CanUseTool, PermissionAnswer } from './tools/can-use-tool.ts'
 import type { PermissionUpdate } from './tools/permission-update.ts'
 import type { Permissions } from './tools/permissions.ts'
-import type { AnyTool } from './tools/tool.ts'
+import type { AgentsInBackground, AnyTool } from './tools/tool.ts'
 
 /** True when this failure is to end the run as `error`. */
 export type ErrorPolicy = (failure: {
@@ -88,6 +89,8 @@ export interface RunContext {
   readonly models: readonly Model[]
   /** With those that only subagents ask. */
   readonly allModels: readonly Model[]
+  /** Those that are made when they are asked for. */
+  readonly namedModels: NamedModels
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
   /** Gives the tools that are added while a run goes on; null: there are none. */
@@ -138,6 +141,8 @@ export interface RunPorts {
   readonly answer: ((key: StepKey, answer: PermissionAnswer) => void) | undefined
   /** A person who answers may end the whole run, from a subagent too. */
   readonly interrupt: () => void
+  /** Told of the subagents that work in the background, once there are any. */
+  readonly onAgents: (agents: Pick<AgentsInBackground, 'find'>) => void
   /** Told of what was set, once that is on record: limits are kept by ledger and deadline, for the whole tree of agents. */
   readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */

@@ -46,8 +46,8 @@ export class FileCheckpoints {
   readonly #options: CheckpointOptions
   readonly #limits: LookLimits
   readonly #contents: KeptContents
-  readonly #log: ChangeLog
-  readonly #files: HeldFiles
+  #log: ChangeLog
+  #files: HeldFiles
   /** The last that is on record of a path, and when that came. */
   readonly #latest = new Map<string, { readonly at: number; readonly after: KeptState }>()
   #moment = 0
@@ -60,7 +60,20 @@ export class FileCheckpoints {
     this.#limits = { ...lookLimits, ...options.limits }
     this.#contents = new KeptContents(options.folder)
     this.#log = new ChangeLog(options.folder)
-    this.#files = new HeldFiles(this.#contents, [options.folder, ...(options.hidden ?? [])], this.#limits)
+    this.#files = this.#heldFiles()
+  }
+
+  #heldFiles(): HeldFiles {
+    const { folder, hidden = [] } = this.#options
+    return new HeldFiles(this.#contents, [folder, ...hidden], this.#limits)
+  }
+
+  /** Files were put back, which is on record: what was held of them from before is not what they are. While no call goes on. */
+  lookAnew(): void {
+    this.#latest.clear()
+    this.#log = new ChangeLog(this.#options.folder)
+    this.#files = this.#heldFiles()
+    this.#git = undefined
   }
 
   /** From now on nothing is kept. */

@@ -11,6 +11,7 @@ import {
   type SettingsChange,
 } from '@halting/core'
 import type { PermissionAnswer } from '@halting/core/adapters'
+import { EventListeners } from './event-listeners.ts'
 import { MessageQueue } from './message-queue.ts'
 import { type Beginning, notKept, nothingChanged, type Running } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
@@ -46,7 +47,7 @@ class LiveSession implements Session {
   readonly #questions: Questions
   readonly #queue: MessageQueue
   readonly #view: SessionView
-  readonly #listeners = new Set<(event: SessionEvent) => void>()
+  readonly #listeners = new EventListeners()
   /** What was asked for beside messages: it goes before them. */
   #beginnings: readonly Beginning[] = []
   readonly #settling: (() => void)[] = []
@@ -60,7 +61,6 @@ class LiveSession implements Session {
   #isClosed = false
   #closing: Promise<void> | undefined
   #snapshot: SessionSnapshot | undefined
-  #isToldOfChange = false
 
   constructor(parts: SessionParts) {
     this.#parts = parts
@@ -73,8 +73,8 @@ class LiveSession implements Session {
     })
     this.#queue = new MessageQueue(() => this.#engine)
     this.#engine = this.#newEngine()
-    const totalCostUsd = (): number => this.#engine.totalCostUsd
-    this.#view = new SessionView({ options, permissions, last: journal?.ended.at(-1)?.terminal, totalCostUsd })
+    const last = journal?.ended.at(-1)?.terminal
+    this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
   }
 
   #newEngine(): QueryEngine {
@@ -117,10 +117,7 @@ class LiveSession implements Session {
   }
 
   listen(listener: (event: SessionEvent) => void): () => void {
-    // One function may listen twice, and each is its own.
-    const own = (event: SessionEvent): void => listener(event)
-    this.#listeners.add(own)
-    return () => void this.#listeners.delete(own)
+    return this.#listeners.add(listener)
   }
 
   prompt(content: MessageContent, { id, when = 'next' }: PromptOptions = {}): string {
@@ -225,12 +222,13 @@ class LiveSession implements Session {
 
   async contextUsage(): Promise<ContextUsage> {
     const { contextUsageOf } = await import('./context-usage.ts')
-    const { model, figures } = this.#view.present
-    return contextUsageOf(this.#parts.options, this.#engine.transcript, model, figures.compactsAt)
+    const { model, transcript } = this.#engine
+    return contextUsageOf({ ...this.#parts.options, model }, transcript)
   }
 
   async stopTask(taskId: string): Promise<boolean> {
-    return (await this.#parts.stopTask?.(taskId)) ?? false
+    if ((await this.#parts.stopTask?.(taskId)) === true) return true
+    return this.#engine.stopAgent(taskId)
   }
 
   /** Does something during which no run begins; what is handed in meanwhile begins one then. */
@@ -376,25 +374,13 @@ class LiveSession implements Session {
     this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
   }
 
-  /** Told once for what changes at once. */
   #changed(): void {
     this.#snapshot = undefined
-    if (this.#isToldOfChange) return
-    this.#isToldOfChange = true
-    queueMicrotask(() => {
-      this.#isToldOfChange = false
-      this.#tell({ type: 'changed' })
-    })
+    this.#listeners.tellOfChange()
   }
 
   #tell(event: SessionEvent): void {
     if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
-    for (const listener of this.#listeners) {
-      try {
-        listener(event)
-      } catch {
-        // The session goes on; what a listener does with an event is its own affair.
-      }
-    }
+    this.#listeners.tell(event)
   }
 }

@@ -2,9 +2,8 @@ import type { LimitsChange, Model, QueryOptions, SettingsChange, Thinking } from
 import { settingsOf } from '@halting/core/steps'
 import type { LimitsInForce } from './session.ts'
 
-/** What holds of what a person can set. */
+/** What holds of what a person can set, but for the model, which the engine knows. */
 export interface InForce {
-  readonly model: string
   readonly permissionMode: string
   readonly thinking: Thinking | null
   readonly limits: LimitsInForce
@@ -14,7 +13,6 @@ export interface InForce {
 export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
   const { maxTurns, maxBudgetUsd, maxTokens, maxDurationMs, thinking } = settingsOf(options)
   return {
-    model: options.model.id,
     permissionMode,
     thinking,
     limits: {
@@ -28,9 +26,8 @@ export function inForceAtFirst(options: QueryOptions, permissionMode: string): I
 
 /** The same after a change. What was set back is as it was at first. */
 export function inForceWith(before: InForce, first: InForce, change: SettingsChange): InForce {
-  const { model, permissionMode, thinking, limits = {} } = change
+  const { permissionMode, thinking, limits = {} } = change
   return {
-    model: model === undefined ? before.model : (model ?? first.model),
     permissionMode: permissionMode === undefined ? before.permissionMode : (permissionMode ?? first.permissionMode),
     thinking: thinking === undefined ? before.thinking : (thinking ?? first.thinking),
     limits: limitsWith(before.limits, limits),

@@ -26,7 +26,7 @@ export interface SessionParts {
   readonly fork?: () => Promise<string>
   /** Takes back what calls changed since a message, or tells what that would be. */
   readonly takeBackFiles?: (since: PersonsMessage, isDryRun: boolean) => Promise<Omit<Rewound, 'content'>>
-  /** Ends what goes on in the background under this id. False for nothing. */
+  /** Ends a command in the background. False where none of this id runs. */
   readonly stopTask?: (taskId: string) => Promise<boolean>
   /** Ends all that was opened but the journal. */
   readonly end: () => Promise<void>

@@ -1,4 +1,4 @@
-import type { LoopEvent, QueryOptions, SettingsChange, Terminal } from '@halting/core'
+import type { LoopEvent, QueryEngine, QueryOptions, SettingsChange, Terminal } from '@halting/core'
 import { systemClock } from '@halting/core/steps'
 import { BackgroundList } from './background-list.ts'
 import { type InForce, inForceAtFirst, inForceWith, modelIdsOf } from './in-force.ts'
@@ -24,8 +24,8 @@ export interface ViewOptions {
   readonly options: QueryOptions
   readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
   readonly last: Terminal | undefined
-  /** Dollars of the session without the run that goes on. */
-  readonly totalCostUsd: () => number
+  /** Of the engine: dollars of the session without the run that goes on, and the model that was chosen. */
+  readonly engine: () => Pick<QueryEngine, 'totalCostUsd' | 'model'>
 }
 
 /** What a session shows of its runs, by what these tell, and what is set. */
@@ -50,13 +50,13 @@ export class SessionView {
     this.#activity = new RunActivity(now)
     this.#tasks = new BackgroundList(options.background, now)
     this.#last = last
-    this.#figures.limit(this.#inForce.limits, given.totalCostUsd())
+    this.#figures.limit(this.#inForce.limits, given.engine().totalCostUsd)
   }
 
   begin(): void {
     this.#counts = true
-    this.#activity.begin(this.#inForce.model)
-    this.#figures.begin(this.#inForce.limits, this.#given.totalCostUsd())
+    this.#activity.begin(this.#given.engine().model.id)
+    this.#figures.begin(this.#inForce.limits, this.#given.engine().totalCostUsd)
   }
 
   /** The result is there: what the run has cost is in the sum of the session. */
@@ -84,7 +84,7 @@ export class SessionView {
 
   /** Dollars that the session has spent without the run whose figures are told. */
   get #spentBefore(): number {
-    const total = this.#given.totalCostUsd()
+    const total = this.#given.engine().totalCostUsd
     return this.#counts ? total : total - this.#figures.settledUsd
   }
 
@@ -92,6 +92,7 @@ export class SessionView {
     const { options, permissions } = this.#given
     return {
       ...this.#inForce,
+      model: this.#given.engine().model.id,
       activity: this.#activity.present,
       models: modelIdsOf(options),
       permissionModes: permissions.modes ?? [],

@@ -1,4 +1,12 @@
-import { backgroundOf, endSession, permissionModes, type SessionAgents, type SessionJournal } from '@halting/agent'
+import { randomUUID } from 'node:crypto'
+import {
+  backgroundOf,
+  endSession,
+  permissionModes,
+  type SessionAgents,
+  sessionFile,
+  type SessionJournal,
+} from '@halting/agent'
 import { createSession, type Session } from '@halting/agent/session'
 import type { QueryOptions, SdkMessage } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
@@ -16,11 +24,13 @@ import type { SessionHooks } from './hooks.ts'
 import { type ChosenSession, chooseSession, closeSession, openSession } from './kept-session.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
+import { checkModelName } from './model-names.ts'
 import { type Models, openModels } from './models.ts'
 import { queryOptionsOf } from './options.ts'
 import type { Briefing } from './read-briefing.ts'
 import { applyEnvironment, type RunSettings, settingsFor } from './run-settings.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
+import { versionOf } from '../version.ts'
 import { whose } from './whose.ts'
 
 /**
@@ -205,6 +215,10 @@ class Opening {
         ...hooks?.options,
         init: initOf(options.init, init, { permissionMode, servers }),
         background,
+        modelNamed(name) {
+          if (flags.script === undefined) checkModelName(name, env)
+          return models.modelNamed(name)
+        },
         ...(canUseTool !== undefined && { canUseTool }),
       },
       journal,
@@ -218,6 +232,15 @@ class Opening {
       },
       through: (tell) => withoutBriefing(hooks?.through(tell) ?? tell),
       ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
+      ...(journal !== undefined && {
+        fork: () => forkOf(journal, program),
+        ...(workspace.checkpoints !== undefined && {
+          takeBackFiles: async (...wanted) => {
+            const { takeBackFiles } = await import('./take-back-files.ts')
+            return takeBackFiles(wanted, journal, toolbox, program)
+          },
+        }),
+      }),
       async stopTask(id) {
         const task = workspace.tasks.get(id)
         if (task?.state !== 'running') return false
@@ -326,6 +349,16 @@ interface Opened {
 interface Shown {
   readonly session: Session
   readonly agents: SessionAgents | undefined
+}
+
+/** A copy under an id of its own. */
+async function forkOf(journal: SessionJournal, program: Program): Promise<string> {
+  const { forkSession } = await import('./fork.ts')
+  const sessionId = randomUUID()
+  await journal.log.flush()
+  const path = sessionFile({ ...whose(program), sessionId })
+  await forkSession(journal.path, { path, sessionId, cwd: program.cwd, version: versionOf(program) })
+  return sessionId
 }
 
 /** Agents and hooks are told the mode by the rules: that which was set is the one. */

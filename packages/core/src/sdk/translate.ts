@@ -178,7 +178,7 @@ function taskLines(notes: readonly TaskNote[], base: MakeBase): readonly SdkMess
 }
 
 function statusOf(note: Exclude<TaskNote, { readonly type: 'started' }>): 'completed' | 'failed' | 'stopped' {
-  if (note.type === 'left') return note.how === 'ended' ? 'completed' : 'stopped'
+  if (note.type === 'left') return note.how === 'ended' ? (note.status ?? 'completed') : 'stopped'
   return note.status === 'unknown' ? 'stopped' : note.status
 }
 

@@ -67,10 +67,13 @@ function limitWith(given: number, set: number | null | undefined, bound = Infini
   return set === undefined ? given : Math.min(set ?? Infinity, bound)
 }
 
-/** @throws ConfigurationError when the options have no model of this id. */
-function modelNamed({ models }: Pick<RunContext, 'models'>, id: string): Model {
+/** @throws ConfigurationError when the options have no model of this id, and make none of this name. */
+function modelNamed({ models, namedModels }: Pick<RunContext, 'models' | 'namedModels'>, id: string): Model {
   const model = models.find((each) => each.id === id)
   if (model !== undefined) return model
+  const made = namedModels.named(id)
+  // One that is there already is the same by another name.
+  if (made !== undefined) return models.find((each) => each.id === made.id) ?? made
   const known = models.map((each) => each.id).join(', ')
   throw new ConfigurationError(`There is no model ${id} to choose; there is ${known}. Give it in the option models.`)
 }

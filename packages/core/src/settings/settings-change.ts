@@ -18,7 +18,7 @@ export type LimitsChange = {
  * What is left out stays; null goes back to what the options say.
  */
 export type SettingsChange = {
-  /** Id of one of the models in the options. */
+  /** Id of one of the models in the options, or a name by which `modelNamed` of the options makes one. */
   readonly model?: string | null
   /** By a name that the permissions know. */
   readonly permissionMode?: string | null

@@ -81,7 +81,9 @@ class BackgroundAgents implements AgentsBeside {
       const came = this.#agents.get(id)?.came
       const how = came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'
       const result = came?.task.result
-      const left = { type: 'left', id, how, description, ...(result !== undefined && { result }) } as const
+      const hasFailed = how === 'ended' && came?.task.status === 'failed'
+      const told = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
+      const left = { ...told, ...(result !== undefined && { result }) } as const
       return { left, end: came?.end ?? { id, spent: null } }
     })
   }
@@ -91,7 +93,9 @@ class BackgroundAgents implements AgentsBeside {
 export function beginAgents(run: Run): void {
   const { openAgents = [] } = run.spent
   if (openAgents.length === 0) return
-  const agents = (run.agents ??= new BackgroundAgents(run))
+  const agents = run.agents ?? new BackgroundAgents(run)
+  if (run.agents === undefined) run.ports.onAgents(agents)
+  run.agents = agents
   for (const open of openAgents) agents.begin(open)
 }
 

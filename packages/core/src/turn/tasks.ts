@@ -318,7 +318,7 @@ function lostTask({ started, left }: OpenTask, background: Background): readonly
           {
             type: 'ended',
             id,
-            status: 'completed',
+            status: left.status ?? 'completed',
             summary: `${description} had ended when the run before did.`,
             ...said,
           },

@@ -1,3 +1,4 @@
+import { AbortScope, type AbortCause } from '../../cancel/abort.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { JsonObject } from '../../json.ts'
 import {
@@ -192,16 +193,24 @@ async function askCallback(
   const { call } = request
   const { agentPath, agentId: agentID } = run.identity
   const { signal } = run.ports.abort
+  // Nobody waits for an answer that comes late, either.
+  const over = new AbortScope()
+  const listener = { onAbort: (cause: AbortCause) => over.abort(cause) }
+  run.ports.abort.listen(listener)
   const { canUseToolTimeoutMs: timeoutMs } = settings
   let cancel = (): void => undefined
   const late = new Promise<PermissionAnswer>((resolve) => {
-    if (timeoutMs !== Infinity) cancel = timers.after(timeoutMs, () => resolve(lateAnswer(timeoutMs)))
+    if (timeoutMs !== Infinity)
+      cancel = timers.after(timeoutMs, () => {
+        resolve(lateAnswer(timeoutMs))
+        over.abort('time')
+      })
   })
   const asked = async (): Promise<PermissionAnswer> => {
     const suggestions = permissions.suggest?.(ofCaller(run, request)) ?? []
     const cause = permissions.cause?.(ofCaller(run, request))
     const about = {
-      ...{ signal, toolUseID: call.id, suggestions, decisionReason },
+      ...{ signal: over.signal, toolUseID: call.id, suggestions, decisionReason },
       ...(cause !== undefined && { decisionReasonType: cause.type }),
       ...(cause?.blockedPath !== undefined && { blockedPath: cause.blockedPath }),
     }
@@ -212,6 +221,7 @@ async function askCallback(
   }
   const answer = await Promise.race([asked().catch(failedAnswer), late])
   cancel()
+  run.ports.abort.unlisten(listener)
   if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
 }
 
