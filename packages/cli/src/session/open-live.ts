@@ -124,7 +124,7 @@ class Opening {
     this.#closeJournal = (hasBegun) => closeSession(journal, hasBegun, chosen)
     // The session of this run is held by now: however old it is, it stays.
     if (journal !== undefined && face.isOneShot === true) void this.#cleanUpBeside()
-    if (journal?.open !== undefined && face.firstPrompt !== '')
+    if (journal?.open !== undefined && (face.firstPrompt ?? '') !== '')
       output.err(
         told('the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'),
       )
