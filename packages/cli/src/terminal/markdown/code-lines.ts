@@ -14,8 +14,10 @@ export interface CodeLines {
   next(line: string): CodeLine
 }
 
-/** A comment, a string or a document within a document may go on for so many lines and be known as one. */
-const longestOpen = 200
+/** A comment, a string or a document within a document may go on for so many lines and characters and be known as one. */
+const longestOpen = { lines: 200, characters: 8_000 }
+/** A longer one is made by a program, and read by none: it would cost the square of its length. */
+const longestLine = 1_000
 
 /**
  * A line is looked at together with those before it that it cannot be told without: from the last line at whose end nothing was open. So each costs about
@@ -23,11 +25,15 @@ const longestOpen = 200
  */
 export function codeLines(language: string): CodeLines {
   let open: string[] = []
+  let size = 0
   return {
     next(line) {
+      if (line.length > longestLine) return [{ text: line, role: undefined }]
       const result = highlighted(language, `${[...open, line].join('\n')}\n`)
       if (result === undefined) return [{ text: line, role: undefined }]
-      open = endsOpen(result) && open.length < longestOpen ? [...open, line] : []
+      size += line.length
+      const goesOn = endsOpen(result) && open.length < longestOpen.lines && size <= longestOpen.characters
+      ;[open, size] = goesOn ? [[...open, line], size] : [[], 0]
       return lastLineOf(result.value)
     },
   }

@@ -11,6 +11,8 @@ import { textBlock } from './text-block.ts'
 /** A block that becomes longer than this is ended, so that the tail costs no more. */
 const longestBlock = 8_000
 const longestTable = 64_000
+/** More rows than a screen has. */
+const mostTail = 100
 
 interface OpenFence extends FenceMark {
   /** Undefined: without colours. */
@@ -50,9 +52,9 @@ class Stream implements MarkdownStream {
 
   append(text: string): readonly Block[] {
     const lines = (this.#line + text).split('\n')
-    this.#line = lines.pop() ?? ''
-    for (const line of lines) this.#take(plainText(line))
-    if (this.#line.length > longestBlock) this.#partLine()
+    const last = lines.pop() ?? ''
+    for (const line of lines) this.#take(plainText(this.#parted(line)))
+    this.#line = this.#parted(last)
     this.#release()
     return this.#blocks.splice(0)
   }
@@ -166,18 +168,20 @@ class Stream implements MarkdownStream {
     this.#hasGap = false
   }
 
-  /** A line that does not end. */
-  #partLine(): void {
-    if (this.#fence !== undefined) {
-      this.#take(plainText(this.#line))
-      this.#line = ''
-      return
+  /** Of a line that does not end soon what is too long is a block of its own; gives the rest. */
+  #parted(line: string): string {
+    let rest = line
+    while (rest.length > longestBlock) {
+      const space = this.#fence === undefined ? rest.lastIndexOf(' ', longestBlock) : -1
+      const end = space > 0 ? space : longestBlock
+      if (this.#fence !== undefined) this.#take(plainText(rest.slice(0, end)))
+      else {
+        this.#takeText(plainText(rest.slice(0, end)))
+        this.#endBlock()
+      }
+      rest = rest.slice(space > 0 ? end + 1 : end)
     }
-    const space = this.#line.lastIndexOf(' ')
-    const end = space > 0 ? space : this.#line.length
-    this.#takeText(plainText(this.#line.slice(0, end)))
-    this.#endBlock()
-    this.#line = this.#line.slice(end + 1)
+    return rest
   }
 
   #tailLines(width: number): readonly string[] {
@@ -190,7 +194,9 @@ class Stream implements MarkdownStream {
     }
     const lines = line.trim() === '' ? this.#lines : [...this.#lines, line]
     if (lines.length === 0) return []
-    const { source, indent } = this.#placed(lines)
+    // Of a long table the end is drawn until it is whole: each draws all of it.
+    const drawn = this.#isTable() && lines.length > mostTail ? [...lines.slice(0, 2), ...lines.slice(-mostTail)] : lines
+    const { source, indent } = this.#placed(drawn)
     return textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme).render(width)
   }
 }
