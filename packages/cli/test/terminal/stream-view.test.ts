@@ -243,7 +243,7 @@ describe('what happens beside calls', () => {
     } as const
     const view = streamView()
     const events: readonly LoopEvent[] = [
-      { type: 'turn_start', request: 7, turn: 6 },
+      { type: 'turn_start', request: 7, turn: 7 },
       user('use port 8080', 'steer'),
       retry('Overloaded', 1),
       retry('Overloaded', 2),

@@ -158,8 +158,9 @@ export function createStreamView({
       case 'prompt':
         return [promptBlock(content, style)]
       case 'steer':
-        return [promptBlock(content, style, `taken at turn ${turn + 1}`)]
+        return [promptBlock(content, style, `taken at turn ${turn}`)]
       case 'follow_up':
+        // What is steered is taken when a turn has begun, and this before one does.
         return [promptBlock(content, style, `taken at turn ${turn + 1}, where the run would have ended`)]
       case 'tool_results':
         return seeResults(entry)
