@@ -77,7 +77,12 @@ test('a run that reads, changes and checks', async () => {
     calls({ name: 'Bash', input: { command: 'cat a.ts; exit 3' } }, { name: 'Read', input: { file_path: 'b.ts' } }),
     calls({
       name: 'TodoWrite',
-      input: { todos: [{ content: 'change a.ts', status: 'completed' }, { content: 'tell it', status: 'pending' }] },
+      input: {
+        todos: [
+          { content: 'change a.ts', status: 'completed' },
+          { content: 'tell it', status: 'pending' },
+        ],
+      },
     }),
     { text: 'Done.' },
   ])
@@ -113,7 +118,15 @@ test('a limit is told, and the run goes on where it was, with its counters', asy
   const { session, printed } = open([look, look, { text: 'Two files.' }], { maxTurns: 1 })
   session.prompt('go')
   await session.settled()
-  expect(shown([stopPanel(() => session.snapshot, plain, () => 0)])).toMatch(/^ turn 1\/1 · .* · next stop: 0 turns$/)
+  expect(
+    shown([
+      stopPanel(
+        () => session.snapshot,
+        plain,
+        () => 0,
+      ),
+    ]),
+  ).toMatch(/^ turn 1\/1 · .* · next stop: 0 turns$/)
   session.resume({ maxTurns: 21 })
   await session.settled()
   expect(printed()).toBe(`
@@ -146,7 +159,7 @@ test('a call that is asked about, and a subagent', async () => {
     name: 'Agent',
     description: '',
     readOnly: true,
-    inputSchema: { type: 'object' },
+    input: { type: 'object' },
     spawn: () => ({ prompt: 'look', agentType: 'explore' }),
   })
   const { session, printed } = open(

@@ -277,6 +277,14 @@ Done.
     expect(printed(view, [boundary, note])).toBe('')
   })
 
+  test('a reply that breaks off is told as such, before it comes again', () => {
+    const view = streamView()
+    const again = [text('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
+    expect(printed(view, [text('Hel'), retry('Connection reset', 1), ...again])).toBe(
+      'Hel\n  (broke off here)\n! Connection reset (trying again in 8.0 s, 1 of 10)\nHello.',
+    )
+  })
+
   test('a session that breaks says why', () => {
     expect(printed(streamView(), [{ type: 'failed', error: new Error('no disk'), givenBack: [] }])).toBe('✗ no disk')
   })

@@ -222,7 +222,10 @@ export function createStreamView({
         const { message } = event.error
         const told = message === retryTold ? [] : [noticeBlock(`${message} (${retryText(event)})`, style)]
         retryTold = message
-        return [...endWriting(), ...told]
+        // What came of the reply stays where it is, and comes again.
+        const cut = isStreamed ? [dimBlock('  ', '(broke off here)', style)] : []
+        isStreamed = false
+        return [...endWriting(), ...cut, ...told]
       }
       case 'notice':
         return [...before, noticeBlock(event.message, style)]
