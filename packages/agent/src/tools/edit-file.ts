@@ -1,5 +1,6 @@
 import type { ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
+import { askedEditor } from './editor-files.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
 import { type Replaced, replaceIn } from './replace.ts'
@@ -22,7 +23,8 @@ export async function editFile(
   input: EditInput,
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
-  const file = await loadFile(real, workspace.limits.editBytes)
+  const editor = askedEditor(workspace.editor, context.signal)
+  const file = await loadFile(real, workspace.limits.editBytes, editor)
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   if (file.kind === 'absent')
     return oldText === ''
@@ -53,7 +55,7 @@ export async function editFile(
     .filesOf(context)
     .saw(
       real,
-      await saveFile(real, replaced.text, { hasMark, encoding, over, keeping }),
+      await saveFile(real, replaced.text, { hasMark, encoding, over, keeping, editor }),
       Math.max(1, replaced.firstLine - linesBefore),
       replaced.text,
     )

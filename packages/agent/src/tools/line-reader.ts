@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { headOf } from '@halting/core/adapters'
-import type { FileHandle } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { encodingOf, type TextEncoding } from './text-encoding.ts'
 
@@ -36,12 +35,29 @@ interface ReadLinesOptions {
   readonly mostBytes?: number
 }
 
+/** What is read: a file that is open. */
+export interface ByteSource {
+  read(buffer: Buffer, offset: number, length: number): Promise<{ readonly bytesRead: number }>
+}
+
+/** Bytes that are in memory already. */
+export function sourceOf(bytes: Buffer): ByteSource {
+  let at = 0
+  return {
+    async read(buffer, offset, length) {
+      const bytesRead = bytes.copy(buffer, offset, at, at + length)
+      at += bytesRead
+      return { bytesRead }
+    },
+  }
+}
+
 /**
  * Reads a range of lines in bounded memory. Goes on to the end of the file for its hash and line count when `hashes` is
  * true, and stops after the range when it is not.
  */
 export async function readLines(
-  file: FileHandle,
+  file: ByteSource,
   range: LineRange,
   { hashes, signal, mostBytes = Infinity }: ReadLinesOptions,
 ): Promise<LinesRead> {

@@ -8,12 +8,12 @@ import { openInPlace } from '../open-in-place.ts'
 import { type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
-import { type LinesRead, readLines } from './line-reader.ts'
+import { type LinesRead, readLines, sourceOf } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { byBash } from './pdf-by-bash.ts'
 import { codeOf, failed } from './result.ts'
 import { tellingFailures } from './telling-failures.ts'
-import { decodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
+import { decodedText, encodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface ReadInput {
@@ -221,6 +221,7 @@ async function readText(
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const { limits } = workspace
+  const unsaved = await unsavedBytes({ real, file, stats }, workspace, signal)
   // 0 means what comes without it.
   const firstLine = input.offset || 1
   const range = {
@@ -229,12 +230,13 @@ async function readText(
     lineCharacters: limits.lineCharacters,
     maxCharacters: limits.readCharacters,
   }
-  const read = await readLines(file, range, {
+  const read = await readLines(unsaved === undefined ? file : sourceOf(unsaved), range, {
     hashes: stats.size <= limits.editBytes,
     signal,
     mostBytes: limits.readBytes,
   })
-  files.saw(real, seenFile(stats, read.hash), firstLine, await keptText(file, stats, read.hash))
+  const kept = unsaved === undefined ? await keptText(file, stats, read.hash) : decodedText(unsaved)?.text
+  files.saw(real, seenFile(stats, read.hash), firstLine, kept)
   const details = {
     type: 'text',
     filePath: path,
@@ -251,6 +253,20 @@ async function readText(
     return failed(`${path} was not read to its end: line ${firstLine} lies beyond ${limits.readBytes} bytes. ${byPart}`)
   if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details }
   return failed(`${path} has ${read.lineCount} lines; there is no line ${firstLine}. Read it with a lower offset.`)
+}
+
+/** What stands in the editor where it is not on disk yet, as it would be saved; undefined for what is as it is on disk. */
+async function unsavedBytes(
+  { real, file, stats }: Pick<FoundFile, 'real' | 'file' | 'stats'>,
+  { editor, limits }: Workspace,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  if (editor?.read === undefined || stats.size > limits.editBytes) return undefined
+  const onDisk = decodedText(await wholeFrom(file, stats.size))
+  if (onDisk === undefined) return undefined
+  const { unsavedText } = await import('./editor-files.ts')
+  const text = await unsavedText(real, onDisk.text, { files: editor, signal }, limits.editBytes)
+  return text === undefined ? undefined : encodedText({ ...onDisk, text })
 }
 
 /** A small file whole, as it was when it was read. */

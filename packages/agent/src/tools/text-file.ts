@@ -12,6 +12,7 @@ import {
   openInPlace,
   PathMovedError,
 } from '../open-in-place.ts'
+import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
 import { takeOverRights } from './take-over-rights.ts'
@@ -34,17 +35,32 @@ export type LoadedFile =
   | { readonly kind: 'not text'; readonly why: string; readonly seen: SeenFile; readonly stats: Stats }
   | { readonly kind: 'not a file'; readonly why: string }
 
-/** Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. */
-export async function loadFile(path: string, largestBytes: number): Promise<LoadedFile> {
+/**
+ * Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. What stands unsaved in the editor
+ * counts in place of what is on disk.
+ */
+export async function loadFile(path: string, largestBytes: number, editor?: AskedEditor): Promise<LoadedFile> {
   const found = await openIfThere(path)
   if (found === undefined) return { kind: 'absent' }
   if (found.kind === 'folder') return { kind: 'not a file', why: 'is a directory' }
   if (found.kind === 'special') return { kind: 'not a file', why: 'is not a regular file' }
   try {
-    return await loaded(found, largestBytes)
+    const file = await loaded(found, largestBytes)
+    return editor === undefined || file.kind !== 'text' ? file : await asInEditor(path, file, largestBytes, editor)
   } finally {
     await found.file.close()
   }
+}
+
+async function asInEditor(
+  path: string,
+  file: Extract<LoadedFile, { readonly kind: 'text' }>,
+  largestBytes: number,
+  editor: AskedEditor,
+): Promise<LoadedFile> {
+  const text = await unsavedText(path, file.text, editor, largestBytes)
+  if (text === undefined) return file
+  return { ...file, text, seen: seenFile(file.stats, hashOf(encodedText({ ...file, text }))) }
 }
 
 async function loaded(
@@ -78,6 +94,8 @@ export interface SaveOptions {
   readonly over?: Stats
   /** Who keeps what the file was, and for which call. */
   readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
+  /** Who writes it, where it does. */
+  readonly editor?: AskedEditor | undefined
 }
 
 /**
@@ -88,7 +106,7 @@ export interface SaveOptions {
 export async function saveFile(
   path: string,
   text: string,
-  { hasMark = false, encoding = 'utf-8', over, keeping }: SaveOptions = {},
+  { hasMark = false, encoding = 'utf-8', over, keeping, editor }: SaveOptions = {},
 ): Promise<SeenFile> {
   const bytes = encodedText({ text, encoding, hasMark })
   // Without a mark only its zeros tell what it is.
@@ -96,9 +114,41 @@ export async function saveFile(
     throw new NotWrittenError(
       `${path} is ${nameOfEncoding(encoding)} without a byte order mark, and with this text nobody could tell. It was left as it is. Use Bash with iconv to give it a mark, or another encoding.`,
     )
-  const save = (): Promise<SeenFile> => replaceFile(path, bytes, over)
+  const save = async (): Promise<SeenFile> =>
+    (editor === undefined ? undefined : await throughEditor(path, { text, bytes, over, editor })) ??
+    (await replaceFile(path, bytes, over))
   if (keeping?.checkpoints === undefined) return save()
   return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode: over?.mode }, save)
+}
+
+interface EditorWrite {
+  readonly text: string
+  readonly bytes: Uint8Array
+  readonly over: Stats | undefined
+  readonly editor: AskedEditor
+}
+
+/** In the folder that was judged, as far as that can be known of what another program does. Undefined where the editor leaves it to us. */
+async function throughEditor(
+  path: string,
+  { text, bytes, over, editor }: EditorWrite,
+): Promise<SeenFile | undefined> {
+  if (editor.files.write === undefined) return undefined
+  const folder = await holdFolder(dirname(path), { makes: true })
+  try {
+    await folder.check()
+    await checkUnchanged(folder, path, over)
+  } catch (thrown) {
+    throw named(thrown, path)
+  } finally {
+    await folder.close()
+  }
+  if (!(await writtenByEditor(path, text, editor))) return undefined
+  const now = await loadFile(path, Infinity, editor)
+  // An editor that said so and has it only in its memory: the disk gets it from us.
+  if (now.kind !== 'text') return undefined
+  // One that formats what it saves has changed it: the model is to read it again.
+  return isSameText(now.text, text) ? now.seen : seenFile(now.stats, hashOf(bytes))
 }
 
 const longestPath = 4000

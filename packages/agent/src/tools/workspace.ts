@@ -13,6 +13,7 @@ import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { WebOptions } from '../web/fetch-page.ts'
 import { BackgroundTasks } from './background-tasks.ts'
+import type { EditorFiles } from './editor-files.ts'
 import { FileStates } from './file-state.ts'
 import type { leaveRunning as LeaveRunning } from './leave-running.ts'
 import { LeftRunning } from './left-running.ts'
@@ -78,6 +79,8 @@ export class Workspace {
   smallModel?: Model | undefined
   /** Holds the commands of the session, where a person wants that. */
   sandbox?: Sandbox
+  /** Where a person works in an editor that gives and takes files: Read, Edit and Write go through it. */
+  editor?: EditorFiles
   readonly #filesOfAgents = new Map<string, FileStates>()
   readonly #judged: NonNullable<WorkspaceOptions['judged']>
   #shellDirectory: string

@@ -1,5 +1,6 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
 import { redactedMark } from '../redact/mark.ts'
+import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { failed } from './result.ts'
 import { isShownIn } from './shown.ts'
@@ -21,7 +22,8 @@ export async function writeFile(
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
-  const existing = await loadFile(real, workspace.limits.editBytes)
+  const editor = askedEditor(workspace.editor, context.signal)
+  const existing = await loadFile(real, workspace.limits.editBytes, editor)
   if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
   if (existing.kind === 'absent') return createFile(path, real, content, { workspace, context })
   const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
@@ -36,14 +38,14 @@ export async function writeFile(
       `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
     )
   if (existing.kind !== 'text') {
-    workspace.filesOf(context).saw(real, await saveFile(real, content, { over: existing.stats, keeping }), 1, content)
+    workspace.filesOf(context).saw(real, await saveFile(real, content, { over: existing.stats, keeping, editor }), 1, content)
     const details = { type: 'update', filePath: path, ...untold }
     return { content: `Updated ${path} (${linesOf(content)}).`, details }
   }
   const { encoding, stats: over } = existing
   // The model does not see the mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
-  workspace.filesOf(context).saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping }), 1, content)
+  workspace.filesOf(context).saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping, editor }), 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
     content: `Updated ${path} (${linesOf(content)}).${formNote(existing, content)}${namesNote(existing)}`,
@@ -59,7 +61,8 @@ export async function createFile(
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
-  workspace.filesOf(context).saw(real, await saveFile(real, content, { keeping }), 1, content)
+  const editor = askedEditor(workspace.editor, context.signal)
+  workspace.filesOf(context).saw(real, await saveFile(real, content, { keeping, editor }), 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
   return { content: `Created ${path} (${linesOf(content)}).`, details }
 }
