@@ -204,6 +204,10 @@ async function runCommand(
   program: Program,
 ): Promise<number> {
   switch (command) {
+    case 'acp': {
+      const { acp } = await import('./acp/acp.ts')
+      return acp(flags, program)
+    }
     case 'approve':
     case 'deny': {
       const { answer } = await import('./sessions/answer.ts')

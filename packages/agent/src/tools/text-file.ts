@@ -129,10 +129,7 @@ interface EditorWrite {
 }
 
 /** In the folder that was judged, as far as that can be known of what another program does. Undefined where the editor leaves it to us. */
-async function throughEditor(
-  path: string,
-  { text, bytes, over, editor }: EditorWrite,
-): Promise<SeenFile | undefined> {
+async function throughEditor(path: string, { text, bytes, over, editor }: EditorWrite): Promise<SeenFile | undefined> {
   if (editor.files.write === undefined) return undefined
   const folder = await holdFolder(dirname(path), { makes: true })
   try {

@@ -38,14 +38,18 @@ export async function writeFile(
       `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
     )
   if (existing.kind !== 'text') {
-    workspace.filesOf(context).saw(real, await saveFile(real, content, { over: existing.stats, keeping, editor }), 1, content)
+    workspace
+      .filesOf(context)
+      .saw(real, await saveFile(real, content, { over: existing.stats, keeping, editor }), 1, content)
     const details = { type: 'update', filePath: path, ...untold }
     return { content: `Updated ${path} (${linesOf(content)}).`, details }
   }
   const { encoding, stats: over } = existing
   // The model does not see the mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
-  workspace.filesOf(context).saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping, editor }), 1, content)
+  workspace
+    .filesOf(context)
+    .saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping, editor }), 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
     content: `Updated ${path} (${linesOf(content)}).${formNote(existing, content)}${namesNote(existing)}`,

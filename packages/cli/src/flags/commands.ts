@@ -3,6 +3,7 @@ import { nearest } from './nearest.ts'
 
 /** What the program does beside answering a prompt, each in a word. */
 const commands = [
+  'acp',
   'approve',
   'check',
   'config',

@@ -24,6 +24,7 @@ export function helpText(width: number): string {
 const usage = `halting: a coding agent that always stops, and says why
 
   halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
+  halting acp [flags]           serves an editor over stdin and stdout (Agent Client Protocol)
   halting check [flags]         what a run with these flags cannot exceed; runs nothing
   halting context [PROMPT]      what fills the window with the next request, and what happens when it is full
   halting sessions [show ID | search TEXT | delete ID --yes]

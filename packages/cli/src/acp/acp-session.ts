@@ -1,0 +1,209 @@
+import {
+  type AgentContext,
+  type ClientCapabilities,
+  methods,
+  type PromptResponse,
+  RequestError,
+  type SessionConfigOption,
+  type SessionModeState,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk'
+import type { Session, SessionEvent } from '@halting/agent/session'
+import { Asking } from './asking.ts'
+import { changeOf, configOptions, modeState } from './config-options.ts'
+import { invalid, requestError } from './errors.ts'
+import { EventUpdates, shownBy } from './event-updates.ts'
+import { Outbox } from './outbox.ts'
+import type { OpenedSession } from './opener.ts'
+import { givenPrompt } from './prompt-content.ts'
+import { type OpenPrompt, type PromptEnd, Prompts } from './prompts.ts'
+import { goOn, ownCommands, ownCommandOf } from './own-commands.ts'
+import { titleOf } from './session-list.ts'
+import { answerFor } from './stop-reason.ts'
+
+/** What a client said with a prompt. */
+type PromptBlocks = Parameters<typeof givenPrompt>[0]
+
+/** One session of a client: hands on what it says, and tells what the session does. All that it knows of the conversation is the session's. */
+export class AcpSession {
+  readonly #opened: OpenedSession
+  readonly #outbox: Outbox
+  readonly #updates: EventUpdates
+  readonly #asking: Asking
+  readonly #prompts = new Prompts()
+  readonly #stopListening: () => void
+  /** What a client was told of what can be set. */
+  #told: string
+  #hasTitle: boolean
+
+  constructor(
+    opened: OpenedSession,
+    client: AgentContext,
+    { capabilities, hasTitle }: { readonly capabilities: ClientCapabilities; readonly hasTitle: boolean },
+  ) {
+    const { session } = opened
+    this.#opened = opened
+    this.#hasTitle = hasTitle
+    this.#outbox = new Outbox((update) =>
+      client.notify(methods.client.session.update, { sessionId: session.id, update }),
+    )
+    this.#updates = new EventUpdates(shownBy(capabilities), session.snapshot.cwd, () => session.snapshot)
+    this.#asking = new Asking({ session, client, capabilities, updates: this.#updates, outbox: this.#outbox })
+    this.#told = this.#settable()
+    this.#stopListening = session.listen((event) => this.#hear(event))
+  }
+
+  get id(): string {
+    return this.#session.id
+  }
+
+  get #session(): Session {
+    return this.#opened.session
+  }
+
+  /** What opening it is answered with. */
+  get settings(): { readonly modes: SessionModeState; readonly configOptions: SessionConfigOption[] } {
+    const { snapshot } = this.#session
+    return { modes: modeState(snapshot), configOptions: configOptions(snapshot) }
+  }
+
+  #hear(event: SessionEvent): void {
+    this.#outbox.push(...this.#updates.of(event))
+    this.#asking.hear(event)
+    if (event.type === 'run_end')
+      this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
+    if (event.type === 'changed') this.#tellSettings()
+    this.#prompts.hear(event)
+  }
+
+  /** Tells the client; resolves when it has been sent. */
+  async tell(updates: readonly SessionUpdate[]): Promise<void> {
+    this.#outbox.push(...updates)
+    await this.#outbox.flush()
+  }
+
+  /** What a person may begin a prompt with, and what they should know. */
+  tellBeginning(): void {
+    const { commands, onNote } = this.#opened
+    const availableCommands = [...ownCommands, ...commands].map(({ name, description, argumentHint }) => ({
+      name,
+      description,
+      ...(argumentHint !== undefined && argumentHint !== '' && { input: { hint: argumentHint } }),
+    }))
+    this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
+    onNote((text) => this.#outbox.push(...this.#updates.note('info', text)))
+  }
+
+  /** Runs a prompt. While a run goes on it takes its place (spec R-ACP-6). */
+  async prompt(blocks: PromptBlocks, signal: AbortSignal): Promise<PromptResponse> {
+    // It is known before anything is awaited: a cancel may come with the next line.
+    const prompt = this.#prompts.open()
+    const cancel = (): void => this.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    if (signal.aborted) cancel()
+    try {
+      await this.#handIn(prompt, blocks, signal)
+    } catch (thrown) {
+      this.#prompts.fail(prompt, thrown)
+    }
+    try {
+      return await this.#answer(await prompt.ended)
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async #handIn(prompt: OpenPrompt, blocks: PromptBlocks, signal: AbortSignal): Promise<void> {
+    const given = givenPrompt(blocks)
+    const own = given.rest === '' && given.images.length === 0 ? ownCommandOf(given.said) : undefined
+    if (own !== undefined) {
+      if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
+      this.#prompts.handIn(prompt, 'goes on')
+      if (own.name === 'compact') this.#session.compact(own.rest === '' ? undefined : own.rest)
+      else goOn(this.#session)
+      return
+    }
+    const prepared = await this.#opened.prepare(given, signal)
+    if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
+    this.#nameAfter(given.said)
+    this.#prompts.handIn(prompt, 'message')
+    this.#session.prompt(prepared, { id: prompt.id, when: 'now' })
+  }
+
+  /** All that was told of the run is sent before its answer. */
+  async #answer(end: PromptEnd): Promise<PromptResponse> {
+    await this.#outbox.flush()
+    if (end.kind === 'failed') throw requestError(end.error)
+    if (end.kind === 'cancelled') return { stopReason: 'cancelled' }
+    const answer = answerFor(end.terminal, end.isCancelled)
+    if (answer.kind === 'error') throw new RequestError(answer.code, answer.message, answer.data)
+    return { stopReason: answer.stopReason, _meta: answer.meta }
+  }
+
+  #nameAfter(firstPrompt: string): void {
+    const title = titleOf(firstPrompt)
+    if (this.#hasTitle || title === '') return
+    this.#hasTitle = true
+    this.#outbox.push({ sessionUpdate: 'session_info_update', title })
+  }
+
+  /** Ends what goes on and what waits. Every prompt is answered with `cancelled`. */
+  cancel(): void {
+    if (this.#prompts.isEmpty) return
+    this.#prompts.cancelAll()
+    const { givenBack } = this.#session.interrupt({ queue: 'give_back' })
+    for (const { id } of givenBack) this.#prompts.cancelOne(id)
+  }
+
+  /** @throws RequestError for a mode that there is not. */
+  setMode(modeId: string): void {
+    this.#set(() => this.#session.set({ permissionMode: modeId }))
+  }
+
+  /** Also while a run goes on: a limit that is raised holds from the next request on. @throws RequestError for what cannot be set. */
+  setOption(configId: string, value: unknown): SessionConfigOption[] {
+    const change = changeOf(configId, value, this.#session.snapshot)
+    if (typeof change === 'string') throw invalid(change)
+    this.#set(() => this.#session.set(change))
+    return this.settings.configOptions
+  }
+
+  #set(set: () => void): void {
+    try {
+      set()
+    } catch (thrown) {
+      throw requestError(thrown)
+    }
+    this.#tellSettings()
+  }
+
+  /** Told where something that can be set has changed, whoever did it. */
+  #tellSettings(): void {
+    const now = this.#settable()
+    if (now === this.#told) return
+    const isModeNew = modeOf(now) !== modeOf(this.#told)
+    this.#told = now
+    const { snapshot } = this.#session
+    if (isModeNew) this.#outbox.push({ sessionUpdate: 'current_mode_update', currentModeId: snapshot.permissionMode })
+    this.#outbox.push({ sessionUpdate: 'config_option_update', configOptions: configOptions(snapshot) })
+  }
+
+  #settable(): string {
+    const { permissionMode, model, thinking, limits, models } = this.#session.snapshot
+    return JSON.stringify([permissionMode, model, thinking, limits.maxTurns, limits.maxBudgetUsd, models])
+  }
+
+  /** Ends all of it; what waits for an answer gets one. Again is harmless. */
+  async close(): Promise<void> {
+    this.#prompts.cancelAll()
+    await this.#session.close()
+    this.#stopListening()
+    this.#prompts.hear({ type: 'closed' })
+    await this.#outbox.flush()
+  }
+}
+
+function modeOf(settable: string): unknown {
+  const [mode]: unknown[] = JSON.parse(settable)
+  return mode
+}

@@ -1,0 +1,165 @@
+import { isAbsolute } from 'node:path'
+import {
+  type AgentApp,
+  type AgentContext,
+  agent,
+  type ClientCapabilities,
+  type InitializeResponse,
+  type McpServer,
+  methods,
+  PROTOCOL_VERSION,
+  RequestError,
+} from '@agentclientprotocol/sdk'
+import type { Program } from '../program.ts'
+import { AcpSession } from './acp-session.ts'
+import { invalid, requestError } from './errors.ts'
+import type { Opener } from './opener.ts'
+import { replayOf } from './replay.ts'
+import { listSessions, removeSession } from './session-list.ts'
+
+export interface AppOptions {
+  readonly opener: Opener
+  readonly program: Pick<Program, 'cwd' | 'env'>
+  readonly version: string
+}
+
+/** The program as an agent of the protocol, with the sessions that its client has open. */
+export interface ServedAgent {
+  readonly app: AgentApp
+  /** Ends every session. Resolves when nothing goes on. */
+  closeAll(): Promise<void>
+}
+
+/** What a client wants a session to have. */
+interface Wanted {
+  readonly cwd: string
+  readonly additionalDirectories?: readonly string[] | null
+  readonly mcpServers?: readonly McpServer[] | null
+}
+
+export function serveAgent({ opener, program, version }: AppOptions): ServedAgent {
+  const sessions = new Map<string, AcpSession>()
+  let capabilities: ClientCapabilities = {}
+  const openings = new Set<Promise<AcpSession>>()
+  let isClosed = false
+
+  const known = (sessionId: string): AcpSession => {
+    const session = sessions.get(sessionId)
+    if (session === undefined) throw RequestError.sessionNotFound(sessionId)
+    return session
+  }
+  const close = async (sessionId: string): Promise<void> => {
+    const session = sessions.get(sessionId)
+    sessions.delete(sessionId)
+    await session?.close()
+  }
+  const open = (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
+    const opening = opened(wanted, client, resume)
+    openings.add(opening)
+    const forget = (): void => void openings.delete(opening)
+    opening.then(forget, forget)
+    return opening
+  }
+  const opened = async (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
+    const { cwd, additionalDirectories, mcpServers } = wanted
+    for (const path of [cwd, ...(additionalDirectories ?? [])])
+      if (!isAbsolute(path))
+        throw invalid(`A directory of a session is given as an absolute path, and "${path}" is none.`)
+    const made = await opener
+      .open({
+        cwd,
+        additionalDirectories: additionalDirectories ?? [],
+        servers: mcpServers ?? [],
+        client,
+        capabilities,
+        ...(resume !== undefined && { resume }),
+      })
+      .catch((thrown: unknown) => {
+        throw requestError(thrown)
+      })
+    const session = new AcpSession(made, client, { capabilities, hasTitle: resume !== undefined })
+    // The connection may be gone by now.
+    if (isClosed) await session.close()
+    else sessions.set(session.id, session)
+    // The client knows the session once it has the answer.
+    setImmediate(() => session.tellBeginning())
+    return session
+  }
+
+  const app = agent({ name: 'halting' })
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      capabilities = params.clientCapabilities ?? {}
+      return initialized(params.protocolVersion, version)
+    })
+    .onRequest(methods.agent.session.new, async ({ params, client }) => {
+      const session = await open(params, client)
+      return { sessionId: session.id, ...session.settings }
+    })
+    .onRequest(methods.agent.session.load, async ({ params, client }) => {
+      const kept = await opener.history(params.sessionId)
+      if (kept === undefined) throw RequestError.sessionNotFound(params.sessionId)
+      // A client that loads what it has open begins anew.
+      await close(params.sessionId)
+      const session = await open(params, client, params.sessionId)
+      await session.tell(replayOf(kept.entries, params.cwd))
+      return session.settings
+    })
+    .onRequest(methods.agent.session.resume, async ({ params, client }) => {
+      const present = sessions.get(params.sessionId)
+      if (present !== undefined) return present.settings
+      if ((await opener.history(params.sessionId)) === undefined) throw RequestError.sessionNotFound(params.sessionId)
+      return (await open(params, client, params.sessionId)).settings
+    })
+    .onRequest(methods.agent.session.list, async ({ params }) => {
+      const listed = await listSessions(params, program)
+      if (listed === undefined) throw invalid(`"${params.cursor}" is no cursor of a list of sessions.`)
+      return listed
+    })
+    .onRequest(methods.agent.session.close, async ({ params }) => {
+      await close(params.sessionId)
+      return {}
+    })
+    .onRequest(methods.agent.session.delete, async ({ params }) => {
+      await close(params.sessionId)
+      try {
+        await removeSession(params.sessionId, program)
+      } catch (thrown) {
+        throw requestError(thrown)
+      }
+      return {}
+    })
+    .onRequest(methods.agent.session.prompt, ({ params, signal }) =>
+      known(params.sessionId).prompt(params.prompt, signal),
+    )
+    .onNotification(methods.agent.session.cancel, ({ params }) => sessions.get(params.sessionId)?.cancel())
+    .onRequest(methods.agent.session.setMode, ({ params }) => {
+      known(params.sessionId).setMode(params.modeId)
+      return {}
+    })
+    .onRequest(methods.agent.session.setConfigOption, ({ params }) => ({
+      configOptions: known(params.sessionId).setOption(params.configId, params.value),
+    }))
+
+  return {
+    app,
+    async closeAll() {
+      isClosed = true
+      await Promise.allSettled([...[...sessions.keys()].map(close), ...openings])
+    },
+  }
+}
+
+function initialized(theirs: number, version: string): InitializeResponse {
+  return {
+    protocolVersion: Math.min(theirs, PROTOCOL_VERSION),
+    agentInfo: { name: 'halting', title: 'Halting', version },
+    // A key comes from the environment, or from settings.
+    authMethods: [],
+    agentCapabilities: {
+      loadSession: true,
+      promptCapabilities: { image: true, embeddedContext: true },
+      mcpCapabilities: { http: true, sse: true },
+      sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, additionalDirectories: {} },
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  type AgentContext,
+  type ClientCapabilities,
+  methods,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from '@agentclientprotocol/sdk'
+import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import { messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import type { EventUpdates } from './event-updates.ts'
+import type { Outbox } from './outbox.ts'
+import { answerOf, optionsFor, rejection, unasked } from './permission.ts'
+import { answersOfForm, type AskedPerson, choiceOf, choicesFor, formFor, questionsOf } from './person-questions.ts'
+import { toolViewOf } from './tool-view.ts'
+
+interface Asks {
+  readonly session: Session
+  readonly client: AgentContext
+  readonly capabilities: ClientCapabilities
+  readonly updates: EventUpdates
+  readonly outbox: Outbox
+}
+
+/** Brings the questions of a session to the person, and the answers back (spec R-ACP-7). */
+export class Asking {
+  readonly #asks: Asks
+  /** Questions that wait for an answer, by their ids. */
+  readonly #open = new Map<string, AbortController>()
+  /** Calls that a person never wants to be asked about again. */
+  readonly #rejected = new Set<string>()
+
+  constructor(asks: Asks) {
+    this.#asks = asks
+  }
+
+  hear(event: SessionEvent): void {
+    if (event.type === 'question') void this.#answer(event.question)
+    if (event.type === 'question_closed') this.#open.get(event.id)?.abort()
+  }
+
+  async #answer(question: Question): Promise<void> {
+    const controller = new AbortController()
+    this.#open.set(question.id, controller)
+    try {
+      const answer = await this.#ask(question, controller.signal)
+      this.#asks.session.answer(question.id, answer)
+    } catch (thrown) {
+      // Nobody waits for it where it was withdrawn.
+      if (!controller.signal.aborted) this.#asks.session.answer(question.id, unasked(messageOf(thrown)))
+    } finally {
+      this.#open.delete(question.id)
+    }
+  }
+
+  async #ask(question: Question, signal: AbortSignal): Promise<PermissionAnswer> {
+    const { session, updates, outbox } = this.#asks
+    const { callId, agentId, toolName, input } = question
+    const told = updates.asked(callId, agentId, toolName, input)
+    outbox.push(...told.updates)
+    // The client knows the call before it is asked about it.
+    await outbox.flush()
+    const asked = questionsOf(toolName, input)
+    if (asked.length > 0) return this.#askPerson(question, asked, told.id, signal)
+    const sameCall = `${toolName} ${JSON.stringify(input)}`
+    if (this.#rejected.has(sameCall)) return rejection
+    const { title, kind, locations, content } = toolViewOf(toolName, input, session.snapshot.cwd)
+    const { outcome } = await this.#request(
+      {
+        toolCall: { toolCallId: told.id, title, kind, status: 'pending', locations, content, rawInput: input },
+        options: optionsFor(question),
+        _meta: { 'halting/question': { reason: question.reason, toolName, ...(agentId !== undefined && { agentId }) } },
+      },
+      signal,
+    )
+    const { answer, rejectsAlways } = answerOf(outcome, question)
+    if (rejectsAlways) this.#rejected.add(sameCall)
+    return answer
+  }
+
+  /** What the model asks the person: as one form, or one question after another. */
+  async #askPerson(
+    question: Question,
+    asked: readonly AskedPerson[],
+    toolCallId: string,
+    signal: AbortSignal,
+  ): Promise<PermissionAnswer> {
+    const { session, client, capabilities } = this.#asks
+    if ((capabilities.elicitation?.form ?? undefined) !== undefined) {
+      const form = formFor(asked, { sessionId: session.id, toolCallId })
+      const said = await client.request(methods.client.elicitation.create, form, { cancellationSignal: signal })
+      if (said.action !== 'accept') return { behavior: 'deny', message: 'The person did not answer.' }
+      const content = 'content' in said ? said.content : undefined
+      return { behavior: 'allow', updatedInput: { ...question.input, answers: answersOfForm(asked, content) } }
+    }
+    const answers: [question: string, answer: string][] = []
+    for (const one of asked) {
+      const { outcome } = await this.#request(
+        { toolCall: { toolCallId, title: one.question, kind: 'other', status: 'pending' }, options: choicesFor(one) },
+        signal,
+      )
+      if (outcome.outcome === 'cancelled') return answerOf(outcome, question).answer
+      answers.push([one.question, choiceOf(one, outcome.optionId)])
+    }
+    return { behavior: 'allow', updatedInput: { ...question.input, answers: Object.fromEntries(answers) } }
+  }
+
+  #request(
+    asked: Omit<RequestPermissionRequest, 'sessionId'>,
+    signal: AbortSignal,
+  ): Promise<RequestPermissionResponse> {
+    const { session, client } = this.#asks
+    const params = { ...asked, sessionId: session.id }
+    return client.request(methods.client.session.requestPermission, params, { cancellationSignal: signal })
+  }
+}

@@ -1,0 +1,38 @@
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { SessionSnapshot } from '@halting/agent/session'
+
+/** What a client gets with the meter of its window: how far the run is from its limits (spec R-ACP-9). */
+interface LimitsMeta {
+  readonly turnsLeft: number | null
+  readonly budgetUsd: number | null
+  /** Settled, and reserved for what goes on. */
+  readonly committedUsd: number
+  readonly timeLeftMs: number | null
+  readonly tokensLeft: number | null
+  readonly nextStop: SessionSnapshot['nextStop']
+}
+
+type Shown = Pick<SessionSnapshot, 'figures' | 'limits' | 'nextStop'>
+
+function limitsMeta({ figures, limits, nextStop }: Shown): LimitsMeta {
+  return {
+    turnsLeft: limits.maxTurns === null ? null : Math.max(0, limits.maxTurns - figures.turns),
+    budgetUsd: limits.maxBudgetUsd,
+    committedUsd: figures.settledUsd + figures.reservedUsd,
+    timeLeftMs: figures.leftMs,
+    tokensLeft: figures.leftTokens,
+    nextStop,
+  }
+}
+
+/** After every settled request. A window without an end is told as the largest number there is: a meter stays empty. */
+export function usageUpdate(snapshot: Shown): SessionUpdate {
+  const { contextTokens, contextWindow, sessionUsd } = snapshot.figures
+  return {
+    sessionUpdate: 'usage_update',
+    used: Math.max(0, Math.round(contextTokens)),
+    size: contextWindow ?? Number.MAX_SAFE_INTEGER,
+    cost: { amount: sessionUsd, currency: 'USD' },
+    _meta: { 'halting/limits': limitsMeta(snapshot) },
+  }
+}

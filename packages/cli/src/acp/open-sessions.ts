@@ -1,0 +1,82 @@
+import { statSync } from 'node:fs'
+import type { Flags } from '../flags/flags.ts'
+import type { Output } from '../io/output.ts'
+import type { Program } from '../program.ts'
+import { openLive } from '../session/open-live.ts'
+import { UsageError } from '../usage-error.ts'
+import { clientFiles } from './client-files.ts'
+import { invalid } from './errors.ts'
+import type { Opener, OpenRequest, OpenedSession } from './opener.ts'
+import { withImages } from './prompt-content.ts'
+import { serverEntriesOf } from './servers.ts'
+import { entriesOf, keptFile } from './session-list.ts'
+
+/** Opens sessions with the flags that the program was started with, each in its own folder. @throws UsageError for flags that name a session. */
+export function openerOf(flags: Flags, program: Program): Opener {
+  for (const [flag, given] of [
+    ['--resume', flags.resume],
+    ['--continue', flags.continue],
+    ['--session-id', flags.sessionId],
+    ['--fork-session', flags.forkSession],
+  ] as const)
+    if (given !== undefined)
+      throw new UsageError(`halting acp opens the sessions that the editor asks for: leave out ${flag}.`)
+  return {
+    open: (request) => openIn(request, flags, program),
+    async history(sessionId) {
+      const file = await keptFile(sessionId, program)
+      return file === undefined ? undefined : { entries: await entriesOf(file) }
+    },
+  }
+}
+
+async function openIn(request: OpenRequest, flags: Flags, program: Program): Promise<OpenedSession> {
+  const { cwd, additionalDirectories, servers, resume, client, capabilities } = request
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw invalid(`There is no directory ${cwd}. A session needs one that is there.`)
+  const notes = new Notes(program.output)
+  const own: Flags = {
+    ...flags,
+    addDir: [...(flags.addDir ?? []), ...additionalDirectories],
+    ...(resume !== undefined && { resume }),
+  }
+  const live = await openLive(
+    own,
+    { ...program, cwd, output: notes.output },
+    { answersQuestions: true, background: 'keep', servers: serverEntriesOf(servers) },
+  )
+  const { session, toolbox } = live
+  const files = clientFiles(client, () => session.id, capabilities.fs ?? {})
+  if (files !== undefined) toolbox.workspace.editor = files
+  return {
+    session,
+    commands: live.commands(),
+    async prepare({ said, rest, images }, signal) {
+      return withImages(await live.prepare(said, rest, signal), images)
+    },
+    onNote: (listener) => notes.listen(listener),
+  }
+}
+
+/** What the program tells a person of a session goes to the editor, and to stderr, which editors keep. */
+class Notes {
+  readonly output: Output
+  readonly #waiting: string[] = []
+  #listener: ((text: string) => void) | undefined
+
+  constructor(outer: Output) {
+    const err = (text: string): void => {
+      outer.err(text)
+      const said = text.replace(/^halting: /, '').trim()
+      if (this.#listener === undefined) this.#waiting.push(said)
+      else this.#listener(said)
+    }
+    // All else of it is that of the program.
+    this.output = Object.create(outer, { err: { value: err } }) as Output
+  }
+
+  listen(listener: (text: string) => void): void {
+    this.#listener = listener
+    for (const text of this.#waiting.splice(0)) listener(text)
+  }
+}

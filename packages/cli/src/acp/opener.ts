@@ -1,0 +1,39 @@
+import type { AgentContext, ClientCapabilities, McpServer } from '@agentclientprotocol/sdk'
+import type { Session } from '@halting/agent/session'
+import type { MessageContent, TranscriptEntry } from '@halting/core'
+import type { GivenPrompt } from './prompt-content.ts'
+
+/** What a client asks for when it opens a session. */
+export interface OpenRequest {
+  readonly cwd: string
+  readonly additionalDirectories: readonly string[]
+  readonly servers: readonly McpServer[]
+  /** The session to go on with; a new one when absent. */
+  readonly resume?: string
+  readonly client: AgentContext
+  readonly capabilities: ClientCapabilities
+}
+
+/** A command that a person may begin a prompt with. */
+export interface Command {
+  readonly name: string
+  readonly description: string
+  readonly argumentHint?: string
+}
+
+/** A session that is open, with what an editor shows of it. */
+export interface OpenedSession {
+  readonly session: Session
+  readonly commands: readonly Command[]
+  /** The prompt with its commands and files put in. */
+  prepare(prompt: GivenPrompt, signal: AbortSignal): Promise<MessageContent>
+  /** Calls back with what a person should know, beginning with what was said before. */
+  readonly onNote: (listener: (text: string) => void) => void
+}
+
+/** Opens sessions, as the program does for its flags. */
+export interface Opener {
+  open(request: OpenRequest): Promise<OpenedSession>
+  /** What was said in a session that is kept; undefined for an id that none has. */
+  history(sessionId: string): Promise<{ readonly entries: readonly TranscriptEntry[] } | undefined>
+}

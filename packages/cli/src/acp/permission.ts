@@ -1,0 +1,78 @@
+import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
+import type { Question } from '@halting/agent/session'
+import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
+import { oneLine } from '../io/figures.ts'
+
+/** More of them nobody reads. */
+const mostSuggestions = 3
+const longestName = 160
+
+/** What a person may say to a question. What would be saved is in the name of the option that saves it. */
+export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' | 'suggestions'>): PermissionOption[] {
+  const saving = suggestions.slice(0, mostSuggestions).map((update, index): PermissionOption => ({
+    optionId: `allow_always:${index}`,
+    kind: 'allow_always',
+    name: oneLine(`Always allow ${savedBy(update)}`, longestName),
+  }))
+  return [
+    { optionId: 'allow_once', kind: 'allow_once', name: 'Allow once' },
+    ...saving,
+    { optionId: 'reject_once', kind: 'reject_once', name: 'Reject' },
+    {
+      optionId: 'reject_always',
+      kind: 'reject_always',
+      name: oneLine(`Reject, and each same call of ${toolName} in this session`, longestName),
+    },
+  ]
+}
+
+/** What an option changes, and where it is kept. */
+function savedBy(update: PermissionUpdate): string {
+  return `${changeIn(update)} (${places[update.destination]})`
+}
+
+const places = {
+  session: 'this session',
+  localSettings: 'this project, for you',
+  projectSettings: 'this project, for all',
+  userSettings: 'every project',
+} as const
+
+function changeIn(update: PermissionUpdate): string {
+  switch (update.type) {
+    case 'addRules':
+    case 'replaceRules':
+    case 'removeRules':
+      return update.rules
+        .map(({ toolName, ruleContent }) => (ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`))
+        .join(', ')
+    case 'setMode':
+      return `what the mode ${update.mode} allows`
+    case 'addDirectories':
+    case 'removeDirectories':
+      return `files in ${update.directories.join(', ')}`
+  }
+}
+
+export type Answered = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }
+
+/** What the outcome of a request says. An option that was not offered denies: nothing is allowed that nobody said. */
+export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pick<Question, 'suggestions'>): Answered {
+  if (outcome.outcome === 'cancelled')
+    return {
+      answer: { behavior: 'deny', message: 'The person did not answer and ended the run.', interrupt: true },
+      rejectsAlways: false,
+    }
+  const { optionId } = outcome
+  if (optionId === 'allow_once') return { answer: { behavior: 'allow' }, rejectsAlways: false }
+  const update = suggestions.find((_, index) => index < mostSuggestions && optionId === `allow_always:${index}`)
+  if (update !== undefined) return { answer: { behavior: 'allow', updatedPermissions: [update] }, rejectsAlways: false }
+  return { answer: rejection, rejectsAlways: optionId === 'reject_always' }
+}
+
+export const rejection: PermissionAnswer = { behavior: 'deny', message: 'The person rejected this call.' }
+
+/** Nobody was asked: the client cannot, or has gone. */
+export function unasked(because: string): PermissionAnswer {
+  return { behavior: 'deny', message: `Nobody could be asked about this call: ${because}` }
+}

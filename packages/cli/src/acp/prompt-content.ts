@@ -1,0 +1,105 @@
+import { fileURLToPath } from 'node:url'
+import type { ContentBlock as AcpBlock } from '@agentclientprotocol/sdk'
+import type { ContentBlock, MessageContent } from '@halting/core'
+import type { ImageBlock } from '@halting/core/adapters'
+import { headOf } from '@halting/core/adapters'
+
+/** What a client said: in it the words of the person are told apart from what the editor gave with them. */
+export interface GivenPrompt {
+  /** What the person wrote, with the names of files where they mentioned them: a command, and a file by `@`, are looked for in this alone. */
+  readonly said: string
+  /** What the editor holds of files, and other things that are sent as they are; it stands behind. */
+  readonly rest: string
+  readonly images: readonly ImageBlock[]
+}
+
+export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
+  let [said, rest] = ['', '']
+  const images: ImageBlock[] = []
+  for (const block of prompt) {
+    switch (block.type) {
+      case 'text':
+        said += block.text
+        break
+      case 'image':
+        images.push(imageOf(block.mimeType, block.data))
+        break
+      case 'resource_link':
+        said += mention(block.uri, block.name)
+        break
+      case 'resource': {
+        const { resource } = block
+        if ('text' in resource) {
+          said += mention(resource.uri, resource.uri)
+          rest += embedded(resource.uri, resource.text)
+        } else if (resource.mimeType?.startsWith('image/') === true)
+          images.push(imageOf(resource.mimeType, resource.blob))
+        else
+          rest += `\n[${named(resource.uri)} (${resource.mimeType ?? 'of an unknown type'}) was given as bytes, which cannot be shown.]\n`
+        break
+      }
+      case 'audio':
+        rest += '\n[Audio was given, which this agent does not hear.]\n'
+    }
+  }
+  return { said, rest, images }
+}
+
+function imageOf(mediaType: string, data: string): ImageBlock {
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
+}
+
+/** The content with the images behind it. */
+export function withImages(content: MessageContent, images: readonly ImageBlock[]): MessageContent {
+  if (images.length === 0) return content
+  const blocks: readonly ContentBlock[] =
+    typeof content !== 'string' ? content : content === '' ? [] : [{ type: 'text', text: content }]
+  return [...blocks, ...images]
+}
+
+/** A file by its path, between marks: it is no command, and the model reads it when it needs it. */
+function mention(uri: string, name: string): string {
+  const path = pathOf(uri)
+  return path === undefined ? `[${name}](${headOf(uri, 2_000)})` : `\`${path}\``
+}
+
+/** What the editor holds is given as it is, also where it was not saved. */
+function embedded(uri: string, content: string): string {
+  return `\n<context ref="${named(uri).replaceAll('"', '&quot;')}">\n${content}\n</context>\n`
+}
+
+function named(uri: string): string {
+  return pathOf(uri) ?? headOf(uri, 2_000)
+}
+
+/** The path of a file, with the lines that were named. */
+function pathOf(uri: string): string | undefined {
+  if (!uri.startsWith('file://')) return undefined
+  try {
+    const { hash } = new URL(uri)
+    return fileURLToPath(uri.split('#')[0] ?? uri) + decodeURIComponent(hash)
+  } catch {
+    return undefined
+  }
+}
+
+/** What a person said, for a client that is shown an earlier conversation. */
+export function promptBlocksOf(content: MessageContent): readonly AcpBlock[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return content.flatMap((block): readonly AcpBlock[] => shownBlock(block))
+}
+
+/** A block of a message or a result, as far as a client can show it. */
+export function shownBlock(block: ContentBlock): readonly AcpBlock[] {
+  // A block of a kind that is not known may have any fields.
+  const {
+    type,
+    text: said,
+    source,
+  } = block as { readonly type: string; readonly text?: unknown; readonly source?: ImageBlock['source'] }
+  if (type === 'text' && typeof said === 'string') return said === '' ? [] : [{ type: 'text', text: said }]
+  if (type === 'image' && typeof source?.data === 'string')
+    return [{ type: 'image', mimeType: source.media_type ?? 'image/png', data: source.data }]
+  if (type === 'image' || type === 'document') return [{ type: 'text', text: `[${type}]` }]
+  return []
+}

@@ -1,0 +1,125 @@
+import type { Terminal } from '@halting/core'
+import type { SessionEvent } from '@halting/agent/session'
+
+/** How a prompt ended: by a run, by a cancel before one began, or by what went wrong. */
+export type PromptEnd =
+  | { readonly kind: 'terminal'; readonly terminal: Terminal; readonly isCancelled: boolean }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+
+/** A prompt that waits for its answer. */
+export interface OpenPrompt {
+  /** The id under which it is handed to the session; none for one that only goes on. */
+  readonly id: string
+  readonly ended: Promise<PromptEnd>
+  /** The client wants no more of it. */
+  readonly isCancelled: boolean
+}
+
+interface Entry {
+  readonly id: string
+  isCancelled: boolean
+  /** The session has it: as a message, or as a wish to go on, which has no id there. */
+  handedIn: 'message' | 'goes on' | undefined
+  runId: string | undefined
+  readonly end: (end: PromptEnd) => void
+}
+
+/**
+ * The prompts of one session that have no answer yet.
+ *
+ * P1: every prompt is answered once. P2: a cancel that comes before the session has the prompt holds all the same. P3: a run answers the prompts that began
+ * it, and those that it took; one that began by none answers the prompts that only go on.
+ */
+export class Prompts {
+  readonly #entries = new Map<string, Entry>()
+  #made = 0
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0
+  }
+
+  open(): OpenPrompt {
+    this.#made += 1
+    const id = `acp-${this.#made}-${crypto.randomUUID()}`
+    let answer: (end: PromptEnd) => void = () => undefined
+    const ended = new Promise<PromptEnd>((resolve) => {
+      answer = resolve
+    })
+    const end = (how: PromptEnd): void => {
+      this.#entries.delete(id)
+      answer(how)
+    }
+    const entry: Entry = { id, isCancelled: false, handedIn: undefined, runId: undefined, end }
+    this.#entries.set(id, entry)
+    return {
+      id,
+      ended,
+      get isCancelled() {
+        return entry.isCancelled
+      },
+    }
+  }
+
+  /** Just before the session gets it. */
+  handIn({ id }: OpenPrompt, as: 'message' | 'goes on'): void {
+    const entry = this.#entries.get(id)
+    if (entry !== undefined) entry.handedIn = as
+  }
+
+  /** It cannot be handed in. */
+  fail({ id }: OpenPrompt, error: unknown): void {
+    this.#entries.get(id)?.end({ kind: 'failed', error })
+  }
+
+  /** It was cancelled before any run had it. */
+  cancelOne(id: string): void {
+    this.#entries.get(id)?.end({ kind: 'cancelled' })
+  }
+
+  /** The client wants no more of any of them. */
+  cancelAll(): void {
+    for (const entry of this.#entries.values()) entry.isCancelled = true
+  }
+
+  hear(event: SessionEvent): void {
+    switch (event.type) {
+      case 'run_start':
+        for (const entry of this.#entries.values())
+          if (event.ids.includes(entry.id) || (event.ids.length === 0 && isWaiting(entry))) entry.runId = event.runId
+        return
+      case 'taken':
+        // The run that goes on is the one that others have.
+        for (const entry of this.#entries.values())
+          if (event.ids.includes(entry.id)) entry.runId ??= this.#runOfOthers()
+        return
+      case 'run_end':
+        for (const entry of this.#entries.values())
+          if (entry.runId === event.runId)
+            entry.end({ kind: 'terminal', terminal: event.terminal, isCancelled: entry.isCancelled })
+        return
+      case 'failed': {
+        const { error, givenBack } = event
+        for (const entry of this.#entries.values()) {
+          const isOfRun = entry.runId !== undefined || isWaiting(entry)
+          const isMeant = givenBack.length === 0 ? isOfRun : givenBack.some(({ id }) => id === entry.id)
+          if (isMeant) entry.end(entry.isCancelled ? { kind: 'cancelled' } : { kind: 'failed', error })
+        }
+        return
+      }
+      case 'closed':
+        for (const entry of this.#entries.values()) entry.end({ kind: 'cancelled' })
+        return
+      default:
+    }
+  }
+
+  #runOfOthers(): string | undefined {
+    return [...this.#entries.values()].find(({ runId }) => runId !== undefined)?.runId
+  }
+}
+
+/** It only goes on, and no run has it yet. */
+function isWaiting({ handedIn, runId }: Entry): boolean {
+  return handedIn === 'goes on' && runId === undefined
+}

@@ -1,0 +1,61 @@
+import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
+import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/agent'
+import type { TranscriptEntry } from '@halting/core'
+import { foldRun, foldSession } from '@halting/core/steps'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { whose } from '../session/whose.ts'
+
+const pageSize = 50
+const titleWidth = 100
+
+/** The sessions that are kept, newest first, a page at a time. Undefined for a cursor that is none. */
+export async function listSessions(
+  { cwd: given, cursor }: { readonly cwd?: string | null; readonly cursor?: string | null },
+  program: Pick<Program, 'cwd' | 'env'>,
+): Promise<ListSessionsResponse | undefined> {
+  const start = cursor === undefined || cursor === null ? 0 : /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined
+  if (start === undefined) return undefined
+  const cwd = given ?? undefined
+  const all = await keptSessions(
+    whose({ ...program, cwd: cwd ?? program.cwd }),
+    cwd === undefined ? 'all' : 'of this folder',
+  )
+  const page = await summariesOf(all.slice(start, start + pageSize))
+  const sessions = page.flatMap(({ sessionId, cwd: where, firstPrompt, changedAt }): readonly SessionInfo[] => {
+    // One that cannot be read has no place to go on in.
+    if (where === undefined) return []
+    const title = titleOf(firstPrompt)
+    return [{ sessionId, cwd: where, ...(title !== '' && { title }), updatedAt: changedAt.toISOString() }]
+  })
+  const next = start + pageSize
+  return { sessions, ...(next < all.length && { nextCursor: String(next) }) }
+}
+
+/** What a list shows of a conversation: how it began. */
+export function titleOf(firstPrompt: string): string {
+  return oneLine(firstPrompt, titleWidth)
+}
+
+/** The file of a session; undefined for an id that no session has. */
+export async function keptFile(
+  sessionId: string,
+  program: Pick<Program, 'cwd' | 'env'>,
+): Promise<KeptFile | undefined> {
+  return (await keptSessions(whose(program), 'all')).find((file) => file.sessionId === sessionId)
+}
+
+/** All that was said in it, also in a run that did not end. */
+export async function entriesOf({ path }: KeptFile): Promise<readonly TranscriptEntry[]> {
+  const { runs } = await readJournal(path)
+  const { transcript, open } = foldSession(runs)
+  if (open === undefined) return [...transcript]
+  const run = foldRun(open, transcript)
+  return [...(run.kind === 'open' ? run.state.transcript : transcript)]
+}
+
+/** Removes it. Again is harmless. @throws Error for one that another process writes. */
+export async function removeSession(sessionId: string, program: Pick<Program, 'cwd' | 'env'>): Promise<void> {
+  const file = await keptFile(sessionId, program)
+  if (file !== undefined) await deleteSession(file)
+}

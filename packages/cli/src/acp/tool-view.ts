@@ -1,0 +1,116 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, join, sep } from 'node:path'
+import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
+import { fieldsOf } from './fields.ts'
+import { oneLine } from '../io/figures.ts'
+
+/** What an editor shows of a call, from its name and input alone. */
+export interface ToolView {
+  readonly title: string
+  readonly kind: ToolKind
+  readonly locations: ToolCallLocation[]
+  /** What it will change. */
+  readonly content: ToolCallContent[]
+}
+
+const titleWidth = 200
+/** A file that is shown as it was before a Write. */
+const largestBefore = 512 * 1024
+
+/** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
+export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
+  const fields = fieldsOf(input)
+  const field = (key: string): string => {
+    const value = fields[key]
+    return typeof value === 'string' ? value : ''
+  }
+  const path = (key: string): string => (field(key) === '' ? '' : absolute(field(key), cwd))
+  const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
+  const at = (key: string, view: ToolView, line?: number): ToolView =>
+    path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }
+  switch (name) {
+    case 'Read': {
+      const { offset } = fields
+      const line = typeof offset === 'number' && offset >= 1 ? Math.floor(offset) : undefined
+      return at(
+        'file_path',
+        plain('read', `Read ${field('file_path')}${line === undefined ? '' : ` from line ${line}`}`),
+        line,
+      )
+    }
+    case 'Edit': {
+      const view = at('file_path', plain('edit', `Edit ${field('file_path')}`))
+      const diff = {
+        type: 'diff',
+        path: path('file_path'),
+        oldText: field('old_string'),
+        newText: field('new_string'),
+      } as const
+      return path('file_path') === '' ? view : { ...view, content: [diff] }
+    }
+    case 'Write': {
+      const view = at('file_path', plain('edit', `Write ${field('file_path')}`))
+      if (path('file_path') === '') return view
+      const oldText = textBefore(path('file_path'), cwd)
+      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
+    }
+    case 'NotebookEdit':
+      return at('notebook_path', plain('edit', `Edit ${field('notebook_path')}`))
+    case 'Bash': {
+      const view = plain('execute', `\`${field('command')}\``)
+      const description = field('description')
+      return description === ''
+        ? view
+        : { ...view, content: [{ type: 'content', content: { type: 'text', text: description } }] }
+    }
+    case 'Glob':
+    case 'Grep':
+      return at(
+        'path',
+        plain('search', `${name} ${field('pattern')}${field('path') === '' ? '' : ` in ${field('path')}`}`),
+      )
+    case 'WebFetch':
+      return plain('fetch', `Fetch ${field('url')}`)
+    case 'WebSearch':
+      return plain('fetch', `Search the web for ${field('query')}`)
+    case 'Agent':
+    case 'Task':
+      return plain('think', `Agent: ${field('description') || field('subagent_type')}`)
+    case 'TodoWrite':
+      return plain('think', 'Update the plan')
+    case 'ExitPlanMode': {
+      const view = plain('switch_mode', 'Leave plan mode')
+      return field('plan') === ''
+        ? view
+        : { ...view, content: [{ type: 'content', content: { type: 'text', text: field('plan') } }] }
+    }
+    case 'Skill':
+      return plain('other', `Skill ${field('skill')}`)
+    case 'AskUserQuestion':
+      return plain('other', 'Ask the person')
+    default:
+      return plain('other', name)
+  }
+}
+
+function shown(title: string): string {
+  return oneLine(title, titleWidth) || 'Call of a tool'
+}
+
+function absolute(path: string, cwd: string): string {
+  return isAbsolute(path) ? path : join(cwd, path)
+}
+
+/** What a file of the folder is before it is written; null for one that is new, or is not shown. */
+function textBefore(path: string, cwd: string): string | null {
+  try {
+    const real = realpathSync(path)
+    // Elsewhere there are files that are none, and reading those may wait for ever.
+    if (!real.startsWith(realpathSync(cwd) + sep)) return null
+    const stats = statSync(real)
+    if (!stats.isFile() || stats.size > largestBefore) return null
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(real))
+  } catch {
+    return null
+  }
+}

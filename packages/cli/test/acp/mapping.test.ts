@@ -1,0 +1,347 @@
+// Holds rules of docs/spec.md: R-ACP-3, R-ACP-4, R-ACP-8: what is told, without a client.
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
+import { CallUpdates } from '../../src/acp/call-updates.ts'
+import { Outbox } from '../../src/acp/outbox.ts'
+import { givenPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
+import { answersOfForm, formFor, questionsOf } from '../../src/acp/person-questions.ts'
+import { replayOf } from '../../src/acp/replay.ts'
+import { ReplyText } from '../../src/acp/reply-text.ts'
+import { serverEntriesOf } from '../../src/acp/servers.ts'
+import { toolViewOf } from '../../src/acp/tool-view.ts'
+import { callProblems, type Message } from '../support/acp-schema.ts'
+import { testFolder } from '../support/acp-agent.ts'
+
+// A test reads fields of any update.
+const asMessages = (updates: readonly SessionUpdate[]): readonly Message[] =>
+  updates as readonly unknown[] as readonly Message[]
+
+describe('calls', () => {
+  const id = fc.constantFrom('a', 'b', 'c')
+  const status = fc.constantFrom<ToolStatus>('done', 'failed', 'denied', 'not_run', 'interrupted', 'unknown', 'invalid')
+  const step = fc.oneof(
+    id.map((call) => (calls: CallUpdates) => calls.announce(call, 'Read', { file_path: 'x' })),
+    id.map(
+      (call) => (calls: CallUpdates) => calls.start(call, 'Edit', { file_path: 'x', old_string: 'a', new_string: 'b' }),
+    ),
+    fc.tuple(id, status).map(
+      ([call, how]) =>
+        (calls: CallUpdates) =>
+          calls.end(call, how),
+    ),
+    fc.tuple(id, fc.boolean()).map(
+      ([call, isError]) =>
+        (calls: CallUpdates) =>
+          calls.result(call, 'text', isError),
+    ),
+  )
+
+  test('in whatever order a loop tells of them, a client is told in the right one and none stays open', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const calls = new CallUpdates('/work')
+        const updates = steps.flatMap((take) => take(calls))
+        expect(callProblems(asMessages([...updates, ...calls.closeAll('over')]))).toEqual([])
+      }),
+    )
+  })
+
+  test('a call that nobody ended has failed, and says why', () => {
+    const calls = new CallUpdates('/work')
+    calls.announce('a', 'Read', {})
+    expect(calls.closeAll('The run ended.')).toEqual([
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: 'a',
+        status: 'failed',
+        content: [{ type: 'content', content: { type: 'text', text: 'The run ended.' } }],
+      },
+    ])
+    expect(calls.closeAll('Again.')).toEqual([])
+  })
+
+  test('a result is bounded, and a diff says more than the text of its result', () => {
+    const calls = new CallUpdates('/work')
+    calls.announce('r', 'Bash', { command: 'yes' })
+    const [, told] = calls.result('r', 'y'.repeat(30_000), false)
+    expect(JSON.stringify(told)).toContain('10000 characters more')
+    calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
+    expect(calls.result('e', 'Edited a.', false)).toEqual([
+      { sessionUpdate: 'tool_call_update', toolCallId: 'e', status: 'completed' },
+    ])
+  })
+})
+
+describe('what an editor shows of a call', () => {
+  test.each([
+    [
+      'Read',
+      { file_path: 'a.ts', offset: 7 },
+      { kind: 'read', title: 'Read a.ts from line 7', locations: [{ path: '/work/a.ts', line: 7 }] },
+    ],
+    [
+      'Grep',
+      { pattern: 'x', path: '/etc' },
+      { kind: 'search', title: 'Grep x in /etc', locations: [{ path: '/etc' }] },
+    ],
+    ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: '`ls `' }],
+    ['WebFetch', { url: 'https://x' }, { kind: 'fetch', title: 'Fetch https://x' }],
+    ['Agent', { description: 'Look' }, { kind: 'think', title: 'Agent: Look' }],
+    [
+      'ExitPlanMode',
+      { plan: '# Plan' },
+      { kind: 'switch_mode', content: [{ type: 'content', content: { type: 'text', text: '# Plan' } }] },
+    ],
+    ['mcp__files__list', null, { kind: 'other', title: 'mcp__files__list', locations: [], content: [] }],
+    ['Edit', 'no object', { kind: 'edit', locations: [], content: [] }],
+  ])('%s', (name, input, expected) => {
+    expect(toolViewOf(name, input, '/work')).toMatchObject(expected)
+  })
+
+  test('a Write shows what the file was, where that is of the folder and a text', () => {
+    const cwd = testFolder()
+    const before = (name: string): unknown => {
+      const [content] = toolViewOf('Write', { file_path: name, content: 'new' }, cwd).content
+      return content?.type === 'diff' ? content.oldText : 'no diff'
+    }
+    writeFileSync(join(cwd, 'a.txt'), 'old')
+    writeFileSync(join(cwd, 'bytes'), Buffer.from([0xff, 0xfe, 0xff]))
+    symlinkSync('/proc/kmsg', join(cwd, 'link'))
+    expect(['a.txt', 'new.txt', 'bytes', 'link', '/etc/hostname'].map(before)).toEqual(['old', null, null, null, null])
+  })
+})
+
+describe('text of replies', () => {
+  const delta = (text: string, index = 0, entryId = 'm1') =>
+    ({ type: 'model_update', request: 1, entryId, update: { type: 'text_delta', index, text } }) as Extract<
+      LoopEvent,
+      { type: 'model_update' }
+    >
+  const textsOf = (updates: readonly SessionUpdate[]): readonly unknown[] =>
+    asMessages(updates).map(({ content, messageId }) => [messageId, (content as { text: string }).text])
+
+  test('what was streamed is not told again, and what was not is told once', () => {
+    const reply = new ReplyText()
+    expect(textsOf([...reply.update(delta('One')), ...reply.update(delta('Two', 1))])).toEqual([
+      ['m1', 'One'],
+      ['m1', '\n\nTwo'],
+    ])
+    expect(
+      reply.message('m1', [
+        { type: 'text', text: 'One' },
+        { type: 'text', text: 'Two and more' },
+      ]),
+    ).toHaveLength(1)
+    expect(textsOf(reply.message('m2', [{ type: 'text', text: 'Whole' }]))).toEqual([['m2', 'Whole']])
+  })
+
+  test('a reply that is asked for again is another message', () => {
+    const reply = new ReplyText()
+    reply.update(delta('Half a'))
+    expect(reply.retry()).toBe(true)
+    expect(textsOf(reply.update(delta('Whole')))).toEqual([['m1#2', 'Whole']])
+    expect(reply.message('m1', [{ type: 'text', text: 'Whole' }])).toEqual([])
+    expect(new ReplyText().retry()).toBe(false)
+  })
+})
+
+describe('the outbox', () => {
+  const chunk = (text: string, messageId = 'm'): SessionUpdate => ({
+    sessionUpdate: 'agent_message_chunk',
+    content: { type: 'text', text },
+    messageId,
+  })
+  const title: SessionUpdate = { sessionUpdate: 'session_info_update', title: 't' }
+
+  test('keeps the order, puts waiting text together, and loses none of it', async () => {
+    const piece = fc.oneof(
+      fc.constantFrom('a', 'b').map((m) => chunk(`${m}.`, m)),
+      fc.constant(title),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 40 }), fc.nat(5), async (updates, pause) => {
+        const sent: SessionUpdate[] = []
+        const outbox = new Outbox(async (update) => {
+          await Promise.resolve()
+          sent.push(update)
+        })
+        for (const [index, update] of updates.entries()) {
+          outbox.push(update)
+          if (pause > 0 && index % pause === 0) await Promise.resolve()
+        }
+        await outbox.flush()
+        const flat = (all: readonly SessionUpdate[]): string =>
+          all
+            .map((update) =>
+              'content' in update && update.content !== null && update.content !== undefined && 'text' in update.content
+                ? update.content.text
+                : '|',
+            )
+            .join('')
+        expect(flat(sent)).toBe(flat(updates))
+        expect(sent.length).toBeLessThanOrEqual(updates.length)
+      }),
+    )
+  })
+
+  test('goes on after what could not be sent', async () => {
+    const sent: SessionUpdate[] = []
+    let isGone = true
+    const outbox = new Outbox(async (update) => {
+      if (isGone) throw new Error('closed')
+      sent.push(update)
+    })
+    outbox.push(chunk('a'), title)
+    await outbox.flush()
+    isGone = false
+    outbox.push(chunk('b'))
+    await outbox.flush()
+    expect(sent).toEqual([chunk('b')])
+    await outbox.flush()
+  })
+})
+
+describe('prompts', () => {
+  const given = (said: string, rest = '', images: readonly unknown[] = []) => ({ said, rest, images })
+
+  test.each<[string, readonly ContentBlock[], unknown]>([
+    [
+      'text in pieces, with a file by its path',
+      [
+        { type: 'text', text: 'Look at ' },
+        { type: 'resource_link', uri: 'file:///w/a%20b.ts#L3', name: 'a b' },
+        { type: 'text', text: '.' },
+      ],
+      given('Look at `/w/a b.ts#L3`.'),
+    ],
+    ['a link that is no file', [{ type: 'resource_link', uri: 'https://x/y', name: 'y' }], given('[y](https://x/y)')],
+    [
+      'what the editor holds stands behind, and no word of it is one of the person',
+      [{ type: 'resource', resource: { uri: 'file:///w/a.ts', text: '/undo @secret' } }],
+      given('`/w/a.ts`', '\n<context ref="/w/a.ts">\n/undo @secret\n</context>\n'),
+    ],
+    [
+      'bytes',
+      [{ type: 'resource', resource: { uri: 'file:///w/a.bin', blob: 'AA==', mimeType: 'x/y' } }],
+      given('', '\n[/w/a.bin (x/y) was given as bytes, which cannot be shown.]\n'),
+    ],
+    [
+      'sound',
+      [{ type: 'audio', data: 'AA==', mimeType: 'audio/wav' }],
+      given('', '\n[Audio was given, which this agent does not hear.]\n'),
+    ],
+    ['nothing', [], given('')],
+    [
+      'an image, also as a resource',
+      [
+        { type: 'text', text: 'See' },
+        { type: 'image', data: 'AA==', mimeType: 'image/png' },
+        { type: 'resource', resource: { uri: 'file:///w/b.png', blob: 'AQ==', mimeType: 'image/png' } },
+      ],
+      given(
+        'See',
+        '',
+        ['AA==', 'AQ=='].map((data) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } })),
+      ),
+    ],
+  ])('%s', (_name, blocks, expected) => expect(givenPrompt(blocks)).toEqual(expected))
+
+  test('images stand behind the text, and come back as they were', () => {
+    const { images } = givenPrompt([{ type: 'image', data: 'AA==', mimeType: 'image/png' }])
+    expect(promptBlocksOf(withImages('See', images))).toEqual([
+      { type: 'text', text: 'See' },
+      { type: 'image', data: 'AA==', mimeType: 'image/png' },
+    ])
+    expect([withImages('See', []), withImages('', images)]).toEqual(['See', images])
+  })
+})
+
+test('an earlier conversation is told in order, and a call without a result has failed', () => {
+  const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+  const reply = (id: string, content: never[]): TranscriptEntry => ({
+    kind: 'assistant',
+    id,
+    message: { role: 'assistant', id, model: 'm', content, stop_reason: null, usage },
+  })
+  const entries = [
+    { kind: 'user', id: 'u1', origin: 'prompt', message: { role: 'user', content: 'Go' } },
+    { kind: 'user', id: 'h1', origin: 'hook', message: { role: 'user', content: 'not of the person' } },
+    reply('a1', [
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_use', id: 'c1', name: 'Read', input: { file_path: 'x' } },
+      { type: 'tool_use', id: 'c2', name: 'Bash', input: {} },
+    ] as never[]),
+    {
+      kind: 'user',
+      id: 'r1',
+      origin: 'tool_results',
+      message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'text' }] },
+    },
+    { kind: 'user', id: 's1', origin: 'steer', message: { role: 'user', content: 'And this' } },
+  ] as readonly unknown[] as readonly TranscriptEntry[]
+  const updates = asMessages(replayOf(entries, '/work'))
+  expect(
+    updates.map(({ sessionUpdate, status, toolCallId }) =>
+      [sessionUpdate, toolCallId, status].filter(Boolean).join(' '),
+    ),
+  ).toEqual([
+    'user_message_chunk',
+    'agent_message_chunk',
+    'tool_call c1 pending',
+    'tool_call c2 pending',
+    'tool_call_update c1 completed',
+    'tool_call_update c1',
+    'user_message_chunk',
+    'tool_call_update c2 failed',
+  ])
+  expect(callProblems(updates)).toEqual([])
+})
+
+test('questions of the model become a form, and its answers come back by question', () => {
+  const input = {
+    questions: [
+      { question: 'Which?', header: 'Colour', options: [{ label: 'Red', description: 'warm' }, { label: 'Blue' }] },
+      { question: 'All?', options: [{ label: 'One' }], multiSelect: true },
+      { question: 'Name?' },
+    ],
+  }
+  const asked = questionsOf('AskUserQuestion', input)
+  expect(formFor(asked, { sessionId: 's', toolCallId: 'c' })).toMatchObject({
+    requestedSchema: {
+      properties: {
+        answer1: {
+          type: 'string',
+          title: 'Colour',
+          oneOf: [
+            { const: 'Red', title: 'Red', description: 'warm' },
+            { const: 'Blue', title: 'Blue' },
+          ],
+        },
+        answer2: { type: 'array', items: { anyOf: [{ const: 'One', title: 'One' }] } },
+        answer3: { type: 'string' },
+      },
+    },
+  })
+  expect(answersOfForm(asked, { answer1: 'Red', answer2: ['One', 7], answer9: 'x' })).toEqual({
+    'Which?': 'Red',
+    'All?': ['One'],
+  })
+  expect(questionsOf('Bash', input)).toEqual([])
+})
+
+test('servers of a client are taken as they are written, with what looks like a variable', () => {
+  const entries = serverEntriesOf([
+    { name: 'files', command: 'run', args: ['${HOME}', '$x'], env: [{ name: 'KEY', value: '${KEY}' }] },
+    { type: 'http', name: 'web', url: 'https://x/${y}', headers: [{ name: 'A', value: 'b' }] },
+    { type: 'sse', name: 'wrong', url: 'file:///x', headers: [] },
+  ])
+  expect(entries).toEqual([
+    { name: 'files', server: { type: 'stdio', command: 'run', args: ['${HOME}', '$x'], env: { KEY: '${KEY}' } } },
+    { name: 'web', server: { type: 'http', url: 'https://x/${y}', headers: { A: 'b' } } },
+    { name: 'wrong', server: { problem: 'its url must begin with http:// or https://' } },
+  ])
+})

@@ -1,0 +1,229 @@
+// Holds rules of docs/spec.md: R-ACP-2 to R-ACP-7.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { methods } from '@agentclientprotocol/sdk'
+import { expect, test } from 'vitest'
+import { type ScriptedReply, scriptedModel } from '@halting/core/testing'
+import { callProblems } from '../support/acp-schema.ts'
+import { startAgent } from '../support/acp-agent.ts'
+
+const write: ScriptedReply = {
+  text: 'I write.',
+  toolCalls: [{ id: 'w1', name: 'Write', input: { file_path: 'a.txt', content: 'new\n' } }],
+}
+
+test('a prompt is answered after all that was told of it, and every line fits the schema', async () => {
+  const model = scriptedModel([{ ...write, thinking: 'Hm.' }, 'Done.'])
+  const { cwd, wire, newSession, prompt, updates, text } = await startAgent({ model, allow: ['Write'] })
+  writeFileSync(join(cwd, 'b.txt'), 'b')
+  const { sessionId, modes, configOptions } = await newSession()
+  expect(modes?.currentModeId).toBe('default')
+  expect(configOptions?.map(({ id }) => id)).toEqual([
+    'mode',
+    'model',
+    'thinking',
+    '_halting.max_turns',
+    '_halting.budget_usd',
+  ])
+  expect(await prompt(sessionId, 'Write a.txt')).toEqual({
+    stopReason: 'end_turn',
+    _meta: { 'halting/stop': expect.objectContaining({ reason: 'completed', category: 'completed' }) },
+  })
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n')
+  expect(text()).toBe('I write.Done.')
+  expect(text('agent_thought_chunk')).toBe('Hm.')
+  const told = updates().map(({ sessionUpdate, status }) => [sessionUpdate, status].filter(Boolean).join(' '))
+  // Once the answer to session/new is out: a prompt may be quicker.
+  expect(told.filter((kind) => kind === 'available_commands_update')).toHaveLength(1)
+  expect(told.filter((kind) => kind !== 'available_commands_update')).toEqual([
+    'session_info_update',
+    'agent_message_chunk',
+    'tool_call pending',
+    'usage_update',
+    // This model does not stream it.
+    'agent_thought_chunk',
+    'tool_call_update in_progress',
+    'tool_call_update completed',
+    'agent_message_chunk',
+    'usage_update',
+    'session_info_update',
+  ])
+  expect(updates('tool_call')).toEqual([
+    {
+      sessionUpdate: 'tool_call',
+      toolCallId: 'w1',
+      title: 'Write a.txt',
+      name: 'Write',
+      kind: 'edit',
+      status: 'pending',
+      locations: [{ path: join(cwd, 'a.txt') }],
+      content: [{ type: 'diff', path: join(cwd, 'a.txt'), oldText: null, newText: 'new\n' }],
+      rawInput: { file_path: 'a.txt', content: 'new\n' },
+    },
+  ])
+  expect(wire.problems).toEqual([])
+  expect(wire.unanswered).toEqual([])
+})
+
+test('a cancel in the same write as the prompt is heard', async () => {
+  const { agent, newSession, wire } = await startAgent({ model: scriptedModel([{ hang: true }]) })
+  const { sessionId } = await newSession()
+  const prompt = agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'hi' }] })
+  const cancel = agent.notify(methods.agent.session.cancel, { sessionId })
+  expect(await prompt).toMatchObject({ stopReason: 'cancelled' })
+  await cancel
+  expect(wire.problems).toEqual([])
+})
+
+test('a cancel while a prompt is being prepared is heard, and the session goes on to take prompts', async () => {
+  let isPreparing: () => void = () => undefined
+  const preparing = new Promise<void>((resolve) => {
+    isPreparing = resolve
+  })
+  let goOn: () => void = () => undefined
+  const wait = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const model = scriptedModel(['Yes.'])
+  const { agent, newSession, prompt } = await startAgent({
+    model,
+    async prepare() {
+      isPreparing()
+      await wait
+    },
+  })
+  const { sessionId } = await newSession()
+  const first = prompt(sessionId, 'hi')
+  await preparing
+  await agent.notify(methods.agent.session.cancel, { sessionId })
+  goOn()
+  expect(await first).toEqual({ stopReason: 'cancelled' })
+  expect(await prompt(sessionId, 'again')).toMatchObject({ stopReason: 'end_turn' })
+  expect(model.requests).toHaveLength(1)
+})
+
+test('a cancel in the middle of tools leaves none of them open', async () => {
+  const model = scriptedModel([
+    {
+      toolCalls: [
+        { id: 's1', name: 'Bash', input: { command: 'sleep 60' } },
+        { id: 's2', name: 'Bash', input: { command: 'sleep 61' } },
+      ],
+    },
+  ])
+  const { agent, newSession, prompt, updates, wire } = await startAgent({ model, allow: ['Bash'] })
+  const { sessionId } = await newSession()
+  const answered = prompt(sessionId, 'sleep')
+  await expect.poll(() => updates('tool_call_update').length, { timeout: 20_000 }).toBeGreaterThan(0)
+  await agent.notify(methods.agent.session.cancel, { sessionId })
+  expect(await answered).toMatchObject({
+    stopReason: 'cancelled',
+    _meta: { 'halting/stop': { reason: 'aborted_tools' } },
+  })
+  expect(callProblems(updates())).toEqual([])
+  expect(
+    updates('tool_call_update')
+      .filter(({ status }) => status === 'failed')
+      .map(({ toolCallId }) => toolCallId),
+  ).toEqual(expect.arrayContaining(['s1', 's2']))
+  expect(wire.problems).toEqual([])
+})
+
+test('a second prompt takes the place of the run that goes on', async () => {
+  const { newSession, prompt, wire } = await startAgent({
+    model: scriptedModel([{ hang: true, text: 'Wait' }, 'Second.']),
+  })
+  const { sessionId } = await newSession()
+  const first = prompt(sessionId, 'one')
+  await expect.poll(() => wire.said.length).toBeGreaterThan(5)
+  const second = prompt(sessionId, 'two')
+  expect(await first).toMatchObject({
+    stopReason: 'end_turn',
+    _meta: { 'halting/stop': { reason: 'aborted_streaming' } },
+  })
+  expect(await second).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
+  expect(wire.problems).toEqual([])
+})
+
+test('a person is asked with the diff and the rule that would be saved, and what they say counts', async () => {
+  const asked: unknown[] = []
+  const command = { id: 'b1', name: 'Bash', input: { command: 'touch made.txt' } }
+  const model = scriptedModel([write, { toolCalls: [command] }, { toolCalls: [{ ...command, id: 'b2' }] }, 'Done.'])
+  const { cwd, newSession, prompt, wire } = await startAgent({
+    model,
+    permission({ toolCall, options }) {
+      asked.push({ toolCall, options })
+      return {
+        outcome: { outcome: 'selected', optionId: toolCall.toolCallId === 'w1' ? 'allow_once' : 'reject_always' },
+      }
+    },
+  })
+  const { sessionId } = await newSession()
+  await prompt(sessionId, 'Write a.txt')
+  expect(asked).toEqual([
+    {
+      toolCall: expect.objectContaining({
+        toolCallId: 'w1',
+        kind: 'edit',
+        content: [{ type: 'diff', path: join(cwd, 'a.txt'), oldText: null, newText: 'new\n' }],
+      }),
+      options: [
+        { optionId: 'allow_once', kind: 'allow_once', name: 'Allow once' },
+        { optionId: 'allow_always:0', kind: 'allow_always', name: 'Always allow Edit(/a.txt) (this project, for you)' },
+        {
+          optionId: 'allow_always:1',
+          kind: 'allow_always',
+          name: 'Always allow what the mode acceptEdits allows (this session)',
+        },
+        { optionId: 'reject_once', kind: 'reject_once', name: 'Reject' },
+        {
+          optionId: 'reject_always',
+          kind: 'reject_always',
+          name: 'Reject, and each same call of Write in this session',
+        },
+      ],
+    },
+    // The same call is rejected without a question from then on.
+    expect.objectContaining({ toolCall: expect.objectContaining({ toolCallId: 'b1' }) }),
+  ])
+  expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
+  expect(existsSync(join(cwd, 'made.txt'))).toBe(false)
+  expect(wire.problems).toEqual([])
+})
+
+test('a question that is open at a cancel is withdrawn, and nothing stays pending', async () => {
+  let withdrawn = false
+  const { agent, newSession, prompt, updates, wire } = await startAgent({
+    model: scriptedModel([write]),
+    permission: (_asked, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          withdrawn = true
+          resolve({ outcome: { outcome: 'cancelled' } })
+        })
+      }),
+  })
+  const { sessionId } = await newSession()
+  const answered = prompt(sessionId, 'Write a.txt')
+  await expect
+    .poll(() => wire.said.some(({ message }) => message['method'] === 'session/request_permission'))
+    .toBe(true)
+  await agent.notify(methods.agent.session.cancel, { sessionId })
+  expect(await answered).toMatchObject({ stopReason: 'cancelled' })
+  await expect.poll(() => withdrawn).toBe(true)
+  expect(callProblems(updates())).toEqual([])
+  expect(wire.problems).toEqual([])
+})
+
+test('a client that cannot ask has the call denied, and the run goes on', async () => {
+  const { cwd, newSession, prompt, wire } = await startAgent({
+    model: scriptedModel([write, 'Then not.']),
+    permission() {
+      throw new Error('no such dialog')
+    },
+  })
+  const { sessionId } = await newSession()
+  expect(await prompt(sessionId, 'Write a.txt')).toMatchObject({ stopReason: 'end_turn' })
+  expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
+  expect(wire.problems).toEqual([])
+})

@@ -1,0 +1,182 @@
+// Holds rules of docs/spec.md: R-ACP-9 to R-ACP-11, R-ACP-13.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { methods, type SessionConfigOption } from '@agentclientprotocol/sdk'
+import { expect, test } from 'vitest'
+import { type ScriptedReply, scriptedModel } from '@halting/core/testing'
+import { startAgent } from '../support/acp-agent.ts'
+
+const look: ScriptedReply = { toolCalls: [{ name: 'Glob', input: { pattern: '*' } }] }
+
+const valuesOf = (options: readonly SessionConfigOption[] | null | undefined): Record<string, unknown> =>
+  Object.fromEntries((options ?? []).map(({ id, currentValue }) => [id, currentValue]))
+
+test('a limit is raised from the editor while a run goes on, and counts for it', async () => {
+  let reached: () => void = () => undefined
+  const inRun = new Promise<void>((resolve) => (reached = resolve))
+  let goOn: () => void = () => undefined
+  const wait = new Promise<void>((resolve) => (goOn = resolve))
+  const model = scriptedModel((_request, index) =>
+    index === 0 ? { ...look, before: () => (reached(), wait) } : index < 4 ? look : 'Done.',
+  )
+  const { agent, newSession, prompt, updates, wire } = await startAgent({ model, options: { maxTurns: 1 } })
+  const { sessionId, configOptions } = await newSession()
+  expect(valuesOf(configOptions)).toMatchObject({ '_halting.max_turns': '1', '_halting.budget_usd': 'none' })
+  const answered = prompt(sessionId, 'go')
+  await inRun
+  const raised = await agent.request(methods.agent.session.setConfigOption, {
+    sessionId,
+    configId: '_halting.max_turns',
+    value: '10',
+  })
+  expect(valuesOf(raised.configOptions)).toMatchObject({ '_halting.max_turns': '10' })
+  goOn()
+  expect(await answered).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
+  expect(model.requests).toHaveLength(5)
+  expect(updates('config_option_update')).toHaveLength(1)
+  expect(updates('usage_update').at(-1)).toMatchObject({
+    cost: { currency: 'USD' },
+    _meta: { 'halting/limits': { turnsLeft: 5, budgetUsd: null, timeLeftMs: null } },
+  })
+  expect(wire.problems).toEqual([])
+})
+
+test.each(['', '/continue', '  /continue  '])('after a limit "%s" goes on with as many turns again', async (text) => {
+  const model = scriptedModel((_request, index) => (index < 3 ? look : 'Done.'))
+  const { newSession, prompt, wire } = await startAgent({ model, options: { maxTurns: 2 } })
+  const { sessionId } = await newSession()
+  expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'max_turn_requests' })
+  expect(await prompt(sessionId, text)).toMatchObject({ stopReason: 'end_turn' })
+  // What was asked for at first is asked for still: nothing was said in between.
+  expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(4)
+  expect(wire.problems).toEqual([])
+})
+
+test('without anything to go on with an empty prompt says what to do', async () => {
+  const { newSession, prompt, wire } = await startAgent({ model: scriptedModel([]) })
+  const { sessionId } = await newSession()
+  await expect(prompt(sessionId, '')).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining('prompt'),
+  })
+  await expect(prompt(sessionId, '/compact')).rejects.toMatchObject({ code: -32602 })
+  expect(wire.problems).toEqual([])
+})
+
+test('what can be set is told with every answer, and modes in both forms', async () => {
+  const model = scriptedModel([])
+  const { agent, newSession, updates, wire } = await startAgent({ model })
+  const { sessionId, modes, configOptions } = await newSession()
+  expect(modes?.availableModes.map(({ id }) => id)).toEqual(
+    configOptions?.[0]?.type === 'select' ? configOptions[0].options.map((one) => 'value' in one && one.value) : [],
+  )
+  await agent.request(methods.agent.session.setMode, { sessionId, modeId: 'plan' })
+  await expect
+    .poll(() => updates('current_mode_update'))
+    .toEqual([{ sessionUpdate: 'current_mode_update', currentModeId: 'plan' }])
+  expect(valuesOf(updates('config_option_update').at(-1)?.['configOptions'] as SessionConfigOption[])).toMatchObject({
+    mode: 'plan',
+  })
+  const set = (configId: string, value: string) =>
+    agent
+      .request(methods.agent.session.setConfigOption, { sessionId, configId, value })
+      .then(({ configOptions }) => valuesOf(configOptions))
+  expect(await set('mode', 'acceptEdits')).toMatchObject({ mode: 'acceptEdits' })
+  expect(await set('thinking', 'adaptive')).toMatchObject({ thinking: 'adaptive' })
+  expect(await set('thinking', 'enabled:4096')).toMatchObject({ thinking: 'enabled:4096' })
+  expect(await set('thinking', 'default')).toMatchObject({ thinking: 'default' })
+  // A number that is in no list.
+  expect(await set('_halting.max_turns', '7')).toMatchObject({ '_halting.max_turns': '7' })
+  expect(await set('_halting.max_turns', 'none')).toMatchObject({ '_halting.max_turns': 'none' })
+  expect(updates('current_mode_update')).toHaveLength(2)
+  expect(wire.problems).toEqual([])
+})
+
+test.each([
+  ['an option that there is not', 'nothing', '1'],
+  ['a limit that is none', '_halting.max_turns', 'many'],
+  ['a limit of nothing', '_halting.max_turns', '0'],
+  ['half a turn', '_halting.max_turns', '1.5'],
+  ['a mode that there is not', 'mode', 'yolo'],
+  ['a model that there is not', 'model', 'nobody'],
+  ['a thinking that there is not', 'thinking', 'enabled:x'],
+  ['a budget in dollars for a model without a price', '_halting.budget_usd', '5'],
+])('%s is refused, and nothing is set', async (_name, configId, value) => {
+  const { agent, newSession, wire } = await startAgent({ model: scriptedModel([]) })
+  const { sessionId, configOptions } = await newSession()
+  const setting = agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value })
+  await expect(setting).rejects.toMatchObject({ code: -32602, message: expect.stringMatching(/\S+ \S+/) })
+  const after = await agent.request(methods.agent.session.setConfigOption, {
+    sessionId,
+    configId: 'thinking',
+    value: 'default',
+  })
+  expect(valuesOf(after.configOptions)).toEqual(valuesOf(configOptions))
+  expect(wire.problems).toEqual([])
+})
+
+test('commands are told, those of this face too', async () => {
+  const commands = [{ name: 'review', description: 'Looks at a change', argumentHint: 'which' }]
+  const { newSession, updates, wire } = await startAgent({ model: scriptedModel([]), commands })
+  await newSession()
+  await expect
+    .poll(() => updates('available_commands_update'))
+    .toEqual([
+      {
+        sessionUpdate: 'available_commands_update',
+        availableCommands: [
+          { name: 'continue', description: expect.any(String) },
+          { name: 'compact', description: expect.any(String), input: { hint: 'what to keep' } },
+          { name: 'review', description: 'Looks at a change', input: { hint: 'which' } },
+        ],
+      },
+    ])
+  expect(wire.problems).toEqual([])
+})
+
+test('two sessions have each its own folder, mode and run', async () => {
+  const model = () => scriptedModel([{ toolCalls: [{ name: 'Glob', input: { pattern: '*.txt' } }] }, 'Done.'])
+  const { agent, cwd, newSession, prompt, wire } = await startAgent({ model })
+  mkdirSync(join(cwd, 'inner'))
+  const first = await newSession()
+  const second = await agent.request(methods.agent.session.new, { cwd: join(cwd, 'inner'), mcpServers: [] })
+  await agent.request(methods.agent.session.setMode, { sessionId: first.sessionId, modeId: 'plan' })
+  const { configOptions } = await agent.request(methods.agent.session.setConfigOption, {
+    sessionId: second.sessionId,
+    configId: '_halting.max_turns',
+    value: '3',
+  })
+  expect(valuesOf(configOptions)).toMatchObject({ mode: 'default', '_halting.max_turns': '3' })
+  const answers = await Promise.all([prompt(first.sessionId, 'one'), prompt(second.sessionId, 'two')])
+  expect(answers.map(({ stopReason }) => stopReason)).toEqual(['end_turn', 'end_turn'])
+  expect(wire.problems).toEqual([])
+})
+
+test('what is no session, no absolute folder and no method is refused by its code', async () => {
+  const { agent, cwd, wire } = await startAgent({ model: scriptedModel([]) })
+  const prompt = [{ type: 'text' as const, text: 'hi' }]
+  await expect(agent.request(methods.agent.session.prompt, { sessionId: 'none', prompt })).rejects.toMatchObject({
+    code: -32002,
+  })
+  await expect(
+    agent.request(methods.agent.session.load, { sessionId: 'none', cwd, mcpServers: [] }),
+  ).rejects.toMatchObject({ code: -32002 })
+  await expect(agent.request(methods.agent.session.resume, { sessionId: 'none', cwd })).rejects.toMatchObject({
+    code: -32002,
+  })
+  await expect(agent.request(methods.agent.session.new, { cwd: 'relative', mcpServers: [] })).rejects.toMatchObject({
+    code: -32602,
+  })
+  await expect(agent.request('session/nothing', {})).rejects.toMatchObject({ code: -32601 })
+  await expect(agent.request('session/prompt', { sessionId: 7 })).rejects.toMatchObject({ code: -32602 })
+  // Again is harmless.
+  expect(await agent.request(methods.agent.session.close, { sessionId: 'none' })).toEqual({})
+  expect(await agent.request(methods.agent.session.delete, { sessionId: 'none' })).toEqual({})
+  expect(
+    wire.problems.filter(
+      (problem) => !problem.startsWith('Request session/nothing') && !problem.startsWith('PromptRequest'),
+    ),
+  ).toEqual([
+    // What was asked for has no schema, and so has its answer none but an error.
+  ])
+})

@@ -1,0 +1,241 @@
+// Holds rules of docs/spec.md: R-ACP-1, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14: the program itself, over stdin and stdout.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { client, type ClientConnection, methods, ndJsonStream } from '@agentclientprotocol/sdk'
+import { expect, onTestFinished, test } from 'vitest'
+import { callProblems, type Message, updatesIn, type Wire, watchWire } from '../support/acp-schema.ts'
+import { call, fileSays, here, installProgram, type Running, script, start, survivorsOf } from '../support/program.ts'
+import { server } from '../support/servers.ts'
+
+installProgram()
+
+interface Talk extends Running {
+  readonly agent: ClientConnection['agent']
+  readonly wire: Wire
+  /** Lines of stdout that are no message. */
+  readonly strangers: string[]
+  readonly asked: string[]
+}
+
+/** The program, and a client over its pipes that allows all it is asked about. */
+async function talk(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Talk> {
+  const running = start(['acp', ...args], { stdin: { open: true }, env })
+  const { child } = running
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const wire = watchWire()
+  const [strangers, asked] = [[] as string[], [] as string[]]
+  const { stdin, stdout } = child
+  if (stdin === null || stdout === null) throw new Error('no pipes')
+  // What is written and read is looked at line by line.
+  const toAgent = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n').filter(Boolean)) wire.see('client', JSON.parse(line) as Message)
+      stdin.write(chunk, done)
+    },
+  })
+  const fromAgent = new Readable({ read: () => undefined })
+  let rest = ''
+  stdout.on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      try {
+        wire.see('agent', JSON.parse(line) as Message)
+      } catch {
+        strangers.push(line)
+      }
+    }
+    fromAgent.push(Buffer.from(text))
+  })
+  stdout.on('end', () => fromAgent.push(null))
+  const app = client({ name: 'test' })
+    .onNotification(methods.client.session.update, () => undefined)
+    .onRequest(methods.client.session.requestPermission, ({ params }) => {
+      asked.push(params.toolCall.toolCallId)
+      return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
+    })
+  // Node's own types of web streams and those of the library are the same streams.
+  const { agent } = app.connect(
+    ndJsonStream(Writable.toWeb(toAgent) as WritableStream<Uint8Array>, Readable.toWeb(fromAgent)),
+  )
+  await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} })
+  return { ...running, agent, wire, strangers, asked }
+}
+
+const say = (text: string) => [{ type: 'text' as const, text }]
+const exited = async ({ ended }: Running): Promise<unknown> => (await ended).status
+
+test('a session is opened, works, is listed, loaded before it answers, resumed and deleted', async () => {
+  const cwd = join(here(), 'work')
+  mkdirSync(cwd)
+  const replies = script([
+    { content: ['I write.', call('Write', { file_path: 'a.txt', content: 'new\n' })] },
+    { content: 'Done.' },
+    { content: 'Again.' },
+  ])
+  const talking = await talk(['--script', replies])
+  const { agent, wire, asked } = talking
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Write a.txt') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n')
+  expect(asked).toHaveLength(1)
+  const { sessions } = await agent.request(methods.agent.session.list, { cwd })
+  expect(sessions).toEqual([{ sessionId, cwd, title: 'Write a.txt', updatedAt: expect.any(String) }])
+  expect(await agent.request(methods.agent.session.list, { cwd: here() })).toEqual({ sessions: [] })
+  await agent.request(methods.agent.session.close, { sessionId })
+  const before = wire.said.length
+  await agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
+  const since = wire.said.slice(before).map(({ message }) => message)
+  const answer = since.findIndex((message) => 'result' in message)
+  expect(
+    updatesIn({ said: wire.said.slice(before, before + answer) }).map(({ sessionUpdate }) => sessionUpdate),
+  ).toEqual(['user_message_chunk', 'agent_message_chunk', 'tool_call', 'tool_call_update', 'agent_message_chunk'])
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('And now?') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  await agent.request(methods.agent.session.close, { sessionId })
+  const resumed = wire.said.length
+  await agent.request(methods.agent.session.resume, { sessionId, cwd })
+  expect(
+    updatesIn({ said: wire.said.slice(resumed) }).filter(({ sessionUpdate }) => sessionUpdate === 'user_message_chunk'),
+  ).toEqual([])
+  for (let time = 0; time < 2; time++)
+    expect(await agent.request(methods.agent.session.delete, { sessionId })).toEqual({})
+  expect(await agent.request(methods.agent.session.list, {})).toEqual({ sessions: [] })
+  await expect(agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })).rejects.toMatchObject({
+    code: -32002,
+  })
+  talking.child.stdin?.end()
+  expect(await exited(talking)).toBe(0)
+  expect([wire.problems, talking.strangers, talking.stderr()]).toEqual([[], [], ''])
+})
+
+test('a cancel in the same write as the prompt', async () => {
+  const talking = await talk(['--script', script([{ content: 'Late.', delay_ms: 60_000 }])])
+  const { agent, wire, child } = talking
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  const prompt = { jsonrpc: '2.0', id: 'p', method: 'session/prompt', params: { sessionId, prompt: say('hi') } }
+  const cancel = { jsonrpc: '2.0', method: 'session/cancel', params: { sessionId } }
+  for (const message of [prompt, cancel]) wire.see('client', message)
+  child.stdin?.write(`${JSON.stringify(prompt)}\n${JSON.stringify(cancel)}\n`)
+  await expect
+    .poll(() => wire.said.find(({ message }) => message['id'] === 'p' && 'result' in message)?.message['result'], {
+      timeout: 20_000,
+    })
+    .toMatchObject({ stopReason: 'cancelled' })
+  expect(wire.problems).toEqual([])
+})
+
+test.each([
+  ['its stdin ends', 0],
+  ['SIGTERM comes', 143],
+])(
+  'when %s, what goes on is settled, nothing is left, and another process finds the session whole',
+  async (_how, status) => {
+    const file = join(here(), `pid-${status}.txt`)
+    const replies = script([{ content: [call('Bash', { command: `echo $$ > ${file}; sleep 600` })] }])
+    const talking = await talk(['--script', replies, '--allowedTools', 'Bash'])
+    const { sessionId } = await talking.agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+    const answered = talking.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('sleep') }).then(
+      (answer) => (answer as { readonly stopReason: string }).stopReason,
+      () => 'no answer',
+    )
+    const pid = Number(await fileSays(file))
+    if (status === 0) talking.child.stdin?.end()
+    else talking.child.kill('SIGTERM')
+    expect(await exited(talking)).toBe(status)
+    expect(await answered).toBe('cancelled')
+    expect(await survivorsOf([pid])).toEqual([])
+    expect(callProblems(updatesIn(talking.wire))).toEqual([])
+    expect([talking.wire.problems, talking.strangers]).toEqual([[], []])
+    const again = await talk(['--script', script([{ content: 'Yes.' }])])
+    await again.agent.request(methods.agent.session.load, { sessionId, cwd: here(), mcpServers: [] })
+    expect(updatesIn(again.wire).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')).toEqual(
+      expect.arrayContaining([expect.objectContaining({ status: 'failed' })]),
+    )
+    expect(callProblems(updatesIn(again.wire))).toEqual([])
+    expect(
+      await again.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Still there?') }),
+    ).toMatchObject({ stopReason: 'end_turn' })
+  },
+)
+
+test('a client has servers of its own in a session, by stdio', async () => {
+  const replies = script([{ content: [call('mcp__own__say', { text: '${HOME}' })] }, { content: 'Done.' }])
+  const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'mcp__own'])
+  const { sessionId } = await agent.request(methods.agent.session.new, {
+    cwd: here(),
+    mcpServers: [{ name: 'own', command: process.execPath, args: [server, 'good'], env: [] }],
+  })
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('echo') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(JSON.stringify(updatesIn(wire, sessionId))).toContain('say said ${HOME} in ')
+  expect(wire.problems).toEqual([])
+})
+
+test('stdout has the protocol alone: what is wrong with settings is told on stderr and in the session', async () => {
+  const cwd = join(here(), 'warned')
+  mkdirSync(join(cwd, '.halting'), { recursive: true })
+  writeFileSync(
+    join(cwd, '.halting/settings.json'),
+    '{ "hooks": { "Nothing": [] }, "permissions": { "allow": ["Bash"] } }',
+  )
+  const talking = await talk(['--script', script([{ content: 'Hi.' }])])
+  const { agent, wire, strangers } = talking
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('hi') })
+  expect(talking.stderr()).toMatch(/^halting: /)
+  expect(JSON.stringify(updatesIn(wire))).toContain('trust')
+  expect([wire.problems, strangers]).toEqual([[], []])
+})
+
+test('a line that is no message is answered, and the next one too', async () => {
+  const { agent, child, wire } = await talk(['--script', script([{ content: 'Hi.' }])])
+  child.stdin?.write('{ broken\n\n"text"\n')
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('hi') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  const codes = wire.said.flatMap(({ message }) =>
+    'error' in message ? [(message['error'] as { code: number }).code] : [],
+  )
+  expect(codes.filter((code) => ![-32700, -32600].includes(code))).toEqual([])
+})
+
+test('without a key a session is not opened, and a client is told to give one', async () => {
+  const { agent, wire } = await talk([])
+  await expect(agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })).rejects.toMatchObject({
+    code: -32000,
+    message: expect.stringContaining('ANTHROPIC_API_KEY'),
+  })
+  await expect(
+    agent.request(methods.agent.session.new, { cwd: join(here(), 'nowhere'), mcpServers: [] }),
+  ).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining('nowhere'),
+  })
+  expect(wire.problems).toEqual([])
+})
+
+test('flags that name a session are refused', async () => {
+  const { ended } = start(['acp', '--continue'])
+  expect(await ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('leave out --continue') })
+})
+
+test('requests that come with the end of stdin are answered', async () => {
+  const lines = [
+    { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } },
+    { jsonrpc: '2.0', id: 2, method: 'session/new', params: { cwd: here(), mcpServers: [] } },
+  ]
+  const stdin = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const { status, stdout } = await start(['acp', '--script', script([])], { stdin }).ended
+  const ids = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as Message)['id'])
+  expect([status, new Set(ids.filter((id) => id !== undefined))]).toEqual([0, new Set([1, 2])])
+})
