@@ -1,4 +1,4 @@
-import { PassThrough, Readable, Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { ndJsonStream } from '@agentclientprotocol/sdk'
 import { Console } from 'node:console'
 import type { Flags } from '../flags/flags.ts'
@@ -23,8 +23,8 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
     )
   const served = serveAgent({ opener: openerOf(flags, program), program, version: versionOf(program) })
   const { input, ended } = untilEnded(stdin, output)
-  // Node's own types of web streams and those of the library are the same streams.
-  const stream = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, Readable.toWeb(input))
+  // Node's own type of web streams and that of the library are the same streams.
+  const stream = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
   const connection = served.app.connect(stream)
   const exitCode = await Promise.race([ended, connection.closed.then(() => 0), interrupted()])
   await Promise.race([served.closeAll(), new Promise((resolve) => setTimeout(resolve, patienceMs).unref())])
@@ -32,19 +32,29 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   return exitCode
 }
 
+interface Input {
+  readonly input: ReadableStream<Uint8Array>
+  readonly ended: Promise<number>
+}
+
 /** What comes on stdin, which does not end with it: answers to what came last are still to be sent. */
-function untilEnded(
-  stdin: Program['stdin'],
-  output: Program['output'],
-): { input: PassThrough; ended: Promise<number> } {
-  const input = new PassThrough()
+function untilEnded(stdin: Program['stdin'], output: Program['output']): Input {
+  // Without an encoding there are bytes in it.
+  const chunks: AsyncIterator<Uint8Array> = stdin[Symbol.asyncIterator]()
+  let end = (): void => undefined
   const ended = new Promise<number>((resolve) => {
     // What came with the end is read first.
-    const end = (): void => void setImmediate(() => resolve(0))
-    stdin.once('end', end).once('close', end).once('error', end)
-    output.onBroken(end)
+    end = () => void setImmediate(() => resolve(0))
   })
-  stdin.pipe(input, { end: false })
+  output.onBroken(end)
+  const input = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      // A pipe that breaks has ended.
+      const next = await chunks.next().catch(() => undefined)
+      if (next === undefined || next.done === true) end()
+      else controller.enqueue(next.value)
+    },
+  })
   return { input, ended }
 }
 

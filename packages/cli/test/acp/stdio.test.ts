@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-ACP-1, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14: the program itself, over stdin and stdout.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { client, type ClientConnection, methods, ndJsonStream } from '@agentclientprotocol/sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { callProblems, type Message, updatesIn, type Wire, watchWire } from '../support/acp-schema.ts'
@@ -34,7 +34,12 @@ async function talk(args: readonly string[], env: Readonly<Record<string, string
       stdin.write(chunk, done)
     },
   })
-  const fromAgent = new Readable({ read: () => undefined })
+  let fromAgent: ReadableStreamDefaultController<Uint8Array> | undefined
+  const readable = new ReadableStream<Uint8Array>({
+    start(controller) {
+      fromAgent = controller
+    },
+  })
   let rest = ''
   stdout.on('data', (text: string) => {
     const lines = (rest + text).split('\n')
@@ -46,19 +51,18 @@ async function talk(args: readonly string[], env: Readonly<Record<string, string
         strangers.push(line)
       }
     }
-    fromAgent.push(Buffer.from(text))
+    fromAgent?.enqueue(Buffer.from(text))
   })
-  stdout.on('end', () => fromAgent.push(null))
+  stdout.on('end', () => fromAgent?.close())
   const app = client({ name: 'test' })
     .onNotification(methods.client.session.update, () => undefined)
     .onRequest(methods.client.session.requestPermission, ({ params }) => {
       asked.push(params.toolCall.toolCallId)
       return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
     })
-  // Node's own types of web streams and those of the library are the same streams.
-  const { agent } = app.connect(
-    ndJsonStream(Writable.toWeb(toAgent) as WritableStream<Uint8Array>, Readable.toWeb(fromAgent)),
-  )
+  // Node's own type of web streams and that of the library are the same streams.
+  const writable = Writable.toWeb(toAgent) as WritableStream<Uint8Array>
+  const { agent } = app.connect(ndJsonStream(writable, readable))
   await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} })
   return { ...running, agent, wire, strangers, asked }
 }
