@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 1_038 * kilobyte, unpacked: 3_925 * kilobyte },
+    mostBytes: { packed: 1_075 * kilobyte, unpacked: 4_090 * kilobyte },
   },
   halting: {
     holds: [
@@ -41,6 +41,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 930 * kilobyte, unpacked: 3_800 * kilobyte },
+    mostBytes: { packed: 1_010 * kilobyte, unpacked: 4_080 * kilobyte },
   },
 }
