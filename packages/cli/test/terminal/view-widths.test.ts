@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../src/io/columns.ts'
 import type { Block } from '../../src/terminal/screen/screen-port.ts'
+import { questionView } from '../../src/terminal/view/question-view.ts'
 import { endingShown } from '../../src/terminal/view/ending-block.ts'
 import { queueLines } from '../../src/terminal/view/queue-lines.ts'
 import { statusBar } from '../../src/terminal/view/status-bar.ts'
@@ -56,7 +57,7 @@ function wrongIn(blocks: readonly Block[], width: number): readonly string[] {
     .flatMap((block) => block.render(width))
     .filter((line) => {
       // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-      const bare = line.replaceAll(/\u001B\[(?:0|1|2|31|32|33)m/g, '')
+      const bare = line.replace('\u001B_pi:c\u0007', '').replaceAll(/\u001B\[(?:0|1|2|31|32|33)m/g, '')
       // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
       const steers = /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/
       return steers.test(bare) || columnsOf(bare) > width
@@ -164,6 +165,48 @@ describe('for any strings, at any width', () => {
           statusBar(() => ({ snapshot: bar, branch: said, keys: [said] }), coloured),
         ]
         expect(wrongIn(blocks, columns)).toEqual([])
+      }),
+    )
+  })
+
+  test('nor one of a question, whatever was typed into it', () => {
+    const asked = fc.constantFrom('Bash', 'Edit', 'Write', 'WebFetch', 'AskUserQuestion', 'ExitPlanMode', 'mcp__a__b')
+    const key = fc.oneof(fc.constantFrom('e', 'i', '3', '\t', '\u001B', '\u001B[D', '\u007F', ' '), anyText)
+    fc.assert(
+      fc.property(asked, anyText, anyText, width, fc.array(key, { maxLength: 6 }), (tool, one, two, columns, keys) => {
+        const input = {
+          command: one,
+          description: two,
+          file_path: two,
+          old_string: one,
+          new_string: two,
+          content: one,
+          url: one,
+          questions: [{ question: one, header: two, options: [{ label: one, description: two }, { label: two }] }],
+        }
+        const suggestions = [
+          { type: 'addRules', rules: [{ toolName: one, ruleContent: two }], behavior: 'allow', destination: 'session' },
+          { type: 'setMode', mode: one, destination: 'session' },
+        ] as const
+        const question = { id: 'q', toolName: tool, input, callId: 'c', reason: two, suggestions, agentId: one }
+        const view = questionView({
+          question,
+          waiting: [question, { ...question, id: 'r' }],
+          answer: () => undefined,
+          changed: () => undefined,
+          style: coloured,
+          cwd: '/work/app',
+          rows: () => 24,
+          explain: (command) => ({
+            parts: [command, two].map((part) => ({ part, behavior: 'ask', because: one }) as const),
+          }),
+          fileText: () => two,
+        })
+        expect(wrongIn([view], columns)).toEqual([])
+        for (const each of keys) {
+          view.handleInput?.(each)
+          expect(wrongIn([view], columns)).toEqual([])
+        }
       }),
     )
   })

@@ -8,10 +8,13 @@ const harmful = [
   /\bgit\b[^|;&\n]*\b(?:reset\s[^|;&\n]*--hard|clean\b|checkout\s[^|;&\n]*(?:-f|--)|restore\b|branch\s[^|;&\n]*-D|stash\s+(?:drop|clear)|filter-branch)/,
   /\bfind\b[^|;&\n]*\s-(?:delete|exec|execdir|ok)\b/,
   /\s--delete\b/,
+  // What was fetched is run unseen, and what runs as root may do anything.
+  /\|\s*(?:sudo\s+)?(?:ba|z|da|k|fi)?sh\b/,
+  /\bsudo\b/,
   /\b(?:drop|truncate)\s+(?:table|database|schema)\b/i,
 ]
 
-/** Whether a call may delete, push by force or write outside the folder: then no key that is pressed by habit says yes (spec R-TERM-31). */
+/** Whether a call may delete, push by force, run what was fetched or write outside the folder: then no key that is pressed by habit says yes (spec R-TERM-31). */
 export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   if (!isJsonObject(input)) return true
   const path = input['file_path'] ?? input['notebook_path']
