@@ -134,7 +134,7 @@ class Host {
     const { value } = line
     if (this.#control.take(value)) return
     if (value['type'] === 'user') this.#hand(value)
-    else this.#warn(`a line of the type ${oneLine(JSON.stringify(value['type'] ?? null), 100)} is passed over.`)
+    else this.#warn(`a line of the type ${typeNamed(value)} is passed over.`)
   }
 
   #serve(request: HostRequest): Answered | Promise<Answered> {
@@ -343,4 +343,9 @@ class Host {
   #debug(text: string): void {
     if (this.#flags.debug !== undefined) this.#warn(oneLine(text, 500))
   }
+}
+
+/** What has another type than a text may be too deep to be written. */
+function typeNamed({ type }: JsonObject): string {
+  return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is no text'
 }

@@ -35,7 +35,7 @@ const table: { readonly [subtype: string]: ServeOne } = {
   }),
   set_permission_mode({ mode: given }, serving) {
     const mode = textIn('mode', given)
-    setMode(mode, serving)
+    serving.opened.session.set({ permissionMode: checkMode(mode, serving) })
     return { response: { mode } }
   },
   set_model({ model: given }, { opened: { session } }) {
@@ -109,8 +109,8 @@ export function answerInitialize({ session, about }: Opened, { fields, first }: 
 
 const bypass = 'bypassPermissions'
 
-/** @throws ConfigurationError for a mode that there is not, and one that skips all questions where nobody said so at the start. */
-function setMode(mode: string, { opened: { session }, flags }: Serving): void {
+/** @throws ConfigurationError for one that skips all questions where nobody said so at the start. */
+function checkMode(mode: string, { flags }: Serving): string {
   const mayBypass =
     flags.allowDangerouslySkipPermissions === true ||
     flags.dangerouslySkipPermissions === true ||
@@ -119,7 +119,7 @@ function setMode(mode: string, { opened: { session }, flags }: Serving): void {
     throw new ConfigurationError(
       `${bypass} cannot be set: the session was started without --allow-dangerously-skip-permissions.`,
     )
-  session.set({ permissionMode: mode })
+  return mode
 }
 
 function thinkingOf(tokens: Json | undefined): NonNullable<SettingsChange['thinking']> | null {
@@ -153,8 +153,12 @@ function applySettings(settings: Json | undefined, serving: Serving): void {
     throw new UsageError(
       `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode.`,
     )
-  if (defaultMode !== undefined) setMode(textIn('permissions.defaultMode', defaultMode), serving)
-  if (model !== undefined) serving.opened.session.set({ model: model === null ? null : textIn('model', model) })
+  serving.opened.session.set({
+    ...(defaultMode !== undefined && {
+      permissionMode: checkMode(textIn('permissions.defaultMode', defaultMode), serving),
+    }),
+    ...(model !== undefined && { model: model === null ? null : textIn('model', model) }),
+  })
 }
 
 function textIn(name: string, value: Json | undefined): string {

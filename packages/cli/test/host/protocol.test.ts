@@ -165,7 +165,8 @@ describe('messages', () => {
       args: ['--context-window=20m', '--autocompact=off'],
     })
     const text = 'x'.repeat(10 * 1024 * 1024)
-    one.send(`${JSON.stringify(user(text))}\r\n{"type":\n[]\n\r\n{"type":"stranger"}\n`)
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    one.send(`${JSON.stringify(user(text))}\r\n{"type":\n[]\n\r\n{"type":"stranger"}\n{"type":${deep}}\n`)
     await one.next(isResult)
     one.send(user('second \u2028 third'))
     await one.next(isResult)
@@ -176,6 +177,7 @@ describe('messages', () => {
       'halting: a line of stdin is passed over, because it is no JSON: {"type":',
       'halting: a line of stdin is passed over, because it is JSON, but no object: []',
       'halting: a line of the type "stranger" is passed over.',
+      'halting: a line of the type that is no text is passed over.',
       '',
     ])
   })

@@ -87,6 +87,8 @@ test('what cannot be set is refused, and changes nothing', async () => {
     ['set_max_thinking_tokens', { max_thinking_tokens: 'many' }, 'must be a whole number, or null'],
     ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
     ['apply_flag_settings', {}, 'needs settings'],
+    // The mode would be another one by then.
+    ['apply_flag_settings', { settings: { permissions: { defaultMode: 'plan' }, model: 'nonsense' } }, 'nonsense'],
     ['background_tasks', {}, 'run_in_background'],
     ['stop_task', {}, 'The request needs task_id'],
   ] as const) {
