@@ -49,6 +49,8 @@ export interface BriefingOptions {
   /** What trusts the folder for this session; the records decide when absent. */
   readonly trustedBy: string | false | undefined
   readonly showsSkills: boolean
+  /** Names of the only ones that it shows; all when absent. */
+  readonly skills?: readonly string[] | undefined
   /** Where notes of earlier sessions are; undefined where the session has none. */
   readonly memory?: MemoryPlace | undefined
 }
@@ -69,7 +71,9 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
   const prompts = await readWrittenPrompts({ ...places, ...rules })
   const commands = prompts.all.filter(({ isForPerson }) => isForPerson)
   const isShown = permissions.toolsHiddenByDeny(['Skill']).length === 0 && options.showsSkills
-  const skills = isShown ? prompts.all.filter(({ isForModel }) => isForModel) : []
+  const isWanted = (name: string): boolean =>
+    options.skills?.some((wanted) => wanted === name || name.endsWith(`:${wanted}`)) !== false
+  const skills = isShown ? prompts.all.filter(({ isForModel, name }) => isForModel && isWanted(name)) : []
   const expandFor = (prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> =>
     expandWritten(prompt, given, rules.trust, { workspace, permissions }, who)
   const expand: Briefing['expand'] = (prompt, given, signal) => expandFor(prompt, given, { signal })

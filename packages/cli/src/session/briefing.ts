@@ -10,10 +10,12 @@ export async function briefingOf(
   run: RunSettings,
   { cwd }: Pick<Program, 'cwd'>,
   toolbox: Toolbox,
+  /** Names of the only skills that the model is shown; all when absent. */
+  skills?: readonly string[],
 ): Promise<Briefing | undefined> {
   const places = placesOf(run, cwd)
   const memory = memoryOf(places, run.settings)
   if (!hasBriefing(places) && memory === undefined) return undefined
   const { readBriefing } = await import('./read-briefing.ts')
-  return readBriefing(run, places, toolbox, memory)
+  return readBriefing(run, places, toolbox, memory, skills)
 }

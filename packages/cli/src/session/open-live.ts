@@ -102,7 +102,7 @@ class Opening {
     const checkpoints = checkpointsOf(flags, chosen, program)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
-    const briefing = await briefingOf(run, program, toolbox)
+    const briefing = await briefingOf(run, program, toolbox, face.skills)
     this.#tell(briefing?.warnings)
     if (flags.verbose === true) this.#tell(briefing?.read)
     const forModel = await this.#withModelOfCommand(briefing)

@@ -17,9 +17,18 @@ export async function readBriefing(
   places: BriefingPlaces,
   { workspace, permissions }: Toolbox,
   memory: MemoryPlace | undefined,
+  skills: readonly string[] | undefined,
 ): Promise<Briefing> {
   const showsSkills = wantsSkills(flags)
-  const briefing = await read({ places, workspace, permissions, trustedBy: trustedBy(flags, env), showsSkills, memory })
+  const briefing = await read({
+    places,
+    workspace,
+    permissions,
+    trustedBy: trustedBy(flags, env),
+    showsSkills,
+    skills,
+    memory,
+  })
   return {
     ...briefing,
     read: [...briefing.files.map(readLine), ...(briefing.memory === undefined ? [] : [memoryLine(briefing.memory)])],
