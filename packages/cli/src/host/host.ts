@@ -82,7 +82,10 @@ class Host {
       this.#leave = resolve
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
-    const read = this.#read().catch((error: unknown) => this.#warn(`stdin cannot be read (${messageOf(error)})`))
+    const read = this.#read().catch((error: unknown) => {
+      // To leave before its end is an error, too.
+      if (!stdin.destroyed || stdin.errored !== null) this.#warn(`stdin cannot be read (${messageOf(error)})`)
+    })
     await Promise.race([read, left])
     stdin.destroy()
     this.#tellHow()

@@ -1,6 +1,7 @@
 import type { JsonObject, MessageContent } from '@halting/core'
 import { knownModels, modelAliases } from '@halting/models'
 import type { Program } from '../program.ts'
+import type { Face } from '../session/face.ts'
 import type { LiveSession } from '../session/live-session.ts'
 import { openLive } from '../session/open-live.ts'
 import type { Control } from './control.ts'
@@ -10,7 +11,7 @@ import type { Opened } from './opened.ts'
 
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
 export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
-  const live = await openLive(given.flags, program, faceOfHost())
+  const live = await openLive(given.flags, program, { ...faceOfHost(), ...placeOf(given) })
   const { session, toolbox } = live
   return {
     session,
@@ -23,6 +24,11 @@ export async function openForHost(given: Given, control: Control, program: Progr
       live.memoryFiles.map(({ path, text }) => ({ path, type: 'Project', tokens: Math.ceil(text.length / 4) })),
     close: () => session.close(),
   }
+}
+
+/** The program is there for this session alone. */
+function placeOf({ skills }: Given): Pick<Face, 'isOneShot' | 'skills'> {
+  return { isOneShot: true, ...(skills !== undefined && { skills }) }
 }
 
 /** What `initialize` tells of it, but for what changes while the session lives. */

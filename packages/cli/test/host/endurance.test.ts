@@ -32,7 +32,7 @@ test('SIGTERM while nothing goes on leaves at once, with stdin open', async () =
   const one = await host([{ content: 'Hello.' }])
   await one.say('hi')
   one.running.child.kill('SIGTERM')
-  expect((await one.running.ended).status).toBe(143)
+  expect(await one.running.ended).toMatchObject({ status: 143, stderr: '' })
 })
 
 test('a host that goes away ends the run', async () => {

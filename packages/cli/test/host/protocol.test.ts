@@ -1,5 +1,5 @@
 // Rules: R-HOST-1, R-HOST-2, R-HOST-4, R-HOST-5, R-HOST-6, R-HOST-7, R-HOST-8.
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { endHosts, host, hostArgs, isResult, kinds, user } from '../support/host.ts'
@@ -342,6 +342,24 @@ describe('arguments', () => {
     expect(JSON.stringify(body?.['system'])).toContain('You review.')
     expect(body?.['model']).toBe('claude-haiku-4-5')
     expect(body?.['tools']).toEqual([expect.objectContaining({ name: 'Read' })])
+  })
+
+  test('skills: the model is shown those that the host names', async () => {
+    const cwd = mkdtempSync(join(here(), 'project-'))
+    for (const name of ['knit', 'weave']) {
+      mkdirSync(join(cwd, '.claude/skills', name), { recursive: true })
+      writeFileSync(
+        join(cwd, '.claude/skills', name, 'SKILL.md'),
+        `---\nname: ${name}\ndescription: To ${name}.\n---\nDo it.`,
+      )
+    }
+    const one = await host([{ content: 'Fine.' }], { cwd, args: ['--allowedTools=Skill(knit)'] })
+    const { response } = await one.ask('initialize', { skills: ['knit'] })
+    expect(response?.['commands']).toEqual(
+      expect.arrayContaining(['knit', 'weave'].map((name) => expect.objectContaining({ name }) as unknown)),
+    )
+    await one.say('hi')
+    expect(one.lines().find(({ subtype }) => subtype === 'init')).toMatchObject({ skills: ['knit'] })
   })
 
   test('what goes on, as a copy with an id of its own, from a message on', async () => {
