@@ -136,8 +136,18 @@ async function rewindFiles(
   const before = textIn('user_message_id', id)
   if (!keepsFiles) throw new ConfigurationError('File rewinding is not enabled.')
   try {
-    const { files, insertions, deletions } = await session.rewind({ before, filesOnly: true, dryRun: isDry === true })
-    return { response: { canRewind: true, filesChanged: files, insertions, deletions } }
+    const rewound = await session.rewind({ before, filesOnly: true, dryRun: isDry === true })
+    const { files, insertions, deletions, left } = rewound
+    const kept = left.map(({ path, because }) => `${path} (${because})`).join(', ')
+    return {
+      response: {
+        canRewind: true,
+        filesChanged: files,
+        insertions,
+        deletions,
+        ...(kept !== '' && { error: `Left as they are: ${kept}` }),
+      },
+    }
   } catch (thrown) {
     return { response: { canRewind: false, error: messageOf(thrown) } }
   }

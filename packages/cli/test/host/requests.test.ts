@@ -1,12 +1,13 @@
 // Rules: R-HOST-3, R-HOST-6, R-HOST-6a, R-HOST-7.
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { endHosts, host, isResult, user } from '../support/host.ts'
-import { call, installProgram } from '../support/program.ts'
+import { call, here, installProgram } from '../support/program.ts'
 
 installProgram()
 endHosts()
 
-const other = ['--fallback-model=claude-haiku-4-5']
 const bash = ['--allowedTools=Bash']
 const pause = { content: ['I wait.', call('Bash', { command: 'sleep 300' })] }
 const isAssistant = ({ type }: { readonly type: string }): boolean => type === 'assistant'
@@ -52,7 +53,7 @@ test('a reply that is cut is told with what there is of it', async () => {
 })
 
 test('model, mode and thinking hold from the next request on, and the mode is told', async () => {
-  const one = await host([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }], { args: other })
+  const one = await host([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }])
   await one.say('one')
   expect(await one.ask('set_model', { model: 'claude-haiku-4-5' })).toMatchObject({
     response: { model: 'claude-haiku-4-5' },
@@ -102,7 +103,7 @@ test('what cannot be set is refused, and changes nothing', async () => {
 })
 
 test('a flag of the start lets a host skip permissions later; settings that act are applied', async () => {
-  const one = await host([{ content: 'One.' }], { args: ['--allow-dangerously-skip-permissions', ...other] })
+  const one = await host([{ content: 'One.' }], { args: ['--allow-dangerously-skip-permissions'] })
   expect(await one.ask('set_permission_mode', { mode: 'bypassPermissions' })).toMatchObject({ subtype: 'success' })
   const settings = { model: 'claude-haiku-4-5', permissions: { defaultMode: 'acceptEdits' } }
   expect(await one.ask('apply_flag_settings', { settings })).toMatchObject({ response: {} })
@@ -141,9 +142,38 @@ test('figures of the window, servers, commands, tasks that are not there', async
   expect(await one.ask('stop_task', { task_id: 'nothing' })).toMatchObject({ response: {} })
 })
 
-test('where what files were is not kept, putting them back is an error', async () => {
-  const one = await host([], { args: ['--no-file-checkpoints'] })
-  expect(await one.ask('rewind_files', { user_message_id: 'a' })).toMatchObject({
+test('files are as they were before a message; what it would do is told before', async () => {
+  const cwd = mkdtempSync(join(here(), 'project-'))
+  writeFileSync(join(cwd, 'a.txt'), 'one\n')
+  const replies = [
+    { content: [call('Read', { file_path: 'a.txt' })] },
+    { content: [call('Edit', { file_path: 'a.txt', old_string: 'one', new_string: 'two' })] },
+    { content: 'Done.' },
+  ]
+  const args = ['--permission-mode=acceptEdits']
+  const one = await host(replies, { cwd, args })
+  const uuid = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+  await one.say('edit', { uuid })
+  const file = (): string => readFileSync(join(cwd, 'a.txt'), 'utf8')
+  expect(file()).toBe('two\n')
+  const changed = {
+    canRewind: true,
+    filesChanged: [expect.stringMatching(/a\.txt$/) as unknown],
+    insertions: 1,
+    deletions: 1,
+  }
+  expect(await one.ask('rewind_files', { user_message_id: uuid, dry_run: true })).toMatchObject({ response: changed })
+  expect(file()).toBe('two\n')
+  expect(await one.ask('rewind_files', { user_message_id: uuid })).toMatchObject({ response: changed })
+  expect(file()).toBe('one\n')
+  writeFileSync(join(cwd, 'a.txt'), 'three\n')
+  expect(await one.ask('rewind_files', { user_message_id: uuid })).toMatchObject({
+    response: { canRewind: true, filesChanged: [] },
+  })
+  expect(file()).toBe('three\n')
+  expect(await one.ask('rewind_files', { user_message_id: 'nobody' })).toMatchObject({ response: { canRewind: false } })
+  const off = await host([], { cwd, args: [...args, '--no-file-checkpoints'] })
+  expect(await off.ask('rewind_files', { user_message_id: uuid })).toMatchObject({
     subtype: 'error',
     error: 'File rewinding is not enabled.',
   })
