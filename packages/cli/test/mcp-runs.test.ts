@@ -42,18 +42,18 @@ test('servers that are no good are named, and the run goes on without them', asy
 })
 
 test('the tools of a server that is slow come while the run goes on', async () => {
-  const note = join(folder(), 'note')
+  const [note, asked] = [join(folder(), 'note'), join(folder(), 'asked')]
   const { status, init, results } = await told(
     [
       '-p',
       'hi',
       '--mcp-config',
-      given({ slow: one('slow', note, { SLOW_MS: '300' }) }),
+      given({ slow: one('slow', note, { SLOW_UNTIL: asked }) }),
       '--allowedTools',
       'mcp__slow,Bash',
     ],
     [
-      { content: [call('Bash', { command: `until grep -q listed ${note}; do sleep 0.1; done; sleep 1` })] },
+      { content: [call('Bash', { command: `touch ${asked}; until grep -q listed ${note}; do sleep 0.1; done; sleep 2` })] },
       { content: [call('mcp__slow__say', { text: 'late' })] },
       { content: 'Done.' },
     ],

@@ -1,6 +1,6 @@
 // A server that speaks the protocol by hand, and breaks it as its first argument says.
 import { spawn } from 'node:child_process'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const [mode = 'good', note = ''] = process.argv.slice(2)
@@ -58,7 +58,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'initialize') {
     const respond = () =>
       answer(id, { protocolVersion: params.protocolVersion, capabilities, serverInfo: { name: mode, version: '1' } })
-    if (mode === 'slow') setTimeout(respond, Number(process.env.SLOW_MS ?? 1_000))
+    if (mode === 'slow' && process.env.SLOW_UNTIL !== undefined) respondOnceThere(process.env.SLOW_UNTIL, respond)
+    else if (mode === 'slow') setTimeout(respond, Number(process.env.SLOW_MS ?? 1_000))
     else if (mode === 'wrong-version')
       answer(id, { protocolVersion: 'never', capabilities, serverInfo: { name: mode, version: '1' } })
     else respond()
@@ -94,6 +95,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   else if (method === 'roots/list' || id === undefined || method === undefined) return
   else say({ id, error: { code: -32601, message: 'no such method' } })
 })
+
+function respondOnceThere(file, respond) {
+  if (existsSync(file)) respond()
+  else setTimeout(() => respondOnceThere(file, respond), 20)
+}
 
 function call(id, { name, arguments: input, _meta }) {
   calls += 1
