@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-2, R-BACK-5 to R-BACK-9.
+// Holds rules of docs/spec.md: R-BACK-2, R-BACK-5 to R-BACK-9a.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { backgroundOf, type Sandbox } from '@halting/agent'
@@ -8,7 +8,9 @@ import { loop, ModelError, startRun, Transcript } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Described } from '../src/sandbox/describe.ts'
+import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { tellingProgress } from '../src/tools/telling-progress.ts'
+import { tellingTail } from '../src/tools/telling-tail.ts'
 import { codingTools, numberIn, runs, until } from './support/harness.ts'
 
 /** Ends what a test lets live on. */
@@ -362,4 +364,25 @@ test('a tool that takes long tells how long it has been at it, and no longer', a
   expect([await running, told]).toEqual(['done', [{ elapsedSeconds: 5 }, { elapsedSeconds: 10 }]])
   vi.advanceTimersByTime(11_000)
   expect([told.length, vi.getTimerCount()]).toEqual([2, 0])
+})
+
+test('a command tells what it wrote last where it has written more, with secrets as a mark, and no longer than it runs', () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const told: unknown[] = []
+  const output = new BoundedOutput(30_000, (text) => text.replaceAll('hunter2', '[secret]'))
+  const stop = tellingTail(output, { progress: (data) => told.push(data) })
+  vi.advanceTimersByTime(1_000)
+  output.append('one\nhunter2\n')
+  vi.advanceTimersByTime(3_000)
+  output.append('x'.repeat(5_000))
+  vi.advanceTimersByTime(1_000)
+  stop()
+  output.append('more')
+  vi.advanceTimersByTime(5_000)
+  expect(told).toEqual([
+    { elapsedSeconds: 2, tail: 'one\n[secret]\n' },
+    { elapsedSeconds: 5, tail: 'x'.repeat(1_000) },
+  ])
+  expect(vi.getTimerCount()).toBe(0)
 })

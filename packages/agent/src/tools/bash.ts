@@ -5,6 +5,7 @@ import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
+import { tellingTail } from './telling-tail.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface BashInput {
@@ -75,11 +76,8 @@ async function startInBackground(
   }
 }
 
-async function run(
-  input: BashInput,
-  workspace: Workspace,
-  { signal, agentType, rights }: ToolContext,
-): Promise<ToolOutput> {
+async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
+  const { signal, agentType, rights } = context
   if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
   const started = await start(input.command, workspace, rights)
   if (started.kind === 'failed') return started.result
@@ -88,7 +86,9 @@ async function run(
   // 0 means what comes without it.
   const timeoutMs = Math.min(input.timeout || bashTimeoutMs, bashMaxTimeoutMs)
   const cut = cutShort(shell, signal, timeoutMs)
+  const stopTelling = tellingTail(shell.output, context)
   const end = await shell.ended
+  stopTelling()
   const reason = await cut.settled()
   const lowered =
     input.timeout !== undefined && input.timeout > bashMaxTimeoutMs
