@@ -87,6 +87,7 @@ test('why', async () => {
     ...['limit', 'unit', 'used', 'max', 'isReached'].map((name) => `runs[].limits[].${name}`),
     'runs[].laps',
     ...['transition', 'laps', 'used', 'allowed'].map((name) => `runs[].laps[].${name}`),
+    ...below('runs[].ranking', ['turns', 'others']),
     ...below('runs[].totals', ['turns', 'requests', 'tokens', 'costUsd', 'committedUsd', 'activeMs']),
     ...below('runs[].carried', spent),
     'runs[].phases',

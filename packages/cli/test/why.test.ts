@@ -57,7 +57,7 @@ test('it tells the newest session: the ending, the limits, where it went, and th
   expect(timeless).toMatch(
     /Tools\n {2}Read {2}#  \$1\.65\n {4}2 calls, N ms, 1,000 characters of results\n {2}Edit {2}#  \$0\.5500\n/,
   )
-  expect(timeless).toContain('Rounds\n  next_turn once\n')
+  expect(timeless).toContain('Rounds\n  next_turn once\n  left: 0 turns, 39 other rounds\n')
   expect(timeless).toContain(
     `Raise --max-turns, or add --wrap-up for a last answer.\n  halting -p --resume ${second} --max-turns 4\n`,
   )

@@ -45,7 +45,9 @@ export function whyText(
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
       'Rounds',
-      account.laps.map((lap) => `  ${said(lapLine(lap))}`),
+      account.laps.length === 0
+        ? []
+        : [...account.laps.map((lap) => `  ${said(lapLine(lap))}`), `  ${style.dim(said(rankingLine(account)))}`],
       style,
     ),
     withTitle(
@@ -223,6 +225,12 @@ function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools
 function lapLine({ transition, laps, used, allowed }: Account['laps'][number]): string {
   const times = laps === 1 ? 'once' : `${counted(laps)} times`
   return `${transition} ${times}${allowed === null ? '' : `; ${used} of ${allowed} used`}`
+}
+
+/** Why it could not have gone on for ever: each round uses up one of these. */
+function rankingLine({ ranking }: Account): string {
+  const turns = ranking.turns === null ? 'turns without a limit' : many(ranking.turns, 'turn')
+  return `left: ${turns}, ${many(ranking.others, 'other round')}`
 }
 
 /** Fewer columns of what a step does say nothing. */

@@ -67,6 +67,7 @@ describe('the ending of a run', () => {
       max_budget_usd: { used: 1, limit: 1 },
       token_limit: { used: 95_000, limit: 100_000, needed: 9_000, limitNeeded: 104_000 },
       time_limit: { used: 600_000, limit: 600_000 },
+      needs_approval: { pending: [{ id: 'c1', name: 'Bash', message: 'no rule allows it' }] },
       blocking_limit: { used: 199_000, limit: 197_000 },
     }
     const rows = (Object.keys(endings) as TerminalReason[]).map((reason) => {
@@ -89,7 +90,7 @@ describe('the ending of a run', () => {
       '■ Stopped: no answer fits the schema. It says why.  [structured_output_retry_exhausted] | y↵ /why',
       '■ Stopped: a hook stopped it after a tool. It says why.  [hook_stopped] | ↵ go on, y↵ /why',
       '■ Stopped: a stop hook ended it. It says why.  [stop_hook_prevented] | y↵ /why',
-      '■ Stopped: a call waits for a yes or a no. It says why.  [needs_approval] | ↵ answer it and go on, y↵ /why',
+      '■ Stopped: a call waits for a yes or a no. It says why.  [needs_approval] | allow↵ let it run and go on, deny↵ deny and go on, y↵ /why',
       '■ Stopped: you asked it to stop. It says why.  [user_requested] | ↵ go on, y↵ /why',
       '■ Stopped: interrupted while the model wrote. It says why.  [aborted_streaming] | ↵ go on, y↵ /why',
       '■ Stopped: interrupted while tools ran. It says why.  [aborted_tools] | ↵ go on, y↵ /why',
@@ -128,6 +129,15 @@ describe('what is offered', () => {
       endingShown({ ...input, terminal: terminal('max_turns', context) }, plain).actions.map(({ deed }) => deed.type)
     expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'prompt', 'why'])
     expect(actionsOf({})).toEqual(['why'])
+  })
+
+  test('a call that waits is let run, or denied, by a word and not by a key', () => {
+    const pending = ['c1', 'c2'].map((id) => ({ id, name: 'Bash', message: '' }))
+    expect(ending('needs_approval', { pending }).actions.map(({ typed, deed }) => [typed, deed])).toEqual([
+      ['allow', { type: 'approve', approvals: { c1: { behavior: 'allow' }, c2: { behavior: 'allow' } } }],
+      ['deny', expect.objectContaining({ type: 'approve' })],
+      ['y', { type: 'why' }],
+    ])
   })
 
   test('is taken by what is typed alone: a prompt that begins alike is a prompt', () => {

@@ -6,7 +6,7 @@ import type { RunIdentity, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { lastMomentOf } from '../steps/fold.ts'
 import type { StepRecord } from '../steps/log.ts'
-import { lapFigures, type LapFigures } from './laps.ts'
+import { lapFigures, rankingLeft, type LapFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { recordedSteps, type Phase, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
 import { timeByPhase } from './time-by-phase.ts'
@@ -71,6 +71,8 @@ export interface Account {
   }[]
   readonly limits: readonly LimitFigures[]
   readonly laps: readonly LapFigures[]
+  /** As it stood at the end, or stands now. */
+  readonly ranking: RankingLeft
   readonly totals: Totals
   /** The part of the totals that the run carried over from one before it. */
   readonly carried: Pick<Totals, 'turns' | 'tokens' | 'costUsd' | 'activeMs'>
@@ -102,13 +104,15 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const carried = { turns, tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
   const isTurnOpen = spent.turnBegins && (ended !== undefined || !isAsked(requests, spent))
   const totals = totalsOf(records, requests, spent, ended !== undefined, carried)
+  const inForce = limitsInForce(records)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
     run: begin.start.run,
     ending: ended === undefined ? null : endingOf(ended.terminal),
     overridden: overriddenIn(records),
-    limits: limitFigures(limitsInForce(records), { spent, isTurnOpen, totals, terminal: ended?.terminal }),
+    limits: limitFigures(inForce, { spent, isTurnOpen, totals, terminal: ended?.terminal }),
     laps: lapFigures(spent),
+    ranking: rankingLeft(spent, inForce.maxTurns),
     totals,
     carried,
     phases: phasesOf(steps, requests, totals.activeMs - carried.activeMs),

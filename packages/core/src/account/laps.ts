@@ -1,4 +1,4 @@
-import { allowances, transitions, type Transition } from '../allowance.ts'
+import { allowances, rankingOf, transitions, type Transition } from '../allowance.ts'
 import type { RunProgress } from '../state.ts'
 
 /** How often the loop went round for one reason, and what that has used of its allowance. */
@@ -23,4 +23,17 @@ export function lapFigures({ laps: { inRun, sinceRefill } }: RunProgress): reado
     })
     .filter(({ laps }) => laps > 0)
     .toSorted((a, b) => b.laps - a.laps)
+}
+
+/** What the last ranking left: with it every round uses something up, so the run could not go on for ever. */
+export interface RankingLeft {
+  /** Null: no limit was set, or the record of an earlier version does not say. */
+  readonly turns: number | null
+  /** Rounds of all allowances that are constants. */
+  readonly others: number
+}
+
+export function rankingLeft({ laps }: RunProgress, maxTurns: number | null): RankingLeft {
+  const [turns, , others] = rankingOf(laps, { maxTurns: maxTurns ?? Infinity, tokenTargetLaps: 0 })
+  return { turns: maxTurns === null ? null : turns, others }
 }

@@ -48,7 +48,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
   } as const
   if (subtype !== 'success') {
     const isAnswer = answer !== '' && !asksForTool(state)
-    return { ...common, errors: [errorText(terminal)], ...(isAnswer && { last_answer: answer }) }
+    return { ...common, errors: [errorTextOf(terminal)], ...(isAnswer && { last_answer: answer }) }
   }
   return { ...common, result: answer, ...structured(input.output, answer) }
 }
@@ -67,7 +67,7 @@ function structured<Output>(
 }
 
 /** The texts that readers of result lines know (spec R-SDK-13), whichever guard it was; else the signal's message. */
-function errorText({ reason, signal }: Terminal): string {
+export function errorTextOf({ reason, signal }: Terminal): string {
   const { limit } = signal.context
   if (reason === 'max_turns' && typeof limit === 'number') return `Reached maximum number of turns (${limit})`
   return signal.message || reason

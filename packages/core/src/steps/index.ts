@@ -7,7 +7,7 @@ export {
   type StepFigures,
   type Totals,
 } from '../account/account.ts'
-export type { LapFigures } from '../account/laps.ts'
+export type { LapFigures, RankingLeft } from '../account/laps.ts'
 export type { LimitFigures, LimitName } from '../account/limits.ts'
 export type { Phase } from '../account/recorded-steps.ts'
 export type { ToolFigures } from '../account/tools.ts'

@@ -1,6 +1,7 @@
-import type { LimitsChange, Terminal, TerminalReason } from '@halting/core'
+import type { LimitsChange, PermissionDecision, Terminal, TerminalReason } from '@halting/core'
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
+import { pendingOf } from '../../session/waiting-calls.ts'
 import { dollars as dollarsText } from './dollars.ts'
 
 /** What one thing to do after an ending comes to, in terms of the session. */
@@ -9,13 +10,15 @@ export type EndingDeed =
   | { readonly type: 'go_on'; readonly limits: LimitsChange }
   /** `session.set({ limits })`, then `session.prompt(text)`. */
   | { readonly type: 'prompt'; readonly text: string; readonly limits: LimitsChange }
+  /** `session.approve(approvals)`: the calls that wait have their answers. */
+  | { readonly type: 'approve'; readonly approvals: { readonly [callId: string]: PermissionDecision } }
   | { readonly type: 'compact' }
   | { readonly type: 'why' }
 
 /** One thing to do next: what is typed (and sent) for it, and its words. */
 export interface EndingAction {
   /** '' for a line that is sent empty. */
-  readonly typed: '' | 't' | 'w' | 'y'
+  readonly typed: '' | 't' | 'w' | 'y' | 'allow' | 'deny'
   readonly label: string
   readonly deed: EndingDeed
 }
@@ -94,12 +97,7 @@ const tokens: Actions = (terminal, { limits }) => {
   const needed = Math.max(0, (figure(terminal, 'limitNeeded') ?? limit) - limit)
   const more = Math.max(needed, Math.ceil(limit / 2))
   const raised = { maxTotalTokens: limit + more }
-  return [
-    goOn(`+${counted(more)} tokens and go on`, raised),
-    ...withTurns(raised, limits),
-    lastAnswer({ maxTotalTokens: limit + Math.max(1, needed) }),
-    why,
-  ]
+  return [goOn(`+${counted(more)} tokens and go on`, raised), ...withTurns(raised, limits), lastAnswer(), why]
 }
 
 const time: Actions = (terminal, { limits }) => {
@@ -113,6 +111,26 @@ const tryAgain: Actions = (_terminal, { canResume }) =>
   canResume ? [goOn('try again'), why] : [says('go on', 'Go on.'), why]
 const interrupted: Actions = () => [says('go on', 'Go on.'), why]
 const compact: Actions = () => [{ typed: '', label: '/compact', deed: { type: 'compact' } }, why]
+
+/** The calls that wait are named in the message. No key that is pressed by habit lets them run. */
+const approvals: Actions = ({ signal }) => {
+  const ids = pendingOf(signal.context).map(({ id }) => id)
+  if (ids.length === 0) return [why]
+  const all = (decision: PermissionDecision): EndingDeed => ({
+    type: 'approve',
+    approvals: Object.fromEntries(ids.map((id) => [id, decision])),
+  })
+  const them = ids.length === 1 ? 'it' : `all ${ids.length}`
+  return [
+    { typed: 'allow', label: `let ${them} run and go on`, deed: all({ behavior: 'allow' }) },
+    {
+      typed: 'deny',
+      label: 'deny and go on',
+      deed: all({ behavior: 'deny', message: 'The person denied this call.' }),
+    },
+    why,
+  ]
+}
 
 /** What is offered after every ending (spec R-TERM-26). A success offers nothing: whoever wants more says what. */
 const actions: { readonly [reason in TerminalReason]: Actions } = {
@@ -130,7 +148,7 @@ const actions: { readonly [reason in TerminalReason]: Actions } = {
   structured_output_retry_exhausted: onlyWhy,
   hook_stopped: interrupted,
   stop_hook_prevented: onlyWhy,
-  needs_approval: (_terminal, { canResume }) => (canResume ? [goOn('answer it and go on'), why] : [why]),
+  needs_approval: approvals,
   user_requested: interrupted,
   aborted_streaming: interrupted,
   aborted_tools: interrupted,
