@@ -184,14 +184,15 @@ function isMissingKey(thrown: unknown): thrown is Error & MissingKey {
 
 async function runPrompt(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
+  const isInteractive = flags.print !== true && stdin.isTTY && output.isTerminal.stdout
+  if (isInteractive) {
+    for (const warning of warningsOf(flags)) output.err(told(warning))
+    const { runTerminal } = await import('./terminal/run-terminal.ts')
+    return runTerminal(flags, words, program)
+  }
   if (flags.resume === '') {
     const { tellWhatToResume } = await import('./sessions/sessions.ts')
     return tellWhatToResume(program)
-  }
-  if (flags.print !== true && stdin.isTTY && output.isTerminal.stdout) {
-    throw new UsageError(
-      'The interactive program is not available yet in this version. Use halting -p "PROMPT"; halting --help tells more.',
-    )
   }
   for (const warning of warningsOf(flags)) output.err(told(warning))
   const { headless } = await import('./headless/headless.ts')

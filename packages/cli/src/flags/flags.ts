@@ -19,6 +19,8 @@ type BackgroundPolicy = (typeof backgrounds)[number]
 export const exportFormats = ['jsonl', 'markdown', 'html'] as const
 type ExportFormat = (typeof exportFormats)[number]
 
+export const themes = ['dark', 'light', 'none'] as const
+
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 type EffortName = (typeof efforts)[number]
 
@@ -47,6 +49,8 @@ export interface Flags {
   readonly debug?: string
   readonly verbose?: boolean
   readonly quiet?: boolean
+  readonly theme?: (typeof themes)[number]
+  readonly noAnimation?: boolean
   readonly includePartialMessages?: boolean
   readonly includeHookEvents?: boolean
   readonly jsonSchema?: string

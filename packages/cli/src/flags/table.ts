@@ -15,6 +15,7 @@ import { afterFlags } from './after-flags.ts'
 import { agentFlags } from './agent-flags.ts'
 import { hostFlags } from './host-flags.ts'
 import { mcpFlags } from './mcp-flags.ts'
+import { terminalFlags } from './terminal-flags.ts'
 import { trustFlags } from './trust-flags.ts'
 import { programFlags } from './program-table.ts'
 import { isToolName } from './tool-names.ts'
@@ -369,6 +370,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   },
 
   ...backgroundFlags,
+  ...terminalFlags,
   ...agentFlags,
   ...afterFlags,
   ...mcpFlags,

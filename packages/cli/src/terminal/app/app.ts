@@ -1,0 +1,295 @@
+import type { SessionEvent } from '@halting/agent/session'
+import { ConfigurationError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../../flags/flags.ts'
+import type { Program } from '../../program.ts'
+import { UsageError } from '../../usage-error.ts'
+import { completionOf } from '../completion/completion.ts'
+import type { FileList } from '../completion/file-list.ts'
+import { listedCommands, ownCommandNamed } from '../commands/table.ts'
+import { promptEditor } from '../editor/prompt-editor.ts'
+import type { PromptHistory } from '../history/history-file.ts'
+import type { Action } from '../keys/actions.ts'
+import { bindEditor, isKeyOf, keyTable } from '../keys/key-table.ts'
+import type { Keybindings } from '../keys/keybindings.ts'
+import { pager } from '../pager/pager.ts'
+import { pickList } from '../pickers/pick-list.ts'
+import { streamingMarkdown } from '../markdown/streaming-markdown.ts'
+import type { Screen } from '../screen/screen-port.ts'
+import { ownCommands } from '../shell/own-commands.ts'
+import { toldToModel } from '../shell/own-command.ts'
+import { errorBlock, noticeBlock } from '../view/message-blocks.ts'
+import type { Theme } from '../theme.ts'
+import type { AppContext, OpenSession } from './context.ts'
+import { createConversation } from './conversation.ts'
+import { createHandIn, type When } from './hand-in.ts'
+import { createKeyActions } from './key-actions.ts'
+import { keptEntries } from './kept-entries.ts'
+import { createLayout } from './layout.ts'
+import { createOverlays } from './overlays.ts'
+import { createQuestions } from './show-questions.ts'
+import { createSubmit } from './submit.ts'
+
+export interface AppOptions {
+  readonly screen: Screen
+  readonly program: Program
+  readonly flags: Flags
+  readonly bindings: Keybindings
+  readonly history: PromptHistory
+  readonly files: FileList
+  readonly theme: Theme
+  /** Opens a session; what it has to say meanwhile it writes on the output of the program that it is given. */
+  readonly openSession: (flags: Flags, program: Program) => Promise<OpenSession>
+  readonly branch: () => string
+  /** Milliseconds, by the clock of the session. */
+  readonly now: () => number
+}
+
+export interface App {
+  /** Resolves with the exit code when the program is left, and everything is closed. Rejects with why the first session could not be opened. */
+  readonly ended: Promise<number>
+  /** The session that stood there when it was left. */
+  readonly last: OpenSession | undefined
+  /** Opens the session, and has that begin which the program was called for. */
+  begin(first: { readonly prompt: string; readonly command?: string }): void
+  /** Resolves when nothing that was sent is on its way, and no run goes on. */
+  settled(): Promise<void>
+  leave(exitCode: number): void
+}
+
+/** The interactive program on a screen that was started. It keeps what is on the screen; the session keeps all else. */
+export function createApp(options: AppOptions): App {
+  const { screen, flags, bindings, history, theme, now } = options
+  const { style } = theme
+  const changed = (): void => screen.requestFrame()
+  const print: AppContext['print'] = (block) => screen.print(block)
+  const note = (text: string): void => print(noticeBlock(text, style))
+  const fail = (thrown: unknown): void => {
+    const isUsers = thrown instanceof UsageError || thrown instanceof ConfigurationError
+    print(isUsers ? noticeBlock(thrown.message, style) : errorBlock(messageOf(thrown), style))
+  }
+  const program: Program = { ...options.program, output: { ...options.program.output, out: note, err: noteOfProgram } }
+  function noteOfProgram(text: string): void {
+    for (const line of text.split('\n')) if (line.trim() !== '') note(line.replace(/^halting: /, ''))
+  }
+
+  let open: OpenSession | undefined
+  let opening: Promise<OpenSession>
+  let hint = ''
+  let isLeaving = false
+  let isPaging = false
+  let todosShown = false
+  let onEnd: (exitCode: number) => void
+  let onBroken: (thrown: unknown) => void
+  const ended = new Promise<number>((resolve, reject) => {
+    onEnd = resolve
+    onBroken = reject
+  })
+  const overlays = createOverlays(() => layout.arrange())
+  const isKey = (action: Action, data: string): boolean => isKeyOf(bindings, action, data)
+
+  bindEditor(bindings)
+  const editor = promptEditor({
+    screen,
+    style,
+    onSubmit: (text) => submit(text, 'next'),
+    onChange: changed,
+    completion: completionOf({
+      cwd: options.program.cwd,
+      files: options.files,
+      commands: () => [
+        ...listedCommands.map(({ name, command }) => ({
+          name,
+          description: command.does,
+          ...(command.argumentHint !== undefined && { argumentHint: command.argumentHint }),
+          values: () => (command.values?.(context) ?? []).map((value) => ({ value, label: value })),
+        })),
+        ...(open?.commands ?? []),
+      ],
+    }),
+  })
+  for (const { text, cwd } of history.all) if (cwd === options.program.cwd) editor.remember(text)
+
+  const handIn = createHandIn({
+    taker: () => opening,
+    current: () => open?.session,
+    note,
+    giveBack: (texts) => editor.putBefore(texts),
+    changed,
+  })
+  const own = ownCommands({
+    style,
+    place: () => ({
+      cwd: open?.session.snapshot.cwd ?? options.program.cwd,
+      env: open?.commandEnvironment ?? options.program.env,
+    }),
+    print,
+    ended(command, ran) {
+      if (!command.isForModel) return
+      const text = toldToModel(command, ran)
+      handIn.attach(open?.redact(text) ?? text)
+    },
+    changed,
+  })
+  const context: AppContext = {
+    screen,
+    style,
+    theme,
+    program,
+    flags,
+    bindings,
+    editor,
+    history,
+    handIn,
+    get open() {
+      return open
+    },
+    isKey,
+    print,
+    tell: (linesFor) => print({ render: linesFor }),
+    note,
+    fail,
+    ask: (asked) => overlays.open((close) => pickList({ ...asked, style, isKey, changed, done: close })),
+    overlay: (make) => overlays.open(make),
+    page(title, linesFor, startsAtEnd = false) {
+      isPaging = true
+      const done = (): void => {
+        isPaging = false
+        giveBack()
+      }
+      const giveBack = screen.takeOver(
+        pager({ title, linesFor, startsAtEnd, style, isKey, changed, rows: () => screen.rows, done }),
+      )
+    },
+    change,
+    leave,
+    get todosShown() {
+      return todosShown
+    },
+    set todosShown(isShown) {
+      todosShown = isShown
+    },
+    changed,
+  }
+  const questions = createQuestions({ app: context, now })
+  const conversation = createConversation({ style, markdown: () => streamingMarkdown(theme), print, changed, hear })
+  const submit = createSubmit(context, conversation, own)
+  const layout = createLayout({
+    app: context,
+    conversation,
+    own,
+    overlays,
+    branch: options.branch,
+    hint: () => hint,
+    isLeaving: () => isLeaving,
+    now,
+  })
+  const keyActions = createKeyActions({
+    app: context,
+    keys: keyTable(bindings),
+    own,
+    submit: (text: string, when: When) => submit(text, when),
+    isCovered: () => isPaging || overlays.shown !== undefined,
+    now,
+    hint(text) {
+      if (text === hint) return
+      hint = text
+      changed()
+    },
+  })
+  const unlisten = screen.onKey((data) => {
+    questions.keyPressed()
+    return keyActions(data)
+  })
+
+  function hear(event: SessionEvent): void {
+    switch (event.type) {
+      case 'taken':
+        return handIn.forget(event.ids)
+      case 'run_start':
+        return handIn.forget(event.ids)
+      case 'question':
+        screen.notify(`halting asks: ${event.question.toolName}`)
+        return questions.look()
+      case 'question_closed':
+        return questions.look()
+      case 'failed':
+        return handIn.returned(event.givenBack)
+      case 'run_end':
+        return screen.notify(`halting: ${event.terminal.reason}`)
+      default:
+    }
+  }
+
+  async function show(next: OpenSession): Promise<void> {
+    open = next
+    const { file, last } = next.session.snapshot
+    const before = file === undefined || last === undefined ? [] : await keptEntries(file).catch(() => [])
+    conversation.show(next, before)
+    questions.look()
+    layout.arrange()
+  }
+  async function change(chosen: Flags, says: string): Promise<void> {
+    const before = open
+    const next = await options.openSession(chosen, program)
+    opening = Promise.resolve(next)
+    note(says)
+    await show(next)
+    await before?.session.close()
+  }
+  function runCommand(name: string): void {
+    void (async () => ownCommandNamed(name)?.run(context, ''))().catch(fail)
+  }
+  function leave(exitCode: number): void {
+    if (isLeaving) return
+    isLeaving = true
+    changed()
+    void (async () => {
+      own.stop()
+      await open?.session.close()
+      await history.flush()
+    })()
+      .catch(fail)
+      .finally(() => {
+        clearInterval(ticking)
+        unlisten()
+        onEnd(exitCode)
+      })
+  }
+
+  // What goes on is shown with its seconds; nothing moves where nothing does.
+  const ticking = setInterval(() => {
+    if (
+      flags.noAnimation !== true &&
+      (own.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle'))
+    )
+      changed()
+  }, 1_000)
+  opening = new Promise(() => undefined)
+  layout.arrange()
+  return {
+    ended,
+    get last() {
+      return open
+    },
+    begin({ prompt, command }) {
+      opening = options.openSession(flags, program)
+      opening
+        .then(show)
+        .then(() => {
+          if (command !== undefined) runCommand(command)
+          if (prompt.trim() !== '') submit(prompt, 'next')
+        })
+        .catch((thrown: unknown) => {
+          clearInterval(ticking)
+          unlisten()
+          onBroken(thrown)
+        })
+    },
+    async settled() {
+      await handIn.settled()
+      await open?.session.settled()
+    },
+    leave,
+  }
+}

@@ -1,0 +1,80 @@
+import type { Explanation } from '@halting/agent'
+import type { Session } from '@halting/agent/session'
+import type { Flags } from '../../flags/flags.ts'
+import type { Style } from '../../io/style.ts'
+import type { Program } from '../../program.ts'
+import type { PromptEditor } from '../editor/prompt-editor.ts'
+import type { PromptHistory } from '../history/history-file.ts'
+import type { Action } from '../keys/actions.ts'
+import type { Keybindings } from '../keys/keybindings.ts'
+import type { Choice } from '../pickers/pick-list.ts'
+import type { Block, Component, Screen } from '../screen/screen-port.ts'
+import type { Theme } from '../theme.ts'
+import type { HandIn, Taker } from './hand-in.ts'
+
+/** A session that is open, with what belongs to it. */
+export interface OpenSession extends Taker {
+  readonly session: Session
+  /** What people wrote in files, and what servers have. */
+  readonly commands: readonly WrittenCommand[]
+  /** Files with instructions that it was given. */
+  readonly memoryFiles: readonly string[]
+  /** The environment of the commands of tools: those of the person get the same, without keys. */
+  readonly commandEnvironment: Readonly<Record<string, string | undefined>>
+  redact(text: string): string
+  /** What the rules say of a command of bash, part by part. */
+  explain(command: string): Pick<Explanation, 'parts'>
+  /** A line for each rule; for a command of bash what would become of it. */
+  describePermissions(command: string): readonly string[]
+  readonly hooks: readonly { readonly event: string; readonly what: string }[]
+  servers(): readonly { readonly name: string; readonly status: string }[]
+  /** @throws ConfigurationError for a name that no server has. */
+  changeServer(name: string, how: 'reconnect' | 'on' | 'off'): Promise<void>
+}
+
+interface WrittenCommand {
+  readonly name: string
+  readonly description: string
+  readonly argumentHint?: string
+}
+
+/** What is asked in the place of the editor. */
+interface Asked<T> {
+  readonly title: string
+  readonly choices: readonly Choice<T>[]
+  readonly first?: number
+  readonly hint: string
+  readonly onKey?: (data: string, choice: T | undefined) => boolean
+}
+
+/** The interactive program, as its commands and keys use it. */
+export interface AppContext {
+  readonly screen: Screen
+  readonly style: Style
+  readonly theme: Theme
+  /** Its output goes onto the screen. */
+  readonly program: Program
+  readonly flags: Flags
+  readonly bindings: Keybindings
+  readonly editor: PromptEditor
+  readonly history: PromptHistory
+  readonly handIn: HandIn
+  /** Undefined while one is being opened. */
+  readonly open: OpenSession | undefined
+  isKey(action: Action, data: string): boolean
+  print(block: Block): void
+  /** Lines of the program's own, in the scrollback. */
+  tell(linesFor: (width: number) => readonly string[]): void
+  note(text: string): void
+  fail(thrown: unknown): void
+  ask<T>(asked: Asked<T>): Promise<T | undefined>
+  overlay<T>(make: (close: (value: T) => void) => Component): Promise<T>
+  /** On the whole screen, until it is left. */
+  page(title: string, linesFor: (width: number) => readonly string[], startsAtEnd?: boolean): void
+  /** Opens another session in the place of this one, which is closed; where that fails this one stays. */
+  change(flags: Flags, says: string): Promise<void>
+  leave(exitCode: number): void
+  /** Whether the list of things to do is shown. */
+  todosShown: boolean
+  changed(): void
+}

@@ -1,0 +1,80 @@
+import type { SessionEvent } from '@halting/agent/session'
+import type { TranscriptEntry } from '@halting/core'
+import type { Style } from '../../io/style.ts'
+import type { Block, Component } from '../screen/screen-port.ts'
+import type { EndingAction } from '../view/ending-actions.ts'
+import { endingShown } from '../view/ending-block.ts'
+import { createStreamView, type MarkdownStream, type StreamView } from '../view/stream-view.ts'
+import type { TodoItem } from '../view/todos.ts'
+import type { OpenSession } from './context.ts'
+
+/** What a session tells, on the screen: what is finished above, what is not below. */
+export interface Conversation {
+  readonly live: Component
+  readonly todos: readonly TodoItem[]
+  /** What can be done next, by what is typed and sent; none while a run goes on. */
+  readonly offered: readonly EndingAction[]
+  /** Something was said: what was offered is not any more. */
+  withdrawOffers(): void
+  /** Shows a session from here on; with what was said in it before. */
+  show(open: OpenSession, before: readonly TranscriptEntry[]): void
+}
+
+interface Options {
+  readonly style: Style
+  readonly markdown: () => MarkdownStream
+  readonly print: (block: Block) => void
+  readonly changed: () => void
+  /** Hears what a session tells, once it is shown. */
+  readonly hear: (event: SessionEvent) => void
+}
+
+/** Of a session that goes on so many of its last entries are shown again. */
+const mostBefore = 40
+
+export function createConversation({ style, markdown, print, changed, hear }: Options): Conversation {
+  let view: StreamView | undefined
+  let offered: readonly EndingAction[] = []
+  let unlisten = (): void => {}
+  return {
+    live: { render: (width) => view?.live.render(width) ?? [] },
+    get todos() {
+      return view?.todos ?? []
+    },
+    get offered() {
+      return offered
+    },
+    withdrawOffers() {
+      offered = []
+    },
+    show({ session }, before) {
+      unlisten()
+      const shown = createStreamView({ style, cwd: session.snapshot.cwd, markdown })
+      view = shown
+      offered = []
+      if (before.length > mostBefore)
+        print({ render: () => [style.dim(`(${before.length - mostBefore} earlier parts: Ctrl+O)`)] })
+      // All of them are seen, so that what the last ones refer to is known.
+      for (const [index, entry] of before.entries()) {
+        const blocks = shown.see({ type: 'loop', event: { type: 'message', entry } })
+        if (index >= before.length - mostBefore) blocks.forEach(print)
+      }
+      const end = (terminal = session.snapshot.last): void => {
+        if (terminal === undefined) return
+        const { limits, canResume } = session.snapshot
+        const ending = endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style)
+        print(ending.block)
+        offered = ending.actions
+      }
+      if (before.length > 0) end()
+      unlisten = session.listen((event) => {
+        if (event.type === 'run_start') offered = []
+        shown.see(event).forEach(print)
+        if (event.type === 'run_end') end(event.terminal)
+        hear(event)
+        changed()
+      })
+      changed()
+    },
+  }
+}

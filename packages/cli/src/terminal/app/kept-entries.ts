@@ -1,0 +1,37 @@
+import { readJournal } from '@halting/agent'
+import type { TranscriptEntry } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
+import { foldSession } from '@halting/core/steps'
+import { shownIn } from '../../session/said-in.ts'
+
+/** All that was said in a session that is kept, in order. */
+export async function keptEntries(file: string): Promise<readonly TranscriptEntry[]> {
+  const { runs } = await readJournal(file)
+  return [...shownIn(foldSession(runs))]
+}
+
+/** A message of the person that a conversation can go back to. */
+export interface KeptPrompt {
+  readonly id: string
+  readonly text: string
+}
+
+/** The newest last. Messages before a compaction are gone from the conversation. */
+export function promptsIn(entries: readonly TranscriptEntry[]): readonly KeptPrompt[] {
+  return entries.flatMap((entry) => {
+    if (entry.kind !== 'user') return []
+    const isOfPerson = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
+    const text = isOfPerson ? textOf(entry.message.content).trim() : ''
+    return text === '' ? [] : [{ id: entry.id, text }]
+  })
+}
+
+/** The last that the model said. */
+export function lastAnswerIn(entries: readonly TranscriptEntry[]): string | undefined {
+  for (const entry of entries.toReversed()) {
+    if (entry.kind !== 'assistant' || entry.error !== undefined) continue
+    const text = textOf(entry.message.content).trim()
+    if (text !== '') return text
+  }
+  return undefined
+}

@@ -1,0 +1,158 @@
+import { messageOf } from '@halting/core/adapters'
+import { droppedImage } from '../editor/dropped-image.ts'
+import { editOutside } from '../editor/external-editor.ts'
+import { ownCommandNamed } from '../commands/table.ts'
+import type { AppAction } from '../keys/actions.ts'
+import { pastedIn } from '../keys/typed.ts'
+import type { KeyTable } from '../keys/key-table.ts'
+import type { OwnCommands } from '../shell/own-commands.ts'
+import type { AppContext } from './context.ts'
+import type { When } from './hand-in.ts'
+
+interface Options {
+  readonly app: AppContext
+  readonly keys: KeyTable
+  readonly own: OwnCommands
+  readonly submit: (text: string, when: When) => void
+  /** Something stands in the place of the editor: the keys are its. */
+  readonly isCovered: () => boolean
+  readonly now: () => number
+  /** A word on the line of the keys, until the next key. */
+  readonly hint: (text: string) => void
+}
+
+/** A key pressed again within this time is a second one of a pair. */
+const pairMs = 1_000
+
+/** What the program does with a key before the editor gets it; true: it was for the program. */
+export function createKeyActions({ app, keys, own, submit, isCovered, now, hint }: Options): (data: string) => boolean {
+  let before: { readonly action: AppAction; readonly at: number } | undefined
+  const isSecond = (action: AppAction): boolean => before?.action === action && now() - before.at < pairMs
+  const run = (name: string, argument = ''): void => {
+    void (async () => ownCommandNamed(name)?.run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
+  }
+  const stop = (): boolean => {
+    if (own.isRunning) {
+      app.editor.putBefore(own.stop())
+      return true
+    }
+    return app.handIn.interrupt()
+  }
+  const keepText = (text: string): void => {
+    if (text.trim() === '') return
+    app.history.add(text)
+    app.editor.remember(text)
+  }
+  const deeds: { readonly [action in AppAction]: () => boolean } = {
+    queue() {
+      if (app.editor.isEmpty) return true
+      submit(app.editor.take(), 'later')
+      return true
+    },
+    takeBack() {
+      const text = app.handIn.takeBackLast()
+      if (text === undefined) hint('Nothing is queued')
+      else app.editor.putBefore([text])
+      return true
+    },
+    interrupt() {
+      if (app.editor.hasMenu) return false
+      const wasRunning = stop()
+      if (wasRunning || !app.editor.isEmpty) return true
+      if (isSecond('interrupt')) run('rewind')
+      else hint('Esc again goes back to an earlier message')
+      return true
+    },
+    clear() {
+      if (!app.editor.isEmpty) {
+        keepText(app.editor.take())
+        return true
+      }
+      if (isSecond('clear')) app.leave(0)
+      else if (stop()) hint('Stopping. Ctrl+C again leaves')
+      else hint('Ctrl+C again leaves')
+      return true
+    },
+    leave() {
+      if (!app.editor.isEmpty) return false
+      app.leave(0)
+      return true
+    },
+    cycleMode() {
+      run('mode', 'next')
+      return true
+    },
+    transcript() {
+      run('transcript')
+      return true
+    },
+    todos() {
+      app.todosShown = !app.todosShown
+      app.changed()
+      return true
+    },
+    tasks() {
+      run('tasks')
+      return true
+    },
+    searchHistory() {
+      run('history')
+      return true
+    },
+    openEditor() {
+      void outside(app).catch((thrown: unknown) => app.fail(thrown))
+      return true
+    },
+    redraw() {
+      app.screen.redraw()
+      return true
+    },
+    suspend() {
+      app.screen.suspend()
+      return true
+    },
+    showKeys() {
+      if (!app.editor.isEmpty) return false
+      run('help', 'keys')
+      return true
+    },
+  }
+  return (data) => {
+    const action = keys(data)
+    if (isCovered()) return coveredKey(action)
+    hint('')
+    const mention = pastedImage(data, app)
+    if (mention !== undefined) {
+      app.editor.insert(mention)
+      return true
+    }
+    const isDone = action !== undefined && deeds[action]()
+    before = action === undefined || isSecond(action) ? undefined : { action, at: now() }
+    return isDone
+  }
+
+  /** Where the editor is covered, these still mean what they mean. */
+  function coveredKey(action: AppAction | undefined): boolean {
+    if (action !== 'redraw' && action !== 'suspend') return false
+    return deeds[action]()
+  }
+}
+
+/** The mention of an image in what was pasted. */
+function pastedImage(data: string, app: AppContext): string | undefined {
+  const pasted = pastedIn(data)
+  const cwd = app.open?.session.snapshot.cwd ?? app.program.cwd
+  return pasted === undefined ? undefined : droppedImage(pasted, cwd)
+}
+
+async function outside(app: AppContext): Promise<void> {
+  const text = app.editor.take()
+  try {
+    const edited = await app.screen.lend(() => editOutside(text, app.program.env, app.program.cwd))
+    app.editor.setText(edited.kind === 'edited' ? edited.text : text)
+    if (edited.kind === 'failed') app.note(edited.why)
+  } catch (thrown) {
+    app.editor.setText(text)
+    app.note(messageOf(thrown))
+  }
+}

@@ -1,0 +1,100 @@
+import { fitted } from '../../io/columns.ts'
+import { many, oneLine } from '../../io/figures.ts'
+import { type Action } from '../keys/actions.ts'
+import { shownKey } from '../keys/key-names.ts'
+import type { Component } from '../screen/screen-port.ts'
+import type { OwnCommands } from '../shell/own-commands.ts'
+import { queueLines } from '../view/queue-lines.ts'
+import { statusBar } from '../view/status-bar.ts'
+import { stopPanel } from '../view/stop-panel.ts'
+import { todoLines } from '../view/todos.ts'
+import type { AppContext } from './context.ts'
+import type { Conversation } from './conversation.ts'
+import type { Overlays } from './overlays.ts'
+
+interface Options {
+  readonly app: AppContext
+  readonly conversation: Conversation
+  readonly own: OwnCommands
+  readonly overlays: Overlays
+  readonly branch: () => string
+  readonly hint: () => string
+  readonly isLeaving: () => boolean
+  readonly now: () => number
+}
+
+/** What stands below what was printed, from top to bottom (spec R-TERM-60). */
+export interface Layout {
+  /** Something stands in the place of the editor, or does not any more. */
+  arrange(): void
+}
+
+export function createLayout({ app, conversation, own, overlays, branch, hint, isLeaving, now }: Options): Layout {
+  const { style, screen, editor } = app
+  const snapshot = () => app.open?.session.snapshot
+  const whenOpen = (component: Component): Component => ({
+    render: (width) => (app.open === undefined ? [] : component.render(width)),
+  })
+  const panel = stopPanel(() => present(), style, now)
+  const status = statusBar(() => ({ snapshot: present(), branch: branch(), keys: keyHints() }), style)
+  const queue = queueLines(() => snapshot()?.queue ?? [], style)
+  const onTheWay: Component = {
+    render: (width) => [
+      ...app.handIn.onTheirWay.map((text) => style.dim(oneLine(`sending "${text}"`, width))),
+      ...(app.handIn.attached === 0
+        ? []
+        : [style.dim(oneLine(`${many(app.handIn.attached, 'output')} of commands goes with the next message`, width))]),
+    ],
+  }
+  const todos: Component = {
+    render: (width) =>
+      app.todosShown
+        ? conversation.todos.length === 0
+          ? [style.dim(fitted('No todos.', width))]
+          : todoLines(conversation.todos, width, style)
+        : [],
+  }
+  const opening: Component = {
+    render: (width) => (app.open === undefined ? [style.dim(fitted(' opening the session …', width))] : []),
+  }
+  const leaving: Component = {
+    render: (width) => (isLeaving() ? [style.dim(fitted(' leaving …', width))] : []),
+  }
+
+  function present() {
+    const standing = snapshot()
+    // Only asked where a session is open.
+    if (standing === undefined) throw new Error('No session is open.')
+    return standing
+  }
+  function key(action: Action): string {
+    const [first] = app.bindings.keysOf[action]
+    return first === undefined ? '' : shownKey(first)
+  }
+  function keyHints(): readonly string[] {
+    if (hint() !== '') return [hint()]
+    if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', '@ files', '! shell']
+    return [`${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]
+  }
+  return {
+    arrange() {
+      const covering = overlays.shown
+      const below = covering ?? editor.component
+      editor.setFocused(covering === undefined)
+      screen.setLive([
+        conversation.live,
+        own.live,
+        todos,
+        queue,
+        onTheWay,
+        whenOpen(panel),
+        below,
+        opening,
+        whenOpen(status),
+        leaving,
+      ])
+      screen.setFocus(below)
+      screen.requestFrame()
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import type { LiveSession } from '../../session/live-session.ts'
+import { many, oneLine } from '../../io/figures.ts'
+import { UsageError } from '../../usage-error.ts'
+import type { OpenSession } from './context.ts'
+
+/** A live session, as the interactive program uses it. */
+export function openSessionOf(live: LiveSession): OpenSession {
+  const { session, toolbox, run } = live
+  const { workspace, permissions } = toolbox
+  return {
+    session,
+    get commands() {
+      return live.commands()
+    },
+    memoryFiles: live.memoryFiles.map(({ path }) => path),
+    commandEnvironment: workspace.env,
+    prepare: (text) => live.prepare(text),
+    redact: workspace.redact ?? ((text) => text),
+    describePermissions: (command) => (command === '' ? ruleLines(live) : explained(permissions.explain(command))),
+    hooks: hookRows(run.settings.hooks),
+    explain: (command) => permissions.explain(command),
+    servers: () =>
+      (live.servers?.statuses() ?? []).map(({ name, status, tools, problem }) => ({
+        name,
+        status: problem === undefined ? `${status}, ${many(tools, 'tool')}` : `${status}: ${oneLine(problem, 200)}`,
+      })),
+    async changeServer(name, how) {
+      const { servers } = live
+      if (servers === undefined) throw new UsageError('This session has no servers.')
+      await (how === 'reconnect' ? servers.reconnect(name) : servers.toggle(name, { isOn: how === 'on' }))
+    },
+  }
+}
+
+/** The rules of settings and flags, as they were written. */
+function ruleLines({ run: { settings, flags } }: LiveSession): readonly string[] {
+  const { allow = [], ask = [], deny = [] } = settings.permissions ?? {}
+  const line =
+    (kind: string) =>
+    (rule: unknown): string =>
+      `${kind.padEnd(5)}  ${oneLine(typeof rule === 'string' ? rule : (JSON.stringify(rule) ?? ''), 300)}`
+  return [
+    ...deny.map(line('deny')),
+    ...(flags.disallowedTools ?? []).map(line('deny')),
+    ...ask.map(line('ask')),
+    ...allow.map(line('allow')),
+    ...(flags.allowedTools ?? []).map(line('allow')),
+  ]
+}
+
+type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
+
+function explained({ behavior, parts, message }: Explanation): readonly string[] {
+  const verdicts = { allow: 'It runs.', ask: 'You are asked.', deny: 'It does not run.' }
+  return [
+    `${verdicts[behavior]} ${message === undefined ? '' : oneLine(message, 300)}`.trimEnd(),
+    ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
+      const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
+      return `${own.padEnd(5)}  ${oneLine(part, 60)}  ${oneLine(because + hint, 300)}`
+    }),
+  ]
+}
+
+function hookRows(settings: LiveSession['run']['settings']['hooks'] = {}): OpenSession['hooks'] {
+  return Object.entries(settings).flatMap(([event, groups]) =>
+    groups.flatMap(({ matcher = '', hooks }) =>
+      hooks.map((hook) => ({
+        event: matcher === '' ? event : `${event} ${oneLine(matcher, 40)}`,
+        what: oneLine(JSON.stringify(hook), 300),
+      })),
+    ),
+  )
+}

@@ -1,0 +1,76 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { Question } from '@halting/agent/session'
+import { questionView } from '../view/question-view.ts'
+import type { AppContext } from './context.ts'
+
+interface Options {
+  readonly app: AppContext
+  readonly now: () => number
+}
+
+/** Puts the questions of a session in the place of the editor, one at a time, when nobody types (spec R-TERM-66). */
+export interface Questions {
+  /** Something about the questions is another. */
+  look(): void
+  keyPressed(): void
+}
+
+/** A question comes only when no key was pressed for so long: what is typed is never an answer by accident. */
+const quietMs = 300
+
+export function createQuestions({ app, now }: Options): Questions {
+  let lastKeyAt = -Infinity
+  let timer: NodeJS.Timeout | undefined
+  let shown: { readonly id: string; close: () => void } | undefined
+  const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
+  const look = (): void => {
+    clearTimeout(timer)
+    if (shown !== undefined && !waiting().some(({ id }) => id === shown?.id)) shown.close()
+    const [first] = waiting()
+    if (shown !== undefined || first === undefined) return
+    const wait = lastKeyAt + quietMs - now()
+    if (wait > 0) {
+      timer = setTimeout(look, wait)
+      return
+    }
+    const own = { id: first.id, close: (): void => undefined }
+    shown = own
+    void app
+      .overlay<undefined>((close) => {
+        own.close = () => close(undefined)
+        return questionView({
+          question: first,
+          waiting: waiting(),
+          // Whatever answers it, the session tells that it is closed.
+          answer: (id, answer) => void app.open?.session.answer(id, answer),
+          changed: () => app.changed(),
+          style: app.style,
+          cwd: app.open?.session.snapshot.cwd ?? app.program.cwd,
+          rows: () => app.screen.rows,
+          explain: (command) => app.open?.explain(command) ?? { parts: [] },
+          fileText,
+        })
+      })
+      .then(() => {
+        if (shown === own) shown = undefined
+        look()
+      })
+  }
+  return {
+    look,
+    keyPressed() {
+      lastKeyAt = now()
+    },
+  }
+}
+
+const largestBytes = 1_000_000
+
+function fileText(path: string): string | undefined {
+  try {
+    const stats = statSync(path)
+    return stats.isFile() && stats.size <= largestBytes ? readFileSync(path, 'utf8') : undefined
+  } catch {
+    return undefined
+  }
+}

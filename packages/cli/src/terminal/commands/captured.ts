@@ -1,0 +1,34 @@
+import type { Output } from '../../io/output.ts'
+import type { Program } from '../../program.ts'
+
+/** What a command of the program would have written. */
+export interface Captured {
+  readonly exitCode: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command of the program, such as `halting why`, and has its text for the screen. It is thrown what the command throws. */
+export async function captured(
+  program: Program,
+  width: number,
+  isStyled: boolean,
+  run: (program: Program) => Promise<number>,
+): Promise<Captured> {
+  const said = { out: '', err: '' }
+  const output: Output = {
+    isTerminal: { stdout: isStyled, stderr: false },
+    width,
+    isLineTaken: false,
+    broken: undefined,
+    onBroken: () => undefined,
+    out: (text) => void (said.out += text),
+    err: (text) => void (said.err += text),
+    showLive: () => undefined,
+    readerMayLeave: () => undefined,
+    endLine: () => undefined,
+    flush: () => Promise.resolve(),
+  }
+  const exitCode = await run({ ...program, output })
+  return { exitCode, ...said }
+}

@@ -1,0 +1,157 @@
+import { keptSessions, summariesOf } from '@halting/agent'
+import { textOf } from '@halting/core/adapters'
+import { UsageError } from '../../usage-error.ts'
+import { many, money, oneLine } from '../../io/figures.ts'
+import { findSession } from '../../session/find-session.ts'
+import { whose } from '../../session/whose.ts'
+import type { AppContext } from '../app/context.ts'
+import { keptEntries, promptsIn } from '../app/kept-entries.ts'
+import type { Flags } from '../../flags/flags.ts'
+import type { Command } from './command.ts'
+
+/** The flags of a session that begins, or goes on, from here: where the first one came from says nothing of it. */
+function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): Flags {
+  const { resume: _r, continue: _c, forkSession: _f, sessionId: _s, resumeSessionAt: _a, ...others } = flags
+  return { ...others, ...chosen }
+}
+
+function refuseWhileRunning(app: AppContext, what: string): boolean {
+  const status = app.open?.session.snapshot.status
+  if (status === undefined || status === 'idle' || status === 'closed') return false
+  app.note(`A run goes on. Stop it with Esc, and then ${what}.`)
+  return true
+}
+
+/** The file of the session. @throws UsageError for one that is not kept. */
+export function fileOf(app: AppContext): string {
+  const file = app.open?.session.snapshot.file
+  if (file !== undefined) return file
+  throw new UsageError('This session is not kept on disk: there is nothing to read it from.')
+}
+
+const clear: Command = {
+  does: 'Begin a new session; this one is kept',
+  async run(app) {
+    if (refuseWhileRunning(app, 'begin a new session')) return
+    const before = app.open?.session.id
+    await app.change(
+      flagsFor(app.flags, {}),
+      before === undefined ? 'A new session.' : `A new session. The one before: /resume ${before}`,
+    )
+  },
+}
+
+const resume: Command = {
+  does: 'Go on with another session',
+  argumentHint: '[ID]',
+  async run(app, argument) {
+    if (refuseWhileRunning(app, 'choose another session')) return
+    const id = argument === '' ? await chosenSession(app) : (await findSession(argument, app.program)).sessionId
+    if (id === undefined) return
+    if (id === app.open?.session.id) return app.note('This is that session.')
+    await app.change(flagsFor(app.flags, { resume: id }), `The session ${id}`)
+  },
+}
+
+async function chosenSession(app: AppContext): Promise<string | undefined> {
+  const all = await summariesOf((await keptSessions(whose(app.program), 'of this folder')).slice(0, 200))
+  const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
+  if (others.length === 0) {
+    app.note('No other session of this folder is kept.')
+    return undefined
+  }
+  return app.ask({
+    title: 'Go on with',
+    hint: 'Enter goes on with it · letters narrow the list · Esc stays',
+    choices: others.map(({ sessionId, changedAt, firstPrompt, turns, costUsd, ended, heldBy }) => ({
+      value: sessionId,
+      label: firstPrompt === '' ? '(nothing was said)' : oneLine(firstPrompt, 60),
+      detail: [
+        changedAt.toISOString().slice(0, 16).replace('T', ' '),
+        many(turns, 'turn'),
+        ...(costUsd > 0 ? [money(costUsd)] : []),
+        heldBy === undefined ? (ended === 'open' ? 'did not end' : ended) : `goes on in process ${heldBy}`,
+        sessionId.slice(0, 8),
+      ].join(', '),
+      alsoFoundBy: `${sessionId} ${firstPrompt}`,
+    })),
+  })
+}
+
+const fork: Command = {
+  does: 'Go on in a copy of this session; this one stays as it is',
+  async run(app) {
+    if (refuseWhileRunning(app, 'fork')) return
+    const session = app.open?.session
+    if (session === undefined) return
+    await app.change(
+      flagsFor(app.flags, { resume: session.id, forkSession: true }),
+      `A copy. The session before: /resume ${session.id}`,
+    )
+  },
+}
+
+type Extent = 'conversation' | 'both' | 'files'
+
+const rewind: Command = {
+  does: 'Go back to before a message',
+  async run(app) {
+    if (refuseWhileRunning(app, 'go back')) return
+    const session = app.open?.session
+    if (session === undefined) return
+    const prompts = promptsIn(await keptEntries(fileOf(app)))
+    if (prompts.length === 0) return app.note('Nothing was said yet that one could go back to.')
+    const before = await app.ask({
+      title: 'Go back to before',
+      hint: 'Enter chooses · Esc stays',
+      first: prompts.length - 1,
+      choices: prompts.map(({ id, text }) => ({ value: id, label: oneLine(text, 200) })),
+    })
+    if (before === undefined) return
+    const extent = await extentOf(app, before)
+    if (extent === undefined) return
+    const { content, files, left } = await session.rewind({
+      before,
+      ...(extent === 'both' && { files: true }),
+      ...(extent === 'files' && { filesOnly: true }),
+    })
+    if (extent !== 'files') app.editor.putBefore([textOf(content)])
+    const said = extent === 'files' ? 'The files are' : 'The conversation is'
+    app.note(
+      `${said} where it was before that message${files.length === 0 ? '' : `; ${many(files.length, 'file')} changed back`}.`,
+    )
+    for (const { path, because } of left) app.note(`${path} stays as it is: ${because}`)
+  },
+}
+
+/** What goes back; asked only where files were changed since then. */
+async function extentOf(app: AppContext, before: string): Promise<Extent | undefined> {
+  const would = await app.open?.session.rewind({ before, files: true, dryRun: true }).catch(() => undefined)
+  if (would === undefined || (would.files.length === 0 && would.left.length === 0)) return 'conversation'
+  const { files, insertions, deletions, left } = would
+  const changes = `${many(files.length, 'file')} +${insertions} −${deletions}`
+  const stay = left.length === 0 ? '' : `, ${many(left.length, 'file')} stay as they are`
+  return app.ask<Extent>({
+    title: 'What goes back?',
+    hint: 'Enter does it · Esc does nothing',
+    choices: [
+      { value: 'conversation', label: 'The conversation', detail: 'files stay as they are' },
+      { value: 'both', label: 'The conversation and the files', detail: changes + stay },
+      { value: 'files', label: 'The files alone', detail: changes + stay },
+    ],
+  })
+}
+
+const compact: Command = {
+  does: 'Make the conversation shorter',
+  argumentHint: '[what to keep]',
+  run(app, argument) {
+    app.open?.session.compact(argument === '' ? undefined : argument)
+  },
+}
+
+const quit: Command = { does: 'Leave', run: (app) => app.leave(0) }
+
+export const sessionCommands: {
+  readonly [name in 'clear' | 'resume' | 'fork' | 'rewind' | 'compact' | 'quit']: Command
+} = { clear, resume, fork, rewind, compact, quit }

@@ -1,0 +1,89 @@
+import { readLimits } from './limits-argument.ts'
+import type { Command } from './command.ts'
+import { UsageError } from '../../usage-error.ts'
+import { nearest } from '../../flags/nearest.ts'
+
+const model: Command = {
+  does: 'Choose the model; acts with the next request',
+  argumentHint: '[NAME]',
+  values: (app) => app.open?.session.snapshot.models ?? [],
+  async run(app, argument) {
+    const session = app.open?.session
+    if (session === undefined) return
+    const { snapshot } = session
+    const chosen =
+      argument !== ''
+        ? argument
+        : await app.ask({
+            title: 'Model',
+            hint: 'Enter takes it · /model NAME takes any other',
+            first: Math.max(0, snapshot.models.indexOf(snapshot.model)),
+            choices: snapshot.models.map((name) => ({
+              value: name,
+              label: name,
+              ...(name === snapshot.model && { detail: 'now' }),
+            })),
+          })
+    if (chosen === undefined) return
+    session.set({ model: chosen })
+    app.note(`Model: ${chosen}`)
+  },
+}
+
+/** Modes that a key goes through; others are chosen by their name, so that nobody comes into them by accident. */
+const cycled = ['default', 'acceptEdits', 'plan']
+
+const mode: Command = {
+  does: 'Choose the permission mode',
+  argumentHint: '[NAME]',
+  values: (app) => app.open?.session.snapshot.permissionModes ?? [],
+  async run(app, argument) {
+    const session = app.open?.session
+    if (session === undefined) return
+    const { permissionMode: now, permissionModes: modes } = session.snapshot
+    if (argument === 'next') {
+      const there = cycled.filter((name) => modes.includes(name))
+      const next = there[(there.indexOf(now) + 1) % there.length]
+      if (next !== undefined) session.set({ permissionMode: next })
+      return
+    }
+    if (argument !== '' && !modes.includes(argument)) {
+      const meant = nearest(argument, modes)
+      throw new UsageError(
+        `There is no mode ${argument}; there are ${modes.join(', ')}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
+      )
+    }
+    const chosen =
+      argument !== ''
+        ? argument
+        : await app.ask({
+            title: 'Permission mode',
+            hint: 'Enter takes it · Shift+Tab goes through the first ones',
+            first: Math.max(0, modes.indexOf(now)),
+            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords[name] ?? '' })),
+          })
+    if (chosen === undefined) return
+    session.set({ permissionMode: chosen })
+    app.note(`Permission mode: ${chosen}`)
+  },
+}
+
+const modeWords: { readonly [mode: string]: string } = {
+  default: 'asks about what no rule covers',
+  acceptEdits: 'edits in the folder run without a question',
+  plan: 'nothing is changed before a plan is approved',
+  dontAsk: 'what no rule covers is denied',
+  bypassPermissions: 'nothing is asked: only for a machine that can be thrown away',
+}
+
+/** `/limits turns 60`; without an argument they are shown. */
+export function setLimits(app: Parameters<Command['run']>[0], argument: string): void {
+  const session = app.open?.session
+  if (session === undefined) return
+  const read = readLimits(argument, session.snapshot.limits)
+  if (read.kind === 'wrong') throw new UsageError(read.says)
+  session.set({ limits: read.change })
+  app.note(`From now on: ${read.says}`)
+}
+
+export const settingCommands: { readonly [name in 'model' | 'mode']: Command } = { model, mode }

@@ -1,0 +1,205 @@
+import type { LimitsInForce, SessionFigures, SessionSnapshot } from '@halting/agent/session'
+import { columnsOf } from '../../io/columns.ts'
+import { counted, elapsed, many, money, oneLine } from '../../io/figures.ts'
+import { UsageError } from '../../usage-error.ts'
+import type { AppContext } from '../app/context.ts'
+import { nextStopText } from '../view/stop-panel.ts'
+import type { Command } from './command.ts'
+import { setLimits } from './setting-commands.ts'
+
+/** Rows of words, the first column as wide as it needs to be. */
+export function rowsOf(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
+  const first = Math.min(Math.max(0, ...rows.map(([name]) => columnsOf(name))), Math.floor(width / 2))
+  return rows.map(([name, text]) => {
+    const shown = oneLine(name, first)
+    const blanks = ' '.repeat(Math.max(0, first - columnsOf(shown)))
+    return behind(`  ${shown}${blanks}  `, text, width)
+  })
+}
+
+/** Blanks before a text stay. */
+export function behind(before: string, text: string, width: number): string {
+  const room = width - columnsOf(before)
+  return room < 1 ? before.trimEnd().slice(0, width) : before + oneLine(text, room)
+}
+
+function snapshotOf(app: AppContext): SessionSnapshot {
+  if (app.open === undefined) throw new UsageError('The session is being opened.')
+  return app.open.session.snapshot
+}
+
+const limits: Command = {
+  does: 'Limits in force; /limits turns 60 sets one, also in the middle of a run',
+  argumentHint: '[turns|usd|tokens|time N]',
+  values: () => ['turns', 'usd', 'tokens', 'time'],
+  run(app, argument) {
+    if (argument !== '') return setLimits(app, argument)
+    const { limits: inForce, figures, nextStop } = snapshotOf(app)
+    app.tell((width) => [
+      app.style.bold('Limits'),
+      ...rowsOf(limitRows(inForce, figures), width),
+      behind('  ', nextStopText(nextStop), width),
+      app.style.dim(
+        behind('  ', '/limits turns +20 · /limits usd 2.50 · /limits time 20m · /limits tokens none', width),
+      ),
+    ])
+  },
+}
+
+function limitRows(inForce: LimitsInForce, figures: SessionFigures): readonly (readonly [string, string])[] {
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = inForce
+  const of = (used: string, limit: string | undefined): string =>
+    `${used}${limit === undefined ? ', no limit' : ` of ${limit}`}`
+  const reserved = figures.reservedUsd > 0 ? ` (+${money(figures.reservedUsd)} reserved)` : ''
+  return [
+    ['turns', of(counted(figures.turns), maxTurns === null ? undefined : counted(maxTurns))],
+    ['usd', of(money(figures.sessionUsd) + reserved, maxBudgetUsd === null ? undefined : money(maxBudgetUsd))],
+    ['tokens', of(counted(figures.settledTokens), maxTotalTokens === null ? undefined : counted(maxTotalTokens))],
+    ['time', of(elapsed(figures.usedMs), maxDurationMs === null ? undefined : elapsed(maxDurationMs))],
+  ]
+}
+
+const cost: Command = {
+  does: 'What the run and the session cost',
+  run(app) {
+    const { figures, model } = snapshotOf(app)
+    app.tell((width) => [
+      app.style.bold('Cost'),
+      ...rowsOf(
+        [
+          [
+            'this run',
+            `${money(figures.settledUsd)}${figures.reservedUsd > 0 ? `, and ${money(figures.reservedUsd)} reserved` : ''}`,
+          ],
+          ['the session', money(figures.sessionUsd)],
+          ['tokens of this run', counted(figures.settledTokens)],
+          ['model', model],
+        ],
+        width,
+      ),
+    ])
+  },
+}
+
+const context: Command = {
+  does: 'What fills the window',
+  async run(app) {
+    const usage = await app.open?.session.contextUsage()
+    if (usage === undefined) return
+    const { totalTokens, maxTokens, compactsAt, categories } = usage
+    const share = (tokens: number): string =>
+      maxTokens === null || maxTokens === 0 ? '' : `  ${((100 * tokens) / maxTokens).toFixed(1)} %`
+    app.tell((width) => [
+      app.style.bold(
+        oneLine(
+          `Context: ${counted(totalTokens)} tokens${maxTokens === null ? '' : ` of ${counted(maxTokens)}`}`,
+          width,
+        ),
+      ),
+      ...rowsOf(
+        categories.map(({ name, tokens }) => [name, `${counted(tokens).padStart(10)}${share(tokens)}`] as const),
+        width,
+      ),
+      app.style.dim(
+        behind(
+          '  ',
+          compactsAt === null
+            ? 'It is never made shorter by itself.'
+            : `It is made shorter at ${counted(compactsAt)} tokens.`,
+          width,
+        ),
+      ),
+    ])
+  },
+}
+
+const todos: Command = {
+  does: 'Show the todo list, or hide it',
+  run(app) {
+    app.todosShown = !app.todosShown
+    app.changed()
+  },
+}
+
+const theme: Command = {
+  does: 'Colours: dark, light or none',
+  argumentHint: '[dark|light|none]',
+  values: (app) => app.theme.names,
+  async run(app, argument) {
+    const { names, current } = app.theme
+    const given = names.find((name) => name === argument)
+    if (argument !== '' && given === undefined)
+      throw new UsageError(`There is no theme ${oneLine(argument, 40)}; there are ${names.join(', ')}.`)
+    const chosen =
+      given ??
+      (await app.ask({
+        title: 'Theme',
+        hint: 'Enter takes it; --theme says it at the start',
+        first: names.indexOf(current),
+        choices: names.map((name) => ({ value: name, label: name, ...(name === current && { detail: 'now' }) })),
+      }))
+    if (chosen === undefined) return
+    app.theme.choose(chosen)
+    app.screen.redraw()
+  },
+}
+
+const permissions: Command = {
+  does: 'The permission mode and the rules; with a command of bash: what would become of it',
+  argumentHint: '[COMMAND]',
+  run(app, argument) {
+    const lines = app.open?.describePermissions(argument) ?? []
+    const { permissionMode } = snapshotOf(app)
+    app.tell((width) => [
+      app.style.bold(oneLine(argument === '' ? `Permissions, mode ${permissionMode}` : argument, width)),
+      ...lines.map((line) => `  ${oneLine(line, width - 2)}`),
+      ...(argument === '' && lines.length === 0 ? ['  No rules.'] : []),
+    ])
+  },
+}
+
+const doings = ['reconnect', 'on', 'off'] as const
+
+const mcp: Command = {
+  does: 'Servers of this session; connects one anew, switches one on or off',
+  argumentHint: '[reconnect|on|off NAME]',
+  values: () => doings,
+  async run(app, argument) {
+    const { open } = app
+    if (argument !== '') {
+      const [given = '', name = ''] = argument.split(/\s+/)
+      const doing = doings.find((known) => known === given)
+      if (doing === undefined || name === '')
+        throw new UsageError('/mcp lists the servers; /mcp reconnect NAME, /mcp on NAME, /mcp off NAME change one.')
+      await open?.changeServer(name, doing)
+    }
+    const servers = open?.servers() ?? []
+    if (servers.length === 0) return app.note('This session has no servers. halting mcp add brings one in.')
+    app.tell((width) => [
+      app.style.bold('Servers'),
+      ...rowsOf(
+        servers.map(({ name, status }) => [name, status] as const),
+        width,
+      ),
+    ])
+  },
+}
+
+const hooks: Command = {
+  does: 'Hooks of this session',
+  run(app) {
+    const all = app.open?.hooks ?? []
+    if (all.length === 0) return app.note('This session has no hooks.')
+    app.tell((width) => [
+      app.style.bold(many(all.length, 'hook')),
+      ...rowsOf(
+        all.map(({ event, what }) => [event, what] as const),
+        width,
+      ),
+    ])
+  },
+}
+
+export const shownCommands: {
+  readonly [name in 'limits' | 'cost' | 'context' | 'todos' | 'theme' | 'permissions' | 'mcp' | 'hooks']: Command
+} = { limits, cost, context, todos, theme, permissions, mcp, hooks }

@@ -1,0 +1,86 @@
+import { oneLine } from '../../io/figures.ts'
+import { UsageError } from '../../usage-error.ts'
+import type { AppContext } from '../app/context.ts'
+import { keptEntries, lastAnswerIn } from '../app/kept-entries.ts'
+import type { Program } from '../../program.ts'
+import { foldedLines } from '../view/lines.ts'
+import { captured } from './captured.ts'
+import type { Command } from './command.ts'
+import { fileOf } from './session-commands.ts'
+
+// What a command of the program tells in a shell is told here by the same one.
+
+/** Has a command of the program tell what it has to say, in the scrollback. */
+async function tellBy(app: AppContext, run: (program: Program) => Promise<number>): Promise<void> {
+  const isStyled = app.style.bold('x') !== 'x'
+  const { out, err } = await captured(app.program, app.screen.columns - 2, isStyled, run)
+  if (out.trim() !== '') app.tell((width) => linesIn(out, width))
+  for (const line of err.split('\n')) if (line.trim() !== '') app.note(line.replace(/^halting: /, ''))
+}
+
+/** As they are where they fit: they have colours, and were made for this width. */
+function linesIn(text: string, width: number): readonly string[] {
+  const lines = text.trimEnd().split('\n')
+  return lines.flatMap((line) => (line.length <= width || line.includes('\u001B') ? [line] : foldedLines(line, width)))
+}
+
+const why: Command = {
+  does: 'Why the last run stopped, or what goes on; where turns, tokens, dollars and time went',
+  async run(app) {
+    const { why: told } = await import('../../why/why.ts')
+    await tellBy(app, (program) => told(app.flags, [fileOf(app)], program))
+  },
+}
+
+const memory: Command = {
+  does: 'Instructions and notes that the session was given',
+  argumentHint: '[show TOPIC | forget ID]',
+  async run(app, argument) {
+    const { memory: told } = await import('../../memory/memory.ts')
+    const [doing = 'list', ...words] = argument.split(/\s+/).filter(Boolean)
+    if (doing === 'dream') throw new UsageError('halting memory dream asks a model: run it in a shell.')
+    for (const path of app.open?.memoryFiles ?? []) app.note(`Read: ${path}`)
+    await tellBy(app, (program) => told(app.flags, [doing, ...words], program))
+  },
+}
+
+const formats = { md: 'markdown', markdown: 'markdown', html: 'html', jsonl: 'jsonl' } as const
+
+const exportCommand: Command = {
+  does: 'Write the session to a file: .md, .html or .jsonl',
+  argumentHint: '[FILE]',
+  async run(app, argument) {
+    const path = fileOf(app)
+    const file = argument === '' ? `halting-${app.open?.session.id.slice(0, 8) ?? 'session'}.md` : argument
+    const ending = /\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ''
+    const format = Object.entries(formats).find(([name]) => name === ending)?.[1]
+    if (format === undefined)
+      throw new UsageError(`/export writes .md, .html or .jsonl; "${oneLine(file, 80)}" is none.`)
+    const { exportSession } = await import('../../export/export.ts')
+    await tellBy(app, (program) => exportSession({ ...app.flags, format, output: file }, path, program))
+  },
+}
+
+const copy: Command = {
+  does: 'Copy the last answer; with a number that code block of it',
+  argumentHint: '[N]',
+  async run(app, argument) {
+    const answer = lastAnswerIn(await keptEntries(fileOf(app)))
+    if (answer === undefined) return app.note('Nothing was answered yet.')
+    const blocks = [...answer.matchAll(/^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^\1/gm)].map(([, , code = '']) => code)
+    const wanted = argument === '' ? answer : blocks[Number(argument) - 1]
+    if (wanted === undefined)
+      throw new UsageError(
+        blocks.length === 0 ? 'The answer has no code block.' : `The answer has code blocks 1 to ${blocks.length}.`,
+      )
+    app.screen.copy(wanted)
+    app.note(`Copied ${wanted.length} characters, where the terminal lets programs copy (OSC 52).`)
+  },
+}
+
+export const toldCommands: { readonly [name in 'why' | 'memory' | 'export' | 'copy']: Command } = {
+  why,
+  memory,
+  export: exportCommand,
+  copy,
+}

@@ -1,0 +1,173 @@
+import { readdir } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import { homeFolder } from '@halting/agent'
+import type { AutocompleteItem, AutocompleteProvider } from '@earendil-works/pi-tui/dist/autocomplete.js'
+import { fuzzyMatch } from '@earendil-works/pi-tui/dist/fuzzy.js'
+import { oneLine } from '../../io/figures.ts'
+import type { FileList } from './file-list.ts'
+
+/** A command as it is completed. */
+interface CompletedCommand {
+  readonly name: string
+  readonly description: string
+  readonly argumentHint?: string
+  /** What may stand behind it. */
+  readonly values?: () => readonly AutocompleteItem[]
+}
+
+interface CompletionOptions {
+  readonly cwd: string
+  readonly files: FileList
+  readonly commands: () => readonly CompletedCommand[]
+}
+
+const most = 50
+
+/**
+ * What the editor offers: `/` commands at the beginning and their arguments, `@` files of the project wherever a word begins, and with Tab a path of
+ * any other word. `@path#20-45` keeps its lines.
+ */
+export function completionOf({ cwd, files, commands }: CompletionOptions): AutocompleteProvider {
+  return {
+    async getSuggestions(lines, cursorLine, cursorCol, { signal, force = false }) {
+      const before = (lines[cursorLine] ?? '').slice(0, cursorCol)
+      const slash = cursorLine === 0 ? /^\s*(\/\S*)$/.exec(before)?.[1] : undefined
+      if (slash !== undefined && !slash.slice(1).includes('/'))
+        return given(commandItems(slash.slice(1), commands()), slash)
+      const [, name, argument] = (cursorLine === 0 && /^\s*\/(\S+)\s+(\S*)$/.exec(before)) || []
+      if (name !== undefined && argument !== undefined && !argument.startsWith('@')) {
+        const values =
+          commands()
+            .find((command) => command.name === name)
+            ?.values?.() ?? []
+        return given(
+          ranked(values, argument, ({ value }) => value),
+          argument,
+        )
+      }
+      const mention = /(?:^|[\s(])(@(?:"[^"]*|[^\s"]*))$/.exec(before)?.[1]
+      if (mention !== undefined) return given(await mentionItems(mention, files, cwd, signal), mention)
+      if (!force) return null
+      const word = /(?:^|\s)(\S*)$/.exec(before)?.[1] ?? ''
+      return given(await pathItems(word, cwd, ''), word)
+    },
+    applyCompletion(lines, cursorLine, cursorCol, { value }, prefix) {
+      const line = lines[cursorLine] ?? ''
+      const head = line.slice(0, cursorCol - prefix.length)
+      const tail = line.slice(cursorCol)
+      const isFolder = value.endsWith('/') || value.endsWith('/"')
+      const blank = isFolder || tail.startsWith(' ') ? '' : ' '
+      // Within the quotation marks of a folder one goes on.
+      const put = isFolder && value.endsWith('"') ? value.slice(0, -1) : value
+      const next = [...lines]
+      next[cursorLine] = `${head}${put}${blank}${tail}`
+      return { lines: next, cursorLine, cursorCol: head.length + put.length + blank.length }
+    },
+    shouldTriggerFileCompletion: () => true,
+  }
+}
+
+function given(
+  items: readonly AutocompleteItem[],
+  prefix: string,
+): { readonly items: AutocompleteItem[]; readonly prefix: string } | null {
+  return items.length === 0 ? null : { items: items.slice(0, most), prefix }
+}
+
+function commandItems(typed: string, commands: readonly CompletedCommand[]): readonly AutocompleteItem[] {
+  const items = commands.map(({ name, description, argumentHint = '' }) => ({
+    value: `/${name}`,
+    label: `/${name}`,
+    description: oneLine(`${argumentHint === '' ? '' : `${argumentHint}  `}${description}`, 200),
+  }))
+  const begun = items.filter(({ value }) => value.slice(1).startsWith(typed))
+  const others = ranked(
+    items.filter((item) => !begun.includes(item)),
+    typed,
+    ({ value }) => value,
+  )
+  return [...begun, ...others]
+}
+
+/** Without lines: `@src/a.ts#20` is a path already. */
+async function mentionItems(
+  mention: string,
+  files: FileList,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<readonly AutocompleteItem[]> {
+  const typed = mention.replace(/^@"?/, '')
+  if (typed.includes('#')) return []
+  if (/^(?:~?\/|\.\.?\/)/.test(typed)) return pathItems(typed, cwd, '@')
+  const paths = await files.paths(signal)
+  const found = typed === '' ? paths.filter((path) => !path.slice(0, -1).includes('/')) : bestOf(paths, typed)
+  return found.slice(0, most).map((path) => itemOf(path, '@'))
+}
+
+/** What is in the folder that was typed. */
+async function pathItems(typed: string, cwd: string, sign: string): Promise<readonly AutocompleteItem[]> {
+  const written = typed.endsWith('/') || typed === '' ? typed : typed.slice(0, typed.lastIndexOf('/') + 1)
+  const begun = typed.slice(written.length)
+  const place = written === '' ? cwd : placeOf(written, cwd)
+  try {
+    const entries = await readdir(place, { withFileTypes: true })
+    return entries
+      .filter(({ name }) => name.startsWith(begun) && (begun.startsWith('.') || !name.startsWith('.')))
+      .filter(({ name }) => !/\p{Cc}/u.test(name))
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      .slice(0, most)
+      .map((entry) => itemOf(`${written}${entry.name}${entry.isDirectory() ? '/' : ''}`, sign))
+  } catch {
+    return []
+  }
+}
+
+function placeOf(written: string, cwd: string): string {
+  if (written.startsWith('~/')) return join(homeFolder(), written.slice(2))
+  return isAbsolute(written) ? written : join(cwd, written)
+}
+
+function itemOf(path: string, sign: string): AutocompleteItem {
+  const needsQuotes = sign !== '' && /\s/.test(path)
+  const folder = dirname(path)
+  return {
+    value: `${sign}${needsQuotes ? `"${path}"` : path}`,
+    label: path.slice(path.lastIndexOf('/', path.length - 2) + 1),
+    ...(folder !== '.' && { description: folder }),
+  }
+}
+
+function ranked<T>(items: readonly T[], typed: string, textOf: (item: T) => string): readonly T[] {
+  if (typed === '') return items
+  return items
+    .flatMap((item) => {
+      const { matches, score } = fuzzyMatch(typed, textOf(item))
+      return matches ? [{ item, score }] : []
+    })
+    .toSorted((one, other) => one.score - other.score)
+    .map(({ item }) => item)
+}
+
+/** A name that begins so goes before one that has it in it, and that before letters here and there; short paths first. */
+function bestOf(paths: readonly string[], typed: string): readonly string[] {
+  const lower = typed.toLowerCase()
+  const levels: string[][] = [[], [], []]
+  for (const path of paths) {
+    const whole = path.toLowerCase()
+    const name = whole.slice(whole.lastIndexOf('/', whole.length - 2) + 1)
+    if (whole.startsWith(lower) || name.startsWith(lower)) levels[0]?.push(path)
+    else if (whole.includes(lower)) levels[1]?.push(path)
+    else if (isWithin(lower, whole)) levels[2]?.push(path)
+  }
+  return levels.flatMap((level) => level.toSorted((one, other) => one.length - other.length || (one < other ? -1 : 1)))
+}
+
+/** Whether all letters are there, in this order. */
+function isWithin(letters: string, text: string): boolean {
+  let at = 0
+  for (const letter of letters) {
+    at = text.indexOf(letter, at) + 1
+    if (at === 0) return false
+  }
+  return true
+}

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { ripgrepPath } from '@halting/agent'
+
+/** The files of a folder, as a person would complete them. */
+export interface FileList {
+  /** Paths from the folder with `/`, folders too, with a slash at their end. Asked again after a while, since files come and go. */
+  paths(signal: AbortSignal): Promise<readonly string[]>
+}
+
+/** A list that is older is made again. */
+const freshMs = 5_000
+const mostFiles = 50_000
+const patienceMs = 10_000
+
+/** Lists by ripgrep: what `.gitignore` names is left out, and what is hidden is not, but for the folders of version control. */
+export function fileList(cwd: string, now: () => number): FileList {
+  let known: { readonly at: number; readonly paths: Promise<readonly string[]> } | undefined
+  return {
+    async paths(signal) {
+      if (known === undefined || now() - known.at > freshMs) {
+        const paths = listed(cwd)
+        known = { at: now(), paths }
+      }
+      const paths = await known.paths
+      return signal.aborted ? [] : paths
+    },
+  }
+}
+
+async function listed(cwd: string): Promise<readonly string[]> {
+  const program = await ripgrepPath()
+  if (program === undefined) return []
+  const files = await namesFrom(program, cwd)
+  const folders = new Set<string>()
+  for (const file of files)
+    for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1)) {
+      const folder = file.slice(0, end + 1)
+      if (folders.has(folder)) break
+      folders.add(folder)
+    }
+  return [...folders, ...files].toSorted()
+}
+
+/** As many as there are; what cannot be read is left out. */
+function namesFrom(program: string, cwd: string): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    const args = [
+      '--no-config',
+      '--files',
+      '--hidden',
+      '--no-require-git',
+      '--null',
+      '-g',
+      '!.git',
+      '-g',
+      '!.hg',
+      '-g',
+      '!.svn',
+    ]
+    const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+    const names: string[] = []
+    let rest = ''
+    const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      const parts = (rest + text).split('\0')
+      rest = parts.pop() ?? ''
+      // A name with controls is no name to be typed.
+      names.push(...parts.filter((name) => !/\p{Cc}/u.test(name)))
+      if (names.length >= mostFiles) child.kill('SIGKILL')
+    })
+    const end = (): void => {
+      clearTimeout(timer)
+      resolve(names.slice(0, mostFiles).map((name) => name.replaceAll('\\', '/')))
+    }
+    child.once('error', end)
+    child.once('close', end)
+  })
+}

@@ -1,0 +1,114 @@
+import type { AutocompleteProvider } from '@earendil-works/pi-tui/dist/autocomplete.js'
+import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
+import type { Style } from '../../io/style.ts'
+import { editorHost } from '../screen/editor-host.ts'
+import type { Component, Screen } from '../screen/screen-port.ts'
+
+/** Where a person writes. */
+export interface PromptEditor {
+  readonly component: Component
+  /** As it was written: with what stands for large pastes in its place. */
+  readonly text: string
+  readonly isEmpty: boolean
+  /** A menu is open: Esc, arrows and Enter are for it. */
+  readonly hasMenu: boolean
+  /** Takes the place of what is there; undo brings it back. */
+  setText(text: string): void
+  /** Puts it before what is there, a line apart. */
+  putBefore(texts: readonly string[]): void
+  insert(text: string): void
+  /** What is there, and the editor is empty. */
+  take(): string
+  remember(text: string): void
+  setFocused(isFocused: boolean): void
+}
+
+interface EditorOptions {
+  readonly screen: Screen
+  readonly style: Style
+  readonly onSubmit: (text: string) => void
+  readonly onChange: () => void
+  readonly completion: AutocompleteProvider
+}
+
+/** Marks a line that is a border: nobody can type it. */
+const borderMark = '\u0000'
+const sign = '> '
+
+/** The editor of the library between two lines, with our sign before its first one. */
+export function promptEditor(options: EditorOptions): PromptEditor {
+  const { style, screen } = options
+  const changed = (): void => screen.requestFrame()
+  const plain = (text: string): string => text
+  const editor = new Editor(
+    editorHost(options.screen),
+    {
+      borderColor: (text) => borderMark + text,
+      selectList: {
+        selectedPrefix: style.bold,
+        selectedText: style.bold,
+        description: style.dim,
+        scrollInfo: style.dim,
+        noMatch: plain,
+      },
+    },
+    { autocompleteMaxVisible: 8 },
+  )
+  editor.setAutocompleteProvider(options.completion)
+  editor.onSubmit = options.onSubmit
+  editor.onChange = options.onChange
+  const setText = (text: string): void => {
+    editor.setText(text)
+    changed()
+  }
+  return {
+    component: {
+      render(width) {
+        const room = Math.max(1, width - sign.length)
+        let isFirst = true
+        return editor.render(room).map((line) => {
+          if (line.startsWith(borderMark)) return style.dim(borderOf(line, width))
+          const before = isFirst ? style.bold(sign) : ' '.repeat(sign.length)
+          isFirst = false
+          return width > sign.length ? before + line : line
+        })
+      },
+      handleInput(data) {
+        editor.handleInput(data)
+        changed()
+      },
+      invalidate: () => editor.invalidate(),
+    },
+    get text() {
+      return editor.getText()
+    },
+    get isEmpty() {
+      return editor.getText() === ''
+    },
+    get hasMenu() {
+      return editor.isShowingAutocomplete()
+    },
+    setText,
+    putBefore(texts) {
+      const all = [...texts, editor.getText()].filter((text) => text !== '')
+      if (texts.length > 0) setText(all.join('\n\n'))
+    },
+    insert(text) {
+      editor.insertTextAtCursor(text)
+      changed()
+    },
+    take() {
+      const text = editor.getExpandedText()
+      setText('')
+      return text
+    },
+    remember: (text) => editor.addToHistory(text),
+    setFocused(isFocused) {
+      editor.focused = isFocused
+    },
+  }
+}
+
+function borderOf(line: string, width: number): string {
+  return line.replaceAll(borderMark, '').padEnd(width, '─').slice(0, width)
+}

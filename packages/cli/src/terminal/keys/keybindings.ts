@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOfThrown } from '../own-files.ts'
+import { nearest } from '../../flags/nearest.ts'
+import { type Action, actionNames, actions } from './actions.ts'
+import { readKey, shownKey } from './key-names.ts'
+
+/** Which keys do what: every key does one thing. */
+export interface Keybindings {
+  readonly keysOf: Readonly<Record<Action, readonly string[]>>
+  /** What a person should know of their file. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * The keys with those of a person's file (`{"queue": "alt+q", "tasks": ["ctrl+b", "f2"], "suspend": []}`).
+ *
+ * B1: a key of the file is taken from the action that had it: no key does two things.
+ * B2: of two actions of the file that want one key, the first has it, and it is told.
+ * B3: what is wrong in the file is told, and the rest of it counts.
+ */
+export function bindingsOf(given: unknown, path: string): Keybindings {
+  const warnings: string[] = []
+  const own = new Map<Action, readonly string[]>()
+  const owner = new Map<string, Action>()
+  for (const [name, value] of entriesOf(given, path, warnings)) {
+    const action = actionNames.find((known) => known === name)
+    if (action === undefined) {
+      const meant = nearest(name, actionNames)
+      warnings.push(`${path}: there is no action "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+      continue
+    }
+    const keys = keysIn(value)
+    if (keys === undefined) {
+      warnings.push(`${path}: "${name}" takes a key such as "ctrl+t", or a list of keys.`)
+      continue
+    }
+    const taken: string[] = []
+    for (const written of keys) {
+      const read = readKey(written)
+      if (read.kind === 'wrong') {
+        warnings.push(`${path}: "${written}" for ${name} does not count: ${read.why}.`)
+        continue
+      }
+      const other = owner.get(read.key)
+      if (other !== undefined && other !== action) {
+        warnings.push(`${path}: ${shownKey(read.key)} is for ${other} already, and not for ${name}.`)
+        continue
+      }
+      owner.set(read.key, action)
+      if (!taken.includes(read.key)) taken.push(read.key)
+    }
+    // Where nothing of it could be read, what there was stays.
+    if (taken.length > 0 || keys.length === 0) own.set(action, taken)
+  }
+  const rows = actionNames.map((action): [Action, readonly string[]] => {
+    const keys = own.get(action) ?? actions[action].keys.filter((key) => !owner.has(key))
+    if (keys.length === 0 && !own.has(action))
+      warnings.push(
+        `${path}: ${action} has no key any more: ${actions[action].keys.map(shownKey).join(', ')} is for another action.`,
+      )
+    return [action, keys]
+  })
+  // True: a row for each action.
+  return { keysOf: Object.fromEntries(rows) as Record<Action, readonly string[]>, warnings }
+}
+
+function entriesOf(given: unknown, path: string, warnings: string[]): readonly (readonly [string, unknown])[] {
+  if (given === undefined) return []
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return Object.entries(given)
+  warnings.push(`${path} does not count: it must be a JSON object such as {"queue": "alt+q"}.`)
+  return []
+}
+
+function keysIn(value: unknown): readonly string[] | undefined {
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) && value.every((each): each is string => typeof each === 'string') ? value : undefined
+}
+
+/** Reads `keybindings.json` of the folder; the defaults where there is none. */
+export async function readKeybindings(folder: string): Promise<Keybindings> {
+  const path = join(folder, 'keybindings.json')
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (thrown) {
+    const code = codeOfThrown(thrown)
+    const { keysOf } = bindingsOf(undefined, path)
+    return {
+      keysOf,
+      warnings:
+        code === 'ENOENT' ? [] : [`${path} cannot be read (${code}): the keys are those that the program comes with.`],
+    }
+  }
+  try {
+    return bindingsOf(JSON.parse(text.replace(/^\uFEFF/, '')), path)
+  } catch (thrown) {
+    const { keysOf } = bindingsOf(undefined, path)
+    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    return { keysOf, warnings: [`${path} is no JSON (${why}): the keys are those that the program comes with.`] }
+  }
+}

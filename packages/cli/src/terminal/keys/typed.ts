@@ -1,0 +1,23 @@
+import { decodePrintableKey } from '@earendil-works/pi-tui/dist/keys.js'
+import { oneLine } from '../../io/figures.ts'
+import { pasteEnd, pasteStart } from '../screen/input.ts'
+
+/** What was pasted; undefined for a key. */
+export function pastedIn(data: string): string | undefined {
+  if (!data.startsWith(pasteStart)) return undefined
+  const text = data.slice(pasteStart.length)
+  return text.endsWith(pasteEnd) ? text.slice(0, -pasteEnd.length) : text
+}
+
+/** The text that a key, or a paste, types in a line; '' for none. */
+export function typedIn(data: string): string {
+  const pasted = pastedIn(data)
+  if (pasted !== undefined) return oneLine(pasted, 1_000)
+  const decoded = decodePrintableKey(data) ?? data
+  return /\p{Cc}/u.test(decoded) ? '' : decoded
+}
+
+/** The text without its last character. */
+export function withoutLast(text: string): string {
+  return Array.from(text).slice(0, -1).join('')
+}

@@ -1,0 +1,88 @@
+import { fitted } from '../../io/columns.ts'
+import type { Style } from '../../io/style.ts'
+import type { Action } from '../keys/actions.ts'
+import { typedIn, withoutLast } from '../keys/typed.ts'
+import type { Component } from '../screen/screen-port.ts'
+
+interface PagerOptions {
+  readonly title: string
+  /** All of it, in lines of at most so many columns. */
+  readonly linesFor: (width: number) => readonly string[]
+  readonly rows: () => number
+  readonly startsAtEnd: boolean
+  readonly style: Style
+  readonly isKey: (action: Action, data: string) => boolean
+  readonly changed: () => void
+  readonly done: () => void
+}
+
+/** A long text on the whole screen: arrows, pages, `g` and `G`, `/` to find, `q` or Esc to leave. */
+export function pager(options: PagerOptions): Component {
+  const { style, isKey, rows, changed, done } = options
+  let at = options.startsAtEnd ? Infinity : 0
+  let [search, isTyping, note] = ['', false, '']
+  let known: { readonly width: number; readonly lines: readonly string[] } | undefined
+  const room = (): number => Math.max(1, rows() - 2)
+  const linesOf = (width: number): readonly string[] => {
+    if (known?.width !== width) known = { width, lines: options.linesFor(width) }
+    return known.lines
+  }
+  const last = (): number => Math.max(0, (known?.lines.length ?? 0) - room())
+  const go = (to: number): void => {
+    at = Math.max(0, Math.min(to, last()))
+  }
+  const find = (from: number, step: 1 | -1): void => {
+    const lines = known?.lines ?? []
+    const wanted = search.toLowerCase()
+    if (wanted === '') return
+    for (let count = 0; count < lines.length; count++) {
+      const index = (((from + step * count) % lines.length) + lines.length) % lines.length
+      if ((lines[index] ?? '').toLowerCase().includes(wanted)) {
+        note = ''
+        return go(index)
+      }
+    }
+    note = 'not found'
+  }
+  const type = (data: string): void => {
+    if (isKey('interrupt', data) || isKey('clear', data)) [isTyping, search] = [false, '']
+    else if (isKey('send', data)) {
+      isTyping = false
+      find(at, 1)
+    } else if (isKey('deleteLeft', data)) search = withoutLast(search)
+    else search += typedIn(data)
+  }
+  const command = (data: string): void => {
+    const key = typedIn(data)
+    if (key === 'q' || isKey('interrupt', data) || isKey('clear', data) || isKey('transcript', data)) return done()
+    if (isKey('cursorUp', data) || key === 'k') go(at - 1)
+    else if (isKey('cursorDown', data) || key === 'j' || isKey('send', data)) go(at + 1)
+    else if (isKey('pageUp', data) || key === 'b') go(at - room())
+    else if (isKey('pageDown', data) || key === ' ') go(at + room())
+    else if (isKey('cursorLineStart', data) || key === 'g') go(0)
+    else if (isKey('cursorLineEnd', data) || key === 'G') go(Infinity)
+    else if (key === '/') [isTyping, search, note] = [true, '', '']
+    else if (key === 'n') find(at + 1, 1)
+    else if (key === 'N') find(at - 1, -1)
+  }
+  return {
+    render(width) {
+      const lines = linesOf(width)
+      go(at)
+      const shown = lines.slice(at, at + room())
+      const filler = Array.from({ length: room() - shown.length }, () => '')
+      const end = Math.min(lines.length, at + room())
+      const place = lines.length === 0 ? 'nothing' : `${at + 1} to ${end} of ${lines.length}`
+      const hint = isTyping ? `/${search}▌` : `${note === '' ? place : note} · / finds · q leaves`
+      return [style.bold(fitted(options.title, width)), ...shown, ...filler, style.dim(fitted(hint, width))]
+    },
+    handleInput(data) {
+      if (isTyping) type(data)
+      else command(data)
+      changed()
+    },
+    invalidate() {
+      known = undefined
+    },
+  }
+}

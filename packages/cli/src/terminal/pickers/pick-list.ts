@@ -1,0 +1,103 @@
+import { columnsOf, fitted } from '../../io/columns.ts'
+import { oneLine } from '../../io/figures.ts'
+import type { Style } from '../../io/style.ts'
+import type { Action } from '../keys/actions.ts'
+import { typedIn, withoutLast } from '../keys/typed.ts'
+import type { Component } from '../screen/screen-port.ts'
+
+/** Something to choose. */
+export interface Choice<T> {
+  readonly value: T
+  readonly label: string
+  /** Beside it, dim. */
+  readonly detail?: string
+  /** What is typed is looked for here too. */
+  readonly alsoFoundBy?: string
+}
+
+export interface PickOptions<T> {
+  readonly title: string
+  readonly choices: readonly Choice<T>[]
+  /** The row that is chosen at first. */
+  readonly first?: number
+  /** What stands below: what Enter does, and other keys. */
+  readonly hint: string
+  readonly style: Style
+  /** Whether a key is that of an action. */
+  readonly isKey: (action: Action, data: string) => boolean
+  /** Something of it is another. */
+  readonly changed: () => void
+  /** Once; undefined for none. */
+  readonly done: (choice: T | undefined) => void
+  /** A key of the caller's, for the chosen row; true: it was one. */
+  readonly onKey?: (data: string, choice: T | undefined) => boolean
+  readonly rows?: number
+}
+
+/** A list in the place of the editor: letters narrow it, Enter takes a row, Esc none. */
+export function pickList<T>(options: PickOptions<T>): Component {
+  const { style, isKey, rows = 10 } = options
+  let [filter, chosen] = ['', options.first ?? 0]
+  const matching = (): readonly Choice<T>[] => {
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+    if (words.length === 0) return options.choices
+    return options.choices.filter(({ label, detail = '', alsoFoundBy = '' }) => {
+      const text = `${label} ${detail} ${alsoFoundBy}`.toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+  }
+  const move = (by: number): void => {
+    const { length } = matching()
+    chosen = length === 0 ? 0 : (chosen + by + length) % length
+  }
+  const type = (text: string): void => {
+    ;[filter, chosen] = [text, 0]
+  }
+  return {
+    render(width) {
+      const found = matching()
+      const from = Math.max(0, Math.min(chosen - Math.floor(rows / 2), found.length - rows))
+      const shown = found.slice(from, from + rows).map(({ label, detail }, index) => {
+        const isChosen = from + index === chosen
+        const line = rowOf(label, detail, width - 2, style)
+        return isChosen ? `${style.bold('›')} ${line}` : `  ${line}`
+      })
+      const left = found.length - shown.length
+      return [
+        fitted(`${options.title}${filter === '' ? '' : ` ${oneLine(filter, 60)}`}`, width),
+        ...(shown.length === 0 ? [style.dim(fitted('  nothing fits', width))] : shown),
+        ...(left > 0 ? [style.dim(fitted(`  and ${left} more`, width))] : []),
+        style.dim(fitted(options.hint, width)),
+      ]
+    },
+    handleInput(data) {
+      const found = matching()
+      if (options.onKey?.(data, found[chosen]?.value) === true) return options.changed()
+      if (isKey('interrupt', data) || isKey('clear', data)) return options.done(undefined)
+      if (isKey('send', data)) {
+        const choice = found[chosen]
+        if (choice !== undefined) options.done(choice.value)
+        return
+      }
+      if (isKey('cursorUp', data)) move(-1)
+      else if (isKey('cursorDown', data)) move(1)
+      else if (isKey('pageUp', data)) chosen = Math.max(0, chosen - rows)
+      else if (isKey('pageDown', data)) chosen = Math.max(0, Math.min(found.length - 1, chosen + rows))
+      else if (isKey('deleteLeft', data)) type(withoutLast(filter))
+      else if (isKey('deleteToLineStart', data)) type('')
+      else {
+        const text = typedIn(data)
+        if (text === '') return
+        type(filter + text)
+      }
+      options.changed()
+    },
+  }
+}
+
+function rowOf(label: string, detail: string | undefined, width: number, style: Style): string {
+  const shown = oneLine(label, width)
+  if (detail === undefined || detail === '') return shown
+  const room = width - columnsOf(shown)
+  return room < 8 ? shown : `${shown}  ${style.dim(oneLine(detail, room - 2))}`
+}

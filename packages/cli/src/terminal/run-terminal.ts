@@ -1,0 +1,77 @@
+import { redactSecrets } from '@halting/agent'
+import type { Flags } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { openLive } from '../session/open-live.ts'
+import { settingsFor } from '../session/run-settings.ts'
+import { trustAtStart } from '../trust/at-start.ts'
+import { UsageError } from '../usage-error.ts'
+import { createApp } from './app/app.ts'
+import { branchOf } from './app/branch.ts'
+import { openSessionOf } from './app/open-session.ts'
+import { fileList } from './completion/file-list.ts'
+import { openHistory } from './history/history-file.ts'
+import { readKeybindings } from './keys/keybindings.ts'
+import { createTheme, firstTheme } from './theme.ts'
+import { ownFolder } from './own-files.ts'
+import { processTerminal } from './screen/process-terminal.ts'
+import { createScreen } from './screen/screen.ts'
+import { whyNoScreen } from './screen/usable.ts'
+
+// All that is only for the interactive program is loaded with this file.
+
+const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const
+
+/** `halting` in a terminal: a conversation with runs, until it is left. Returns the exit code. */
+export async function runTerminal(given: Flags, words: readonly string[], program: Program): Promise<number> {
+  const { env, cwd, stdin, output } = program
+  const why = whyNoScreen(env, { stdin, stdout: process.stdout })
+  if (why !== undefined) throw new UsageError(why)
+  await trustAtStart(given, program, { stdin, stderr: process.stderr })
+  const { settings } = await settingsFor(given, program)
+  const folder = ownFolder(program)
+  const bindings = await readKeybindings(folder)
+  const history = await openHistory({
+    folder,
+    cwd,
+    redact: settings.redactSecrets === true ? redactSecrets : (text) => text,
+    now: () => new Date(),
+    onProblem: (message) => output.err(told(message)),
+  })
+  // `--resume` alone asks which.
+  const { resume, ...others } = given
+  const flags = resume === '' ? others : given
+  let isFirst = true
+  const screen = createScreen(processTerminal(stdin, process.stdout), {
+    onSignal: (signal) => app.leave(exitCodes[signal]),
+  })
+  const theme = createTheme(firstTheme(given.theme, env, undefined))
+  const app = createApp({
+    screen,
+    program,
+    flags,
+    bindings,
+    history,
+    files: fileList(cwd, () => performance.now()),
+    theme,
+    async openSession(chosen, around) {
+      const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
+      isFirst = false
+      return openSessionOf(live)
+    },
+    branch: () => branchOf(cwd),
+    now: () => Date.now(),
+  })
+  screen.start()
+  void screen.background.then((background) => {
+    theme.choose(firstTheme(given.theme, env, background))
+    screen.requestFrame()
+  })
+  app.begin({ prompt: words[0] ?? '', ...(resume === '' && { command: 'resume' }) })
+  const exitCode = await app.ended
+  await screen.stop()
+  const last = app.last?.session.snapshot
+  if (last?.file !== undefined && last.last !== undefined)
+    output.out(`Go on with it: halting --resume ${app.last?.session.id}\n`)
+  return exitCode
+}

@@ -1,0 +1,153 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Flags } from '../../src/flags/flags.ts'
+import type { Program } from '../../src/program.ts'
+import { openLive } from '../../src/session/open-live.ts'
+import { type App, createApp } from '../../src/terminal/app/app.ts'
+import type { OpenSession } from '../../src/terminal/app/context.ts'
+import { openSessionOf } from '../../src/terminal/app/open-session.ts'
+import { fileList } from '../../src/terminal/completion/file-list.ts'
+import { openHistory, type PromptHistory } from '../../src/terminal/history/history-file.ts'
+import { bindingsOf } from '../../src/terminal/keys/keybindings.ts'
+import { createScreen } from '../../src/terminal/screen/screen.ts'
+import { createTheme } from '../../src/terminal/theme.ts'
+import { type VirtualTerminal, virtualTerminal } from './virtual-terminal.ts'
+
+// The interactive program in a terminal in memory, with the scripted model over loopback.
+
+export const key = {
+  enter: '\r',
+  altEnter: '\u001B\r',
+  escape: '\u001B[27u',
+  altUp: '\u001B[1;3A',
+  up: '\u001B[A',
+  down: '\u001B[B',
+  shiftTab: '\u001B[Z',
+  tab: '\t',
+  backspace: '\u007F',
+  ctrl: (letter: string): string => String.fromCharCode(letter.charCodeAt(0) - 96),
+  paste: (text: string): string => `\u001B[200~${text}\u001B[201~`,
+}
+
+export interface RunningApp {
+  readonly terminal: VirtualTerminal
+  readonly app: App
+  readonly history: PromptHistory
+  readonly cwd: string
+  readonly home: string
+  /** Sessions that were opened, the first one first. */
+  readonly opened: readonly OpenSession[]
+  readonly type: (...data: readonly string[]) => void
+  /** Types a line, and sends it. */
+  readonly say: (text: string) => void
+  /** Resolves when no run goes on, and nothing waits for one. */
+  readonly settled: () => Promise<void>
+}
+
+export interface AppSetup {
+  readonly replies?: readonly unknown[]
+  readonly script?: Readonly<Record<string, unknown>>
+  readonly flags?: Flags
+  readonly files?: Readonly<Record<string, string>>
+  readonly keybindings?: unknown
+  readonly prompt?: string
+  readonly columns?: number
+  readonly rows?: number
+  /** Another start in the folders of one before. */
+  readonly again?: Pick<RunningApp, 'cwd' | 'home'>
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
+  const cwd = setup.again?.cwd ?? folder('halting-app-')
+  const home = setup.again?.home ?? folder('halting-home-')
+  for (const [name, text] of Object.entries(setup.files ?? {})) {
+    mkdirSync(join(cwd, name, '..'), { recursive: true })
+    writeFileSync(join(cwd, name), text)
+  }
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify({ replies: setup.replies ?? [], ...setup.script }))
+  const env = { PATH: process.env['PATH'], HOME: home, ...setup.env }
+  const terminal = virtualTerminal({ columns: setup.columns ?? 80, rows: setup.rows ?? 24 })
+  const screen = createScreen(terminal)
+  const history = await openHistory({
+    folder: join(home, '.halting'),
+    cwd,
+    redact: (text) => text,
+    now: () => new Date(),
+    onProblem: () => undefined,
+  })
+  const opened: OpenSession[] = []
+  const app = createApp({
+    screen,
+    program: programIn(cwd, env),
+    flags: { script, ...setup.flags },
+    bindings: bindingsOf(setup.keybindings, 'keybindings.json'),
+    history,
+    files: fileList(cwd, () => performance.now()),
+    theme: createTheme('none'),
+    async openSession(flags, program) {
+      const live = openSessionOf(await openLive(flags, program, { answersQuestions: true, background: 'keep' }))
+      opened.push(live)
+      return live
+    },
+    branch: () => '',
+    now: () => Date.now(),
+  })
+  screen.start()
+  onTestFinished(async () => {
+    app.leave(0)
+    await app.ended.catch(() => undefined)
+    await screen.stop()
+  })
+  app.begin({ prompt: setup.prompt ?? '' })
+  await terminal.sees('scripted')
+  const type = (...data: readonly string[]): void => data.forEach((each) => terminal.type(each))
+  return {
+    terminal,
+    app,
+    history,
+    cwd,
+    home,
+    opened,
+    type,
+    say: (text) => type(text, key.enter),
+    async settled() {
+      await app.settled()
+      // A frame is drawn a moment after what it shows.
+      await new Promise((resolve) => setTimeout(resolve, 40))
+      await terminal.arrived()
+    },
+  }
+}
+
+function folder(prefix: string): string {
+  const made = mkdtempSync(join(tmpdir(), prefix))
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+function programIn(cwd: string, env: Program['env']): Program {
+  return {
+    argv: [],
+    env,
+    cwd,
+    stdin: process.stdin,
+    output: {
+      isTerminal: { stdout: true, stderr: true },
+      width: 80,
+      isLineTaken: false,
+      broken: undefined,
+      onBroken: () => undefined,
+      out: () => undefined,
+      err: () => undefined,
+      showLive: () => undefined,
+      readerMayLeave: () => undefined,
+      endLine: () => undefined,
+      flush: () => Promise.resolve(),
+    },
+    home: new URL('../../', import.meta.url),
+  }
+}

@@ -1,0 +1,436 @@
+// The interactive program in a terminal in memory: keys, commands, and that nothing typed is lost (spec R-TERM-60 to R-TERM-75).
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { key, startApp } from './app-support.ts'
+
+const bash = (command: string): unknown => ({ type: 'tool_use', name: 'Bash', input: { command } })
+const slow = { content: ['I work.', bash('sleep 20')] }
+
+test('a prompt is answered, and its ending is told', async () => {
+  const { terminal, say, settled } = await startApp({ replies: [{ content: 'Hello.' }], rows: 14, columns: 60 })
+  say('hi')
+  await settled()
+  expect(terminal.shown().replaceAll(/0:0\d/g, '0:00').split('\n')).toEqual([
+    '',
+    '> hi',
+    'Hello.',
+    '✓ done · 1 turn · 0:00',
+    ' turn 1/1000 · next stop: 999 turns',
+    '─'.repeat(59),
+    '>',
+    '─'.repeat(59),
+    ' asks · scripted · ? keys · / commands · @ files · ! shell',
+  ])
+})
+
+test('`halting "prompt"` begins with it', async () => {
+  const { terminal } = await startApp({ replies: [{ content: 'Answered.' }], prompt: 'first' })
+  await terminal.sees('✓ done')
+  expect(terminal.shown()).toContain('> first')
+})
+
+describe('while a run goes on', () => {
+  test('Enter steers and Alt+Enter queues, and both are shown until they are taken', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: ['One.', bash('sleep 0.4')] }, { content: 'Two.' }, { content: 'Three.' }],
+    })
+    say('go')
+    await terminal.sees('sleep 0.4')
+    say('look left')
+    type('then rest', key.altEnter)
+    await terminal.sees('queued 1 for the next turn: "look left"')
+    await terminal.sees('queued 1 after the run: "then rest"')
+    await settled()
+    const text = terminal.all().join('\n')
+    expect(text.indexOf('> look left')).toBeGreaterThan(text.indexOf('One.'))
+    expect(text.indexOf('> then rest')).toBeGreaterThan(text.indexOf('Two.'))
+    expect(text).not.toContain('queued')
+  })
+
+  test('Alt+Up takes the last queued message back into the editor', async () => {
+    const { terminal, say, type } = await startApp({ replies: [slow, { content: 'x' }] })
+    say('go')
+    await terminal.sees('sleep 20')
+    type('one', key.altEnter, 'two', key.altEnter)
+    await terminal.sees('"one", "two"')
+    type('draft', key.altUp)
+    await terminal.sees(/> two\n\s*\n\s+draft/)
+    expect(terminal.shown()).toContain('queued 1 after the run: "one"')
+  })
+
+  test('Esc stops it: what was not taken is in the editor again, before what is being typed', async () => {
+    const { terminal, say, type, settled } = await startApp({ replies: [slow] })
+    say('go')
+    await terminal.sees('sleep 20')
+    say('steer')
+    type('later', key.altEnter)
+    await terminal.sees('queued 1 after the run')
+    type('half a th', key.escape)
+    await terminal.sees('■')
+    await settled()
+    expect(terminal.shown()).toMatch(/> steer\n\s*\n\s+later\n\s*\n\s+half a th/)
+    expect(terminal.shown()).not.toContain('queued')
+  })
+
+  test('a run that ends leaves what is being typed as it is', async () => {
+    const { terminal, say, type, settled } = await startApp({ replies: [{ content: 'Quick.', delay_ms: 200 }] })
+    say('go')
+    await terminal.sees('Esc stops')
+    type('unfinished')
+    await settled()
+    expect(terminal.shown()).toContain('> unfinished')
+    type(' words')
+    await terminal.sees('> unfinished words')
+  })
+
+  test('/limits acts at once', async () => {
+    const { terminal, say } = await startApp({ replies: [slow], flags: { maxTurns: 40 } })
+    say('go')
+    await terminal.sees('sleep 20')
+    say('/limits turns 60')
+    await terminal.sees('From now on: 60 turns (before: 40 turns).')
+    await terminal.sees('turn 1/60')
+    expect(terminal.shown()).toMatch('turn 1/60')
+  })
+})
+
+describe('at a limit', () => {
+  test('Enter raises it and goes on, with the counters', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: ['One.', bash('true')] }, { content: ['Two.'] }],
+      flags: { maxTurns: 1 },
+    })
+    say('go')
+    await terminal.sees('[max_turns]')
+    await settled()
+    type(key.enter)
+    await terminal.sees('Two.')
+    await terminal.sees('✓ done')
+    expect(terminal.shown()).toContain('turn 2/21')
+  })
+
+  test('letters that begin a prompt are typed, and mean nothing else', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: ['One.', bash('true')] }, { content: ['Two.'] }],
+      flags: { maxTurns: 1 },
+    })
+    say('go')
+    await terminal.sees('[max_turns]')
+    await settled()
+    type('why is that')
+    await terminal.sees('> why is that')
+    type(key.ctrl('u'), 'y', key.enter)
+    await terminal.sees('same turns')
+    expect(terminal.shown()).toMatch('same turns')
+  })
+})
+
+describe('keys', () => {
+  test('Ctrl+C clears the text, which ↑ brings back; on an empty line twice it leaves', async () => {
+    const { terminal, type, app } = await startApp()
+    type('precious', key.ctrl('c'))
+    await terminal.sees(/>\n/)
+    expect(terminal.shown()).not.toContain('precious')
+    type(key.up)
+    await terminal.sees('> precious')
+    type(key.ctrl('u'), key.ctrl('c'))
+    await terminal.sees('Ctrl+C again leaves')
+    type(key.ctrl('c'))
+    expect(await app.ended).toBe(0)
+  })
+
+  test('Ctrl+C on an empty line stops a run', async () => {
+    const { terminal, say, type } = await startApp({ replies: [slow] })
+    say('go')
+    await terminal.sees('sleep 20')
+    type(key.ctrl('c'))
+    await terminal.sees('■')
+    expect(terminal.shown()).toMatch('■')
+  })
+
+  test('Ctrl+D leaves on an empty line alone', async () => {
+    const { terminal, type, app } = await startApp()
+    type('x', key.ctrl('d'))
+    await terminal.sees('> x')
+    type(key.backspace, key.ctrl('d'))
+    expect(await app.ended).toBe(0)
+  })
+
+  test('Shift+Tab goes through the modes that are safe', async () => {
+    const { terminal, type } = await startApp()
+    for (const mode of ['accept edits', 'plan mode', 'asks']) {
+      type(key.shiftTab)
+      await terminal.sees(` ${mode} ·`)
+      expect(terminal.shown()).toMatch(` ${mode} ·`)
+    }
+  })
+
+  test('? on an empty line tells the keys, as they are bound', async () => {
+    const { terminal, type } = await startApp({ keybindings: { todos: 'f7' }, rows: 50 })
+    type('?')
+    await terminal.sees(/F7\s+The todo list/)
+    type('what?')
+    await terminal.sees('> what?')
+    expect(terminal.shown()).toMatch('> what?')
+  })
+
+  test('Ctrl+T shows the todos and hides them', async () => {
+    const { terminal, type } = await startApp()
+    type(key.ctrl('t'))
+    await terminal.sees('No todos.')
+    type(key.ctrl('t'))
+    await terminal.sees(/^(?![\s\S]*No todos)/)
+    expect(terminal.shown()).toMatch(/^(?![\s\S]*No todos)/)
+  })
+
+  test('Ctrl+R finds what was said in sessions before', async () => {
+    const first = await startApp({ replies: [{ content: 'A.' }, { content: 'B.' }] })
+    first.say('fix the lexer')
+    await first.settled()
+    first.say('now the parser')
+    await first.settled()
+    first.app.leave(0)
+    await first.app.ended
+    const { terminal, type } = await startApp({ again: first })
+    type('draft', key.ctrl('r'))
+    await terminal.sees('Said before:')
+    type('lex')
+    await terminal.sees(/^(?![\s\S]*parser)/)
+    type(key.enter)
+    await terminal.sees('> fix the lexer')
+    type(key.ctrl('u'), key.up, key.up)
+    await terminal.sees(/> (?:now the parser|fix the lexer)/)
+    expect(terminal.shown()).toMatch(/> (?:now the parser|fix the lexer)/)
+  })
+
+  test('Ctrl+O shows the whole conversation, and gives the screen back', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: ['Look:', bash('seq 1 60')] }, { content: 'End.' }],
+    })
+    say('go')
+    await settled()
+    type(key.ctrl('o'))
+    await terminal.sees('The conversation')
+    expect(terminal.isFullScreen).toBe(true)
+    type('g')
+    await terminal.sees('> go')
+    type('/', '57', key.enter)
+    await terminal.sees(/\n\s+57\n/)
+    type('q')
+    await terminal.sees('✓ done')
+    expect(terminal.isFullScreen).toBe(false)
+    type('typed after')
+    await terminal.sees('> typed after')
+  })
+
+  test("keys of a person's own", async () => {
+    const { terminal, say, type } = await startApp({ replies: [slow], keybindings: { queue: 'f6' } })
+    say('go')
+    await terminal.sees('F6 queues')
+    type('later', '\u001B[17~')
+    await terminal.sees('queued 1 after the run: "later"')
+    expect(terminal.shown()).toMatch('queued 1 after the run: "later"')
+  })
+})
+
+describe('commands of the shell', () => {
+  test('what ! prints goes to the model with the next message', async () => {
+    const { terminal, say, settled } = await startApp({ replies: [{ expect: 'from-the-shell', content: 'Seen.' }] })
+    say('!echo from-the-shell')
+    await terminal.sees('1 output of commands goes with the next message')
+    say('what was that?')
+    await settled()
+    expect(terminal.shown()).toContain('Seen.')
+  })
+
+  test('what !! prints does not', async () => {
+    const { terminal, say, settled, opened } = await startApp({ replies: [{ content: 'Seen.' }] })
+    say('!!echo only-for-me')
+    await terminal.sees(/\n {2}only-for-me/)
+    say('hello')
+    await settled()
+    const kept = readFileSync(opened[0]!.session.snapshot.file!, 'utf8')
+    expect([kept.includes('hello'), kept.includes('only-for-me')]).toEqual([true, false])
+  })
+
+  test('Esc ends one, and those that wait come back', async () => {
+    const { terminal, say, type } = await startApp()
+    say('!echo on; sleep 30')
+    say('!echo never')
+    await terminal.sees(/\n {2}on/)
+    await terminal.sees('then ! echo never')
+    type(key.escape)
+    await terminal.sees('stopped')
+    await terminal.sees('> !echo never')
+    expect(terminal.shown()).toMatch('> !echo never')
+  })
+})
+
+describe('commands', () => {
+  test('one that is not there stays in the editor, with what was meant', async () => {
+    const { terminal, say } = await startApp()
+    say('/hepl')
+    await terminal.sees('Did you mean /help?')
+    expect(terminal.shown()).toContain('> /hepl')
+  })
+
+  test('those of files are offered and sent as what they say', async () => {
+    const { terminal, type, settled } = await startApp({
+      files: { '.halting/commands/greet.md': '---\ndescription: Greets\n---\nSay hello to $ARGUMENTS.' },
+      replies: [{ expect: 'Say hello to Ann.', content: 'Hello Ann.' }],
+    })
+    type('/gre')
+    await terminal.sees('Greets')
+    type(key.escape, 'et Ann', key.enter)
+    await settled()
+    expect(terminal.shown()).toContain('Hello Ann.')
+  })
+
+  test('/clear begins a new session, and /resume finds the one before', async () => {
+    const { terminal, say, type, settled, opened } = await startApp({
+      replies: [{ content: 'First answer.' }, { content: 'Second answer.' }],
+    })
+    say('first question')
+    await settled()
+    say('/clear')
+    await terminal.sees('A new session. The one before: /resume')
+    expect(opened).toHaveLength(2)
+    say('/resume')
+    await terminal.sees('Go on with')
+    type('first', key.enter)
+    await terminal.sees(`The session ${opened[0]!.session.id}`)
+    await terminal.sees('First answer.')
+    say('go on')
+    await settled()
+    expect(opened.at(-1)!.session.id).toBe(opened[0]!.session.id)
+    expect(terminal.all().join('\n')).toMatch(/> go on\n(?:.*\n)*.*answer\./)
+  })
+
+  test('/fork goes on in a copy', async () => {
+    const { terminal, say, settled, opened } = await startApp({ replies: [{ content: 'A.' }, { content: 'B.' }] })
+    say('question')
+    await settled()
+    say('/fork')
+    await terminal.sees('A copy. The session before: /resume')
+    expect(opened[1]!.session.id).not.toBe(opened[0]!.session.id)
+    say('/resume zzzz')
+    await terminal.sees('No conversation found')
+  })
+
+  test('Esc Esc goes back to before a message, which is in the editor again', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: 'A one.' }, { content: 'A two.' }, { content: 'A three.' }],
+    })
+    say('question one')
+    await settled()
+    say('question two')
+    await settled()
+    type(key.escape)
+    await terminal.sees('Esc again goes back')
+    type(key.escape)
+    await terminal.sees('Go back to before')
+    type(key.enter)
+    await terminal.sees('The conversation is where it was')
+    await terminal.sees('> question two')
+    type(key.enter)
+    await settled()
+    expect(terminal.shown()).toContain('A three.')
+  })
+
+  test('/copy puts the last answer, or a code block of it, on the clipboard', async () => {
+    const { terminal, say, settled } = await startApp({ replies: [{ content: 'Do:\n\n```sh\nls -l\n```\nEnd.' }] })
+    say('how?')
+    await settled()
+    say('/copy 1')
+    await terminal.sees('Copied 6 characters')
+    expect(terminal.written).toContain(`\u001B]52;c;${Buffer.from('ls -l\n').toString('base64')}`)
+    say('/copy 7')
+    await terminal.sees('code blocks 1 to 1')
+  })
+
+  test('/export writes the session to a file', async () => {
+    const { terminal, say, settled, cwd } = await startApp({ replies: [{ content: 'An answer.' }] })
+    say('a question')
+    await settled()
+    say('/export talk.md')
+    await terminal.sees('wrote talk.md')
+    expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('An answer.')
+    say('/export talk.exe')
+    await terminal.sees('/export writes .md, .html or .jsonl')
+    expect(existsSync(join(cwd, 'talk.exe'))).toBe(false)
+  })
+
+  test.each([
+    ['/help', /\/limits \[turns\|usd\|tokens\|time N\]/],
+    ['/limits', /turns\s+0/],
+    ['/limits frogs', /\/limits turns 60/],
+    ['/cost', /the session\s+\$0\.0000/],
+    ['/context', /Context: [\d,]+ tokens/],
+    ['/mode plan', /plan mode ·/],
+    ['/mode plam', /Did you mean plan\?/],
+    ['/permissions', /No rules\./],
+    ['/permissions rm -rf /', /asked|not run/],
+    ['/todos', /No todos\./],
+    ['/tasks', /Nothing goes on in the background\./],
+    ['/mcp', /This session has no servers\./],
+    ['/hooks', /This session has no hooks\./],
+    ['/memory', /./],
+    ['/theme puce', /There is no theme puce/],
+    ['/diff', /no repository|no changes/],
+    ['/rewind', /not kept|Nothing was said|There is no file/],
+    ['/compact', /There is no conversation to compact yet\./],
+    ['/why', /./],
+  ])('%s', async (line, shown) => {
+    const { terminal, say } = await startApp({ rows: 60 })
+    say(line)
+    await terminal.sees(shown)
+    expect(terminal.shown()).toMatch(shown)
+  })
+
+  test('/quit leaves', async () => {
+    const { say, app } = await startApp()
+    say('/quit')
+    expect(await app.ended).toBe(0)
+  })
+})
+
+describe('a question', () => {
+  const asks = { content: ['I ask.', bash('touch made')] }
+
+  test('waits until nobody types, takes no key that was meant for the editor, and keeps the draft', async () => {
+    const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
+    say('go')
+    await terminal.sees('I ask.')
+    type('yes and')
+    await terminal.sees('> yes and')
+    expect(existsSync(join(cwd, 'made'))).toBe(false)
+    await terminal.sees(/y yes/)
+    type('y')
+    await settled()
+    expect(existsSync(join(cwd, 'made'))).toBe(true)
+    await terminal.sees('> yes and')
+  })
+
+  test('that is answered with no tells the model so', async () => {
+    const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Not made.' }] })
+    say('go')
+    await terminal.sees(/y yes/)
+    type('n')
+    await settled()
+    expect(existsSync(join(cwd, 'made'))).toBe(false)
+    await terminal.sees('Not made.')
+  })
+
+  test('goes away with Esc, and the run with it', async () => {
+    const { terminal, say, type, settled } = await startApp({ replies: [asks, { content: 'Not made.' }] })
+    say('go')
+    await terminal.sees(/y yes/)
+    type(key.escape)
+    await terminal.sees('■')
+    await settled()
+    type('next')
+    await terminal.sees('> next')
+    expect(terminal.shown()).toMatch('> next')
+  })
+})

@@ -1,0 +1,85 @@
+// What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
+import { describe, expect, test } from 'vitest'
+import { readLimits } from '../../src/terminal/commands/limits-argument.ts'
+import { readCommand } from '../../src/terminal/commands/parse-command.ts'
+import { ownCommandIn, runOwnCommand, toldToModel } from '../../src/terminal/shell/own-command.ts'
+
+const inForce = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null }
+
+describe('/limits', () => {
+  test.each([
+    ['turns 60', { maxTurns: 60 }],
+    ['turns +20', { maxTurns: 60 }],
+    ['usd 2.50', { maxBudgetUsd: 2.5 }],
+    ['usd $2', { maxBudgetUsd: 2 }],
+    ['usd +0.5', { maxBudgetUsd: 1.5 }],
+    ['tokens 500k', { maxTotalTokens: 500_000 }],
+    ['time 10m', { maxDurationMs: 600_000 }],
+    ['turns none', { maxTurns: null }],
+  ])('%s', (argument, change) => {
+    expect(readLimits(argument, inForce)).toMatchObject({ kind: 'change', change })
+  })
+  test.each(['', 'turns', 'turns x', 'turns -3', 'turns 0', 'frogs 3', 'turns 3 4', 'tokens +3', 'usd NaN'])(
+    '%j is refused with what would be right',
+    (argument) => {
+      expect(readLimits(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
+    },
+  )
+  test('what is set is told with what held before', () => {
+    expect(readLimits('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
+  })
+})
+
+describe('a line', () => {
+  test.each([
+    ['/help', { kind: 'own', name: 'help', argument: '' }],
+    [' /limits turns 60 ', { kind: 'own', name: 'limits', argument: 'turns 60' }],
+    ['/fix-issue 12', { kind: 'written', name: 'fix-issue' }],
+    ['/etc/hosts is what?', { kind: 'prompt' }],
+    ['hello /help', { kind: 'prompt' }],
+    ['/', { kind: 'prompt' }],
+    ['/hepl', { kind: 'unknown', says: 'There is no command /hepl. Did you mean /help?' }],
+    ['/zzzzzz', { kind: 'unknown', says: 'There is no command /zzzzzz. /help lists the commands.' }],
+  ])('%j', (text, expected) => {
+    expect(readCommand(text, ['help', 'limits'], ['fix-issue'])).toEqual(expected)
+  })
+  test.each([
+    ['!ls -l', { command: 'ls -l', isForModel: true }],
+    ['!!ls', { command: 'ls', isForModel: false }],
+    [' ! a\nb', { command: 'a\nb', isForModel: true }],
+    ['!', undefined],
+    ['what! now', undefined],
+  ])('%j as a command of the shell', (text, expected) => {
+    expect(ownCommandIn(text)).toEqual(expected)
+  })
+})
+
+describe('a command of the person', () => {
+  const run = (command: string, signal = new AbortController().signal): ReturnType<typeof runOwnCommand> =>
+    runOwnCommand(command, { cwd: '/', env: process.env, signal, onOutput: () => undefined })
+
+  test('tells both streams and how it ended', async () => {
+    expect(await run('echo one; echo two >&2; exit 3')).toEqual({ output: 'one\ntwo\n', failed: 'exit code 3' })
+    expect(await run('true')).toEqual({ output: '', failed: undefined })
+  })
+  test('that is stopped is gone with all that it started', async () => {
+    const controller = new AbortController()
+    const ran = run('sleep 600 & sleep 600', controller.signal)
+    controller.abort()
+    expect(await ran).toEqual({ output: '', failed: 'stopped' })
+  })
+  test('whose background keeps its output open is not waited for', async () => {
+    const { output, failed } = await run('echo $$; sleep 60 & true')
+    process.kill(-Number(output.trim()), 'SIGKILL')
+    expect(failed).toBeUndefined()
+  })
+  test('that prints much is shown with its beginning and its end', async () => {
+    const { output } = await run('seq 1 100000')
+    expect(output.length).toBeLessThan(31_000)
+    expect(output).toMatch(/^1\n2\n[\s\S]*characters left out[\s\S]*99999\n100000\n$/)
+  })
+  test('is told to the model as what the user did', () => {
+    const text = toldToModel({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
+    expect(text).toBe('The user ran this command themselves:\n$ ls\n(it printed nothing)\n(exit code 2)')
+  })
+})

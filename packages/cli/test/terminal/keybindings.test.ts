@@ -1,0 +1,131 @@
+// Keys of the interactive program (spec R-TERM-63): each does one thing, and a person's file is read with what is wrong in it told.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Action, actionNames, actions } from '../../src/terminal/keys/actions.ts'
+import { readKey, shownKey } from '../../src/terminal/keys/key-names.ts'
+import { isKeyOf, keyTable } from '../../src/terminal/keys/key-table.ts'
+import { bindingsOf, type Keybindings, readKeybindings } from '../../src/terminal/keys/keybindings.ts'
+
+const read = (given: unknown): Keybindings => bindingsOf(given, 'keys.json')
+
+function ownersOf({ keysOf }: Keybindings): ReadonlyMap<string, readonly Action[]> {
+  const owners = new Map<string, Action[]>()
+  for (const action of actionNames)
+    for (const key of keysOf[action]) owners.set(key, [...(owners.get(key) ?? []), action])
+  return owners
+}
+
+test('the keys that the program comes with are readable, and none does two things', () => {
+  const defaults = read(undefined)
+  expect(defaults.warnings).toEqual([])
+  for (const action of actionNames)
+    for (const key of actions[action].keys) expect(readKey(key)).toEqual({ kind: 'key', key })
+  expect([...ownersOf(defaults).values()].filter((all) => all.length > 1)).toEqual([])
+})
+
+test('whatever a file says, no key does two things, and it is never refused', () => {
+  const key = fc.oneof(
+    fc.constantFrom('ctrl+b', 'ctrl+t', 'alt+q', 'f2', 'tab', 'enter', 'CTRL+B', 'x', '', 'hyper+q', 'shift+ctrl+p'),
+    fc.string(),
+  )
+  const value = fc.oneof(key, fc.array(key), fc.constant(7), fc.constant(null))
+  const name = fc.oneof(fc.constantFrom(...actionNames), fc.string())
+  fc.assert(
+    fc.property(fc.dictionary(name, value), (file) => {
+      const all = ownersOf(read(file))
+      expect([...all.values()].filter((owners) => owners.length > 1)).toEqual([])
+    }),
+  )
+})
+
+describe('a file', () => {
+  test('gives an action other keys, and takes them from the one that had them', () => {
+    const { keysOf, warnings } = read({ tasks: 'ctrl+t', queue: ['alt+q', 'F2'] })
+    expect([keysOf.tasks, keysOf.todos, keysOf.queue]).toEqual([['ctrl+t'], [], ['alt+q', 'f2']])
+    expect(warnings).toEqual(['keys.json: todos has no key any more: Ctrl+T is for another action.'])
+  })
+
+  test('takes a key away with an empty list, which is no fault', () => {
+    expect(read({ suspend: [] })).toMatchObject({ keysOf: { suspend: [] }, warnings: [] })
+  })
+
+  test.each([
+    ['an unknown action', { queu: 'f2' }, 'keys.json: there is no action "queu". Did you mean queue?'],
+    ['an unknown key', { queue: 'ctrl+foo' }, 'keys.json: "ctrl+foo" for queue does not count: there is no key "foo".'],
+    [
+      'an unknown modifier',
+      { queue: 'hyper+q' },
+      'keys.json: "hyper+q" for queue does not count: there is no hyper+; there are ctrl+, shift+, alt+, super+.',
+    ],
+    ['a letter', { queue: 'q' }, 'keys.json: "q" for queue does not count: "q" alone is typed: no key takes it away.'],
+    [
+      'a key that is another one for a terminal',
+      { queue: 'ctrl+i' },
+      'keys.json: "ctrl+i" for queue does not count: a terminal sends the same for it as for tab.',
+    ],
+    ['no key at all', { queue: 7 }, 'keys.json: "queue" takes a key such as "ctrl+t", or a list of keys.'],
+    ['no object', ['a'], 'keys.json does not count: it must be a JSON object such as {"queue": "alt+q"}.'],
+  ])('tells %s, and the action keeps its keys', (_what, file, warning) => {
+    const { keysOf, warnings } = read(file)
+    expect([keysOf.queue, warnings]).toEqual([['alt+enter'], [warning]])
+  })
+
+  test('of two actions that want one key, the first has it', () => {
+    const { keysOf, warnings } = read({ todos: 'f5', tasks: ['f5', 'f6'] })
+    expect([keysOf.todos, keysOf.tasks, warnings]).toEqual([
+      ['f5'],
+      ['f6'],
+      ['keys.json: F5 is for todos already, and not for tasks.'],
+    ])
+  })
+
+  test('that is no JSON, or cannot be read, is told', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'halting-keys-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    expect((await readKeybindings(folder)).warnings).toEqual([])
+    writeFileSync(join(folder, 'keybindings.json'), '{"queue": ')
+    expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('is no JSON')])
+    writeFileSync(join(folder, 'keybindings.json'), '\uFEFF{"queue": "f9"}')
+    expect((await readKeybindings(folder)).keysOf.queue).toEqual(['f9'])
+  })
+})
+
+describe('what a terminal sends', () => {
+  const table = keyTable(read(undefined))
+  test.each([
+    ['\u001B\r', 'queue'],
+    ['\u001B[1;3A', 'takeBack'],
+    ['\u001B', 'interrupt'],
+    ['\u0003', 'clear'],
+    ['\u001B[Z', 'cycleMode'],
+    ['\u001B[13;3u', 'queue'],
+    ['\u001B[27;3;13~', 'queue'],
+    ['?', 'showKeys'],
+    ['\r', undefined],
+    ['\n', undefined],
+    ['a', undefined],
+    ['漢', undefined],
+  ])('%j is %s', (data, action) => {
+    expect(table(data)).toBe(action)
+  })
+
+  test('a line feed is a new line, and never sends', () => {
+    const defaults = read(undefined)
+    expect([isKeyOf(defaults, 'newLine', '\n'), isKeyOf(defaults, 'send', '\n')]).toEqual([true, false])
+    expect(isKeyOf(defaults, 'send', '\r')).toBe(true)
+  })
+})
+
+test('keys are told as people know them', () => {
+  expect(['ctrl+shift+p', 'alt+up', 'escape', '?', 'pageUp', 'ctrl+-'].map(shownKey)).toEqual([
+    'Ctrl+Shift+P',
+    'Alt+↑',
+    'Esc',
+    '?',
+    'PgUp',
+    'Ctrl+-',
+  ])
+})

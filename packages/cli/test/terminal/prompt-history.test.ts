@@ -1,0 +1,98 @@
+// What was said before, over sessions (spec R-TERM-64).
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { redactSecrets } from '@halting/agent'
+import { expect, onTestFinished, test } from 'vitest'
+import { openHistory, type PromptHistory } from '../../src/terminal/history/history-file.ts'
+
+const problems: string[] = []
+
+function folderOf(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'halting-history-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function opened(folder: string, redact = (text: string): string => text): Promise<PromptHistory> {
+  problems.length = 0
+  return openHistory({
+    folder,
+    cwd: '/project',
+    redact,
+    now: () => new Date(0),
+    onProblem: (message) => problems.push(message),
+  })
+}
+
+const textsOf = ({ all }: PromptHistory): readonly string[] => all.map(({ text }) => text)
+
+test('what one session said the next one knows, each text once, the newest last', async () => {
+  const folder = folderOf()
+  const first = await opened(folder)
+  for (const text of ['one', 'two', 'one', 'one', '  ', 'three\nlines']) first.add(text)
+  await first.flush()
+  expect(textsOf(await opened(folder))).toEqual(['two', 'one', 'three\nlines'])
+})
+
+test('the file is for the person alone', async () => {
+  const folder = join(folderOf(), 'new')
+  const history = await opened(folder)
+  history.add('hello')
+  await history.flush()
+  expect(statSync(join(folder, 'history.jsonl')).mode & 0o777).toBe(0o600)
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+})
+
+test('secrets are not written where they are to be taken out', async () => {
+  const folder = folderOf()
+  const history = await opened(folder, redactSecrets)
+  history.add('my key is sk-ant-api03-abcdefghijkl')
+  await history.flush()
+  expect(readFileSync(join(folder, 'history.jsonl'), 'utf8')).not.toContain('abcdefghijkl')
+})
+
+test('lines that are none, and those of others, keep nothing from being read', async () => {
+  const folder = folderOf()
+  writeFileSync(
+    join(folder, 'history.jsonl'),
+    '{"text":"good","cwd":"/a","at":"x"}\nnonsense\n{"text":7}\nnull\n{"text":"cut',
+  )
+  expect(textsOf(await opened(folder))).toEqual(['good'])
+})
+
+test('two programs write one file', async () => {
+  const folder = folderOf()
+  const [one, other] = [await opened(folder), await opened(folder)]
+  one.add('of one')
+  await one.flush()
+  other.add('of the other')
+  await other.flush()
+  expect(textsOf(await opened(folder))).toEqual(['of one', 'of the other'])
+})
+
+test('of a file that has grown large the end is read, and it is made small again', async () => {
+  const folder = folderOf()
+  const file = join(folder, 'history.jsonl')
+  const line = (index: number): string =>
+    `${JSON.stringify({ text: `${index} ${'x'.repeat(1_000)}`, cwd: '/', at: '' })}\n`
+  writeFileSync(file, '')
+  for (let from = 0; from < 6_000; from += 1_000)
+    appendFileSync(file, Array.from({ length: 1_000 }, (_, index) => line(from + index)).join(''))
+  const { all } = await opened(folder)
+  expect(all.at(-1)?.text.startsWith('5999 ')).toBe(true)
+  expect(all).toHaveLength(2_000)
+  expect(statSync(file).size).toBeLessThan(4 * 1024 * 1024)
+  expect(textsOf(await opened(folder))).toEqual(all.map(({ text }) => text))
+})
+
+test('what cannot be written is told once, and remembered', async () => {
+  const folder = folderOf()
+  mkdirSync(join(folder, 'history.jsonl'))
+  const history = await opened(folder)
+  history.add('one')
+  history.add('two')
+  await history.flush()
+  expect(problems).toEqual([expect.stringContaining('cannot be written (EISDIR)')])
+  expect(textsOf(history)).toEqual(['one', 'two'])
+})
