@@ -1,4 +1,4 @@
-// The interactive program in a terminal in memory: keys, commands, and that nothing typed is lost (spec R-TERM-60 to R-TERM-75).
+// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-66, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-71, R-TERM-72, R-TERM-73.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -104,6 +104,9 @@ describe('at a limit', () => {
     say('go')
     await terminal.sees('[max_turns]')
     await settled()
+    type(key.enter)
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    expect(terminal.shown()).not.toContain('Two.')
     type(key.enter)
     await terminal.sees('Two.')
     await terminal.sees('✓ done')

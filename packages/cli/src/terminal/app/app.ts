@@ -172,8 +172,15 @@ export function createApp(options: AppOptions): App {
     changed,
   }
   const questions = createQuestions({ app: context, now })
-  const conversation = createConversation({ style, markdown: () => streamingMarkdown(theme), print, changed, hear })
-  const submit = createSubmit(context, conversation, own)
+  const conversation = createConversation({
+    style,
+    markdown: () => streamingMarkdown(theme),
+    print,
+    changed,
+    now,
+    hear,
+  })
+  const submit = createSubmit(context, conversation, own, now)
   const layout = createLayout({
     app: context,
     conversation,

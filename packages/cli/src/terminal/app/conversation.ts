@@ -14,6 +14,8 @@ export interface Conversation {
   readonly todos: readonly TodoItem[]
   /** What can be done next, by what is typed and sent; none while a run goes on. */
   readonly offered: readonly EndingAction[]
+  /** Since when it is offered, in milliseconds of the program's clock. */
+  readonly offeredAt: number
   /** Something was said: what was offered is not any more. */
   withdrawOffers(): void
   /** Shows a session from here on; with what was said in it before. */
@@ -25,6 +27,7 @@ interface Options {
   readonly markdown: () => MarkdownStream
   readonly print: (block: Block) => void
   readonly changed: () => void
+  readonly now: () => number
   /** Hears what a session tells, once it is shown. */
   readonly hear: (event: SessionEvent) => void
 }
@@ -32,9 +35,10 @@ interface Options {
 /** Of a session that goes on so many of its last entries are shown again. */
 const mostBefore = 40
 
-export function createConversation({ style, markdown, print, changed, hear }: Options): Conversation {
+export function createConversation({ style, markdown, print, changed, now, hear }: Options): Conversation {
   let view: StreamView | undefined
   let offered: readonly EndingAction[] = []
+  let offeredAt = 0
   let unlisten = (): void => {}
   return {
     live: { render: (width) => view?.live.render(width) ?? [] },
@@ -43,6 +47,9 @@ export function createConversation({ style, markdown, print, changed, hear }: Op
     },
     get offered() {
       return offered
+    },
+    get offeredAt() {
+      return offeredAt
     },
     withdrawOffers() {
       offered = []
@@ -65,6 +72,7 @@ export function createConversation({ style, markdown, print, changed, hear }: Op
         const ending = endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style)
         print(ending.block)
         offered = ending.actions
+        offeredAt = now()
       }
       if (before.length > 0) end()
       unlisten = session.listen((event) => {

@@ -8,15 +8,20 @@ import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import type { When } from './hand-in.ts'
 
+/** An empty line so soon after an ending was meant for what stood there before. */
+const strayMs = 500
+
 /** What a line that was sent means: an offer of the last ending, a command, a command of the shell, or something to say. */
 export function createSubmit(
   app: AppContext,
   conversation: Conversation,
   own: OwnCommands,
+  now: () => number,
 ): (text: string, when: When) => void {
   return (text, when) => {
     const offer = actionFor(text, conversation.offered)
-    if (offer !== undefined) return take(offer, app, conversation)
+    const isStray = text.trim() === '' && now() - conversation.offeredAt < strayMs
+    if (offer !== undefined && !isStray) return take(offer, app, conversation)
     if (text.trim() === '') return
     app.history.add(text)
     app.editor.remember(text)
@@ -51,6 +56,7 @@ function take({ deed }: EndingAction, app: AppContext, conversation: Conversatio
   try {
     if (deed.type === 'go_on') session.resume(deed.limits)
     else if (deed.type === 'compact') session.compact()
+    else if (deed.type === 'approve') session.approve(deed.approvals)
     else {
       if (Object.keys(deed.limits).length > 0) session.set({ limits: deed.limits })
       app.handIn.send(deed.text, 'next')
