@@ -1,0 +1,226 @@
+// Spec R-HOST-10 to R-HOST-13: what the official SDK answers, one test a row of what is asked of it.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSdkMcpServer, type Options, type PermissionResult, tool } from '@anthropic-ai/claude-agent-sdk'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { installProgram } from '../support/program.ts'
+import { answerOf, asking, endFolders, folderOfSession, Said, shownTools, toolResults, use } from './support/sdk.ts'
+
+installProgram()
+endFolders()
+
+type Asking = NonNullable<Options['canUseTool']>
+const touch = use('Bash', { command: 'touch made', description: 'Makes a file' })
+const done = { content: 'Done.' }
+const allow = async (): Promise<PermissionResult> => ({ behavior: 'allow' })
+
+describe('canUseTool', () => {
+  test('is told what is known of the call, and its yes runs it; around it the state is told', async () => {
+    const seen: unknown[] = []
+    const told = await asking('go', [touch, done], {
+      options: {
+        canUseTool: async (name, input, { signal, requestId, ...about }) => {
+          seen.push(name, input, signal.aborted, typeof requestId, about)
+          return { behavior: 'allow', updatedInput: input }
+        },
+      },
+    })
+    expect(seen).toMatchObject([
+      'Bash',
+      { command: 'touch made', description: 'Makes a file' },
+      false,
+      'string',
+      {
+        toolUseID: expect.stringMatching(/./),
+        displayName: 'Bash',
+        description: 'Makes a file',
+        decisionReason: expect.stringContaining('touch'),
+        decisionReasonType: 'other',
+        suggestions: [{ type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash' }] }],
+      },
+    ])
+    const states = told.messages.flatMap((message) =>
+      message.type === 'system' && message.subtype === 'session_state_changed' ? [message.state] : [],
+    )
+    expect([existsSync(join(told.cwd, 'made')), answerOf(told), told.thrown]).toEqual([true, 'Done.', undefined])
+    expect(states).toEqual(['running', 'requires_action', 'running', 'idle'])
+  })
+
+  test('puts another input in the place of the one that it was asked about', async () => {
+    const told = await asking('go', [touch, done], {
+      options: { canUseTool: async () => ({ behavior: 'allow', updatedInput: { command: 'touch other' } }) },
+    })
+    expect([existsSync(join(told.cwd, 'made')), existsSync(join(told.cwd, 'other'))]).toEqual([false, true])
+  })
+
+  test('is asked about a file outside, with its path and a mode that would not ask', async () => {
+    const cwd = folderOfSession()
+    const seen: unknown[] = []
+    const outside = join(folderOfSession(), 'a.txt')
+    const replies = [
+      use('Write', { file_path: outside, content: 'a' }),
+      use('Write', { file_path: join(cwd, 'b.txt'), content: 'b' }),
+      done,
+    ]
+    const canUseTool: Asking = async (_name, _input, { blockedPath, suggestions = [], ...about }) => {
+      seen.push([blockedPath, Reflect.get(about, 'decisionReasonType'), suggestions.map(({ type }) => type)])
+      return { behavior: 'deny', message: 'no' }
+    }
+    await asking('go', replies, { options: { cwd, canUseTool } })
+    expect(seen).toEqual([
+      [outside, 'workingDir', ['addRules']],
+      [join(cwd, 'b.txt'), 'mode', ['addRules', 'setMode']],
+    ])
+  })
+
+  test('is not asked twice about what it allowed from then on', async () => {
+    let asked = 0
+    const canUseTool: Asking = async (_name, _input, { suggestions = [] }) => {
+      asked += 1
+      const updatedPermissions = suggestions.map((update) => ({ ...update, destination: 'session' as const }))
+      return { behavior: 'allow', updatedPermissions }
+    }
+    const told = await asking('go', [touch, touch, done], { options: { canUseTool } })
+    expect([asked, answerOf(told)]).toEqual([1, 'Done.'])
+  })
+
+  test('keeps what is to hold beyond the session in the settings', async () => {
+    const canUseTool: Asking = async () => ({
+      behavior: 'allow',
+      updatedPermissions: [
+        { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'touch *' }], behavior: 'allow', destination: 'localSettings' },
+      ],
+    }) // prettier-ignore
+    const { cwd } = await asking('go', [touch, done], { options: { canUseTool, settingSources: ['local'] } })
+    const files = ['.claude', '.halting'].map((folder) => join(cwd, folder, 'settings.local.json'))
+    const file = files.find((path) => existsSync(path))
+    expect(file === undefined ? 'no file' : readFileSync(file, 'utf8')).toContain('Bash(touch *)')
+  })
+
+  test('denies with a message that the model reads', async () => {
+    const told = await asking('go', [touch, done], {
+      options: { canUseTool: async () => ({ behavior: 'deny', message: 'not here' }) },
+    })
+    expect([toolResults(told), answerOf(told)]).toEqual([[expect.stringContaining('not here')], 'Done.'])
+    expect(told.results[0]?.permission_denials).toMatchObject([{ tool_name: 'Bash' }])
+  })
+
+  test('that denies with interrupt ends the run', async () => {
+    const told = await asking('go', [touch, done], {
+      options: { canUseTool: async () => ({ behavior: 'deny', message: 'stop', interrupt: true }) },
+    })
+    expect(told.results).toMatchObject([{ subtype: 'error_during_execution', terminal_reason: 'aborted_tools' }])
+    expect(told.requests.length).toBe(1)
+  })
+
+  test('that throws denies with its words', async () => {
+    const told = await asking('go', [touch, done], {
+      options: { canUseTool: () => Promise.reject(new Error('boom')) },
+    })
+    expect([toolResults(told), answerOf(told)]).toEqual([[expect.stringContaining('boom')], 'Done.'])
+  })
+
+  test('is withdrawn by an interrupt: its signal says so, and its late answer is passed over', async () => {
+    const said = new Said('go')
+    let wasAborted = false
+    const told = await asking(said, [touch, done], {
+      options: {
+        canUseTool: (_name, _input, { signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => {
+              wasAborted = true
+              resolve({ behavior: 'allow' })
+            })
+          }),
+      },
+      during: async (message, query) => {
+        if (message.type === 'result') said.end()
+        if (message.type !== 'system' || message.subtype !== 'session_state_changed') return
+        if (message.state === 'requires_action') await query.interrupt()
+      },
+    })
+    expect([wasAborted, existsSync(join(told.cwd, 'made'))]).toEqual([true, false])
+    expect(told.results).toMatchObject([{ terminal_reason: 'aborted_tools' }])
+  })
+
+  test('is asked by a subagent, whose id it is told', async () => {
+    const ids: unknown[] = []
+    const replies = [
+      use('Agent', { description: 'makes', prompt: 'Make it.', subagent_type: 'general-purpose' }),
+      { ...touch, when: 'Make it.' },
+      { content: 'Made.' },
+      done,
+    ]
+    await asking('go', replies, {
+      options: { canUseTool: async (_name, _input, { agentID }) => (ids.push(typeof agentID), allow()) },
+    })
+    expect(ids).toEqual(['string'])
+  })
+})
+
+describe('a tool of a server answers in the place of a callback', () => {
+  const auth = (answer: object | string) =>
+    createSdkMcpServer({
+      name: 'auth',
+      tools: [
+        tool('ask', 'Answers', { tool_name: z.string(), input: z.any(), tool_use_id: z.string() }, async (about) => {
+          const text = typeof answer === 'string' ? answer : JSON.stringify({ ...answer, message: about.tool_name })
+          return { content: [{ type: 'text', text }] }
+        }),
+      ],
+    })
+  const answered = (answer: object | string) =>
+    asking('go', [touch, done], {
+      options: { permissionPromptToolName: 'mcp__auth__ask', mcpServers: { auth: auth(answer) } },
+    })
+
+  test('it allows, with another input', async () => {
+    const told = await answered({ behavior: 'allow', updatedInput: { command: 'touch other' } })
+    expect([existsSync(join(told.cwd, 'other')), shownTools(told).includes('mcp__auth__ask')]).toEqual([true, false])
+  })
+
+  test('it denies', async () => {
+    const told = await answered({ behavior: 'deny' })
+    expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('Bash')]])
+  })
+
+  test('what is no answer denies, and so does a tool that is not there', async () => {
+    expect(toolResults(await answered('maybe'))).toEqual([expect.stringContaining('mcp__auth__ask did not answer')])
+    const gone = await asking('go', [touch, done], { options: { permissionPromptToolName: 'mcp__none__ask' } })
+    expect([existsSync(join(gone.cwd, 'made')), toolResults(gone)]).toEqual([
+      false,
+      [expect.stringContaining('There is no tool mcp__none__ask')],
+    ])
+  })
+})
+
+describe('elicitation', () => {
+  test('a question of a server is answered by the host', async () => {
+    const script = `
+import { McpServer } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/mcp.js'))}
+import { StdioServerTransport } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/stdio.js'))}
+const server = new McpServer({ name: 'form', version: '1' })
+server.registerTool('who', { description: 'asks' }, async () => {
+  const { action, content } = await server.server.elicitInput({
+    message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } })
+  return { content: [{ type: 'text', text: action + ' ' + (content?.name ?? '') }] }
+})
+await server.connect(new StdioServerTransport())
+`
+    const cwd = folderOfSession()
+    writeFileSync(join(cwd, 'form.mjs'), script)
+    const told = await asking('go', [use('mcp__form__who', {}), done], {
+      options: {
+        cwd,
+        mcpServers: { form: { command: process.execPath, args: [join(cwd, 'form.mjs')] } },
+        allowedTools: ['mcp__form__who'],
+        onElicitation: async ({ serverName, message }) => ({
+          action: 'accept',
+          content: { name: `${serverName}: ${message}` },
+        }),
+      },
+    })
+    expect(toolResults(told)).toEqual(['accept form: Who?'])
+  })
+})

@@ -1,0 +1,265 @@
+// Spec R-HOST-11, R-SETHOOK-24: hooks of every event by callbacks of the official SDK.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HookCallback, HookEvent, HookInput, Options, SyncHookJSONOutput } from '@anthropic-ai/claude-agent-sdk'
+import { describe, expect, test } from 'vitest'
+import { installProgram } from '../support/program.ts'
+import { answerOf, asking, endFolders, folderOfSession, Said, toolResults, use } from './support/sdk.ts'
+
+installProgram()
+endFolders()
+
+const touch = use('Bash', { command: 'touch made' })
+const done = { content: 'Done.' }
+const says = (text: string) => ({ content: text })
+type Hooks = NonNullable<Options['hooks']>
+
+/** Hooks on these events that note what they are told. */
+function noting(events: readonly HookEvent[], answer: (input: HookInput) => SyncHookJSONOutput = () => ({})) {
+  const seen: HookInput[] = []
+  const note: HookCallback = async (input) => {
+    seen.push(input)
+    return answer(input)
+  }
+  const hooks: Hooks = Object.fromEntries(events.map((event) => [event, [{ hooks: [note] }]]))
+  return { seen, hooks }
+}
+
+const allowed = { allowedTools: ['Bash'] }
+
+test('each event of a run is told, in order, with the fields that all have', async () => {
+  const { seen, hooks } = noting([
+    'SessionStart',
+    'UserPromptSubmit',
+    'PreToolUse',
+    'PostToolUse',
+    'PostToolBatch',
+    'SubagentStart',
+    'SubagentStop',
+    'Stop',
+  ])
+  const replies = [
+    touch,
+    use('Agent', { description: 'says', prompt: 'Say.', subagent_type: 'general-purpose' }),
+    { content: 'Said.' },
+    done,
+  ]
+  const told = await asking('go', replies, { options: { ...allowed, hooks } })
+  expect(answerOf(told)).toBe('Done.')
+  expect(seen.map((input) => [input.hook_event_name, Reflect.get(input, 'tool_name')].join(' ').trim())).toEqual([
+    'SessionStart',
+    'UserPromptSubmit',
+    'PreToolUse Bash',
+    'PostToolUse Bash',
+    'PostToolBatch',
+    'PreToolUse Agent',
+    'SubagentStart',
+    'SubagentStop',
+    'PostToolUse Agent',
+    'PostToolBatch',
+    'Stop',
+  ])
+  const sessionId = told.results[0]?.session_id
+  expect(seen.every((input) => input.session_id === sessionId && input.cwd === told.cwd)).toBe(true)
+  expect(seen[2]).toMatchObject({
+    tool_name: 'Bash',
+    tool_input: { command: 'touch made' },
+    permission_mode: 'default',
+    transcript_path: expect.stringContaining(String(sessionId)),
+  })
+})
+
+test('what fails, is compacted or breaks is told: PostToolUseFailure, PreCompact, PostCompact, StopFailure', async () => {
+  const failing = noting(['PostToolUseFailure'])
+  await asking('go', [use('Read', { file_path: 'none.txt' }), done], { options: { hooks: failing.hooks } })
+  expect(failing.seen).toMatchObject([{ hook_event_name: 'PostToolUseFailure', tool_name: 'Read' }])
+  const broken = noting(['StopFailure', 'Stop'])
+  await asking('go', [{ error: { status: 400, type: 'invalid_request_error', message: 'no' } }], {
+    options: { hooks: broken.hooks },
+  })
+  expect(broken.seen).toMatchObject([{ hook_event_name: 'StopFailure' }])
+  const compacting = noting(['PreCompact', 'PostCompact'])
+  const said = new Said('go')
+  await asking(said, [done, says('A summary.'), says('After it.')], {
+    options: { hooks: compacting.hooks },
+    during(message) {
+      if (message.type !== 'result') return
+      if (compacting.seen.length === 0) said.say('/compact')
+      else said.end()
+    },
+  })
+  expect(compacting.seen.map((input) => input.hook_event_name)).toEqual(['PreCompact', 'PostCompact'])
+})
+
+test('a matcher says for which tools; the call is told beside the input', async () => {
+  const ids: unknown[] = []
+  const hook: HookCallback = async (_input, id) => {
+    ids.push(typeof id)
+    return {}
+  }
+  const hooks: Hooks = {
+    PreToolUse: [
+      { matcher: 'Write|Edit', hooks: [hook] },
+      { matcher: 'Ba.h', hooks: [hook] },
+    ],
+  }
+  await asking('go', [touch, done], { options: { ...allowed, hooks } })
+  expect(ids).toEqual(['string'])
+})
+
+describe('PreToolUse', () => {
+  const deciding = (fields: object) =>
+    noting(['PreToolUse'], () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', ...fields } }))
+
+  test('denies, with a reason for the model', async () => {
+    const { hooks } = deciding({ permissionDecision: 'deny', permissionDecisionReason: 'not this' })
+    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([
+      false,
+      [expect.stringContaining('not this')],
+    ])
+  })
+
+  test('allows, and puts another input in place', async () => {
+    const { hooks } = deciding({ permissionDecision: 'allow', updatedInput: { command: 'touch other' } })
+    const told = await asking('go', [touch, done], { options: { hooks } })
+    expect([existsSync(join(told.cwd, 'made')), existsSync(join(told.cwd, 'other'))]).toEqual([false, true])
+  })
+
+  test('asks: the callback for questions is asked', async () => {
+    const { hooks } = deciding({ permissionDecision: 'ask' })
+    const reasons: unknown[] = []
+    await asking('go', [touch, done], {
+      options: {
+        ...allowed,
+        hooks,
+        canUseTool: async (_name, input, about) => {
+          reasons.push(Reflect.get(about, 'decisionReasonType'))
+          return { behavior: 'allow', updatedInput: input }
+        },
+      },
+    })
+    expect(reasons).toEqual(['hook'])
+  })
+})
+
+test('PermissionRequest answers before the callback for questions does', async () => {
+  let asked = 0
+  const { hooks } = noting(['PermissionRequest'], () => ({
+    hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } },
+  }))
+  const told = await asking('go', [touch, done], {
+    options: {
+      hooks,
+      canUseTool: async () => {
+        asked += 1
+        return { behavior: 'deny', message: 'no' }
+      },
+    },
+  })
+  expect([asked, existsSync(join(told.cwd, 'made'))]).toEqual([0, true])
+})
+
+test('PostToolUse puts another output in place, and adds words for the model', async () => {
+  const { hooks } = noting(['PostToolUse'], () => ({
+    hookSpecificOutput: {
+      hookEventName: 'PostToolUse',
+      updatedToolOutput: 'seen by a hook',
+      additionalContext: 'Mind.',
+    },
+  }))
+  const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
+  expect([toolResults(told), told.requests.at(-1)?.text.includes('Mind.')]).toEqual([['seen by a hook'], true])
+})
+
+test('UserPromptSubmit adds words, or blocks the prompt', async () => {
+  const adding = noting(['UserPromptSubmit'], () => ({
+    hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext: 'It rains.' },
+  }))
+  const told = await asking('go', [done], { options: { hooks: adding.hooks } })
+  expect(told.requests[0]?.text).toContain('It rains.')
+  const blocking = noting(['UserPromptSubmit'], () => ({ decision: 'block', reason: 'too long' }))
+  expect((await asking('go', [done], { options: { hooks: blocking.hooks } })).requests).toEqual([])
+})
+
+test('Stop sends the model back once', async () => {
+  let stops = 0
+  const { hooks } = noting(['Stop'], () => {
+    stops += 1
+    return stops === 1 ? { decision: 'block', reason: 'Look again.' } : {}
+  })
+  const told = await asking('go', [says('First.'), done], { options: { hooks } })
+  expect([answerOf(told), told.requests[1]?.text.includes('Look again.')]).toEqual(['Done.', true])
+})
+
+test('continue: false ends the run; a success that a hook made is none that throws', async () => {
+  const { hooks } = noting(['PostToolUse'], () => ({ continue: false, stopReason: 'enough' }))
+  const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
+  expect([told.requests.length, told.thrown]).toEqual([1, undefined])
+  const stopping = noting(['Stop'], () => ({ continue: false, stopReason: 'enough' }))
+  const stopped = await asking('go', [done], { options: { hooks: stopping.hooks } })
+  expect([stopped.results.map(({ subtype }) => subtype), stopped.thrown]).toEqual([['success'], undefined])
+})
+
+describe('a hook that fails', () => {
+  const broken: HookCallback = () => Promise.reject(new Error('boom'))
+
+  test('decides nothing, and is told', async () => {
+    const hooks: Hooks = { PreToolUse: [{ hooks: [broken] }] }
+    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([existsSync(join(told.cwd, 'made')), JSON.stringify(told.messages).includes('boom')]).toEqual([true, true])
+  })
+
+  test('blocks where it is a guard', async () => {
+    const hooks: Hooks = { PreToolUse: [{ hooks: [broken], onFailure: 'block' }] }
+    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('boom')]])
+  })
+
+  test('by never answering has its time', async () => {
+    let wasAborted = false
+    const silent: HookCallback = (_input, _id, { signal }) =>
+      new Promise(() => signal.addEventListener('abort', () => void (wasAborted = true)))
+    const hooks: Hooks = { PreToolUse: [{ hooks: [silent], timeout: 0.2 }] }
+    const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
+    expect([wasAborted, existsSync(join(told.cwd, 'made')), answerOf(told)]).toEqual([true, true, 'Done.'])
+  })
+})
+
+test('one that says async is not waited for', async () => {
+  const hook: HookCallback = async () => ({ async: true })
+  const told = await asking('go', [touch, done], {
+    options: { ...allowed, hooks: { PreToolUse: [{ hooks: [hook] }] } },
+  })
+  expect([existsSync(join(told.cwd, 'made')), answerOf(told)]).toEqual([true, 'Done.'])
+})
+
+test('hooks of settings and of the host stand beside each other; to deny goes before to allow', async () => {
+  const cwd = folderOfSession()
+  const deny = JSON.stringify({
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision: 'deny',
+      permissionDecisionReason: 'by file',
+    },
+  })
+  writeFileSync(join(cwd, 'deny.json'), deny)
+  const settings = { hooks: { PreToolUse: [{ matcher: '', hooks: [{ type: 'command', command: 'cat deny.json' }] }] } }
+  const { hooks } = noting(['PreToolUse'], () => ({
+    hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' },
+  }))
+  const told = await asking('go', [touch, done], {
+    options: { cwd, hooks, settings: JSON.stringify(settings), includeHookEvents: true },
+  })
+  expect(toolResults(told)).toEqual([expect.stringContaining('by file')])
+  const names = told.messages.flatMap((message) =>
+    message.type === 'system' && message.subtype === 'hook_response' ? [message.outcome] : [],
+  )
+  expect(names).toEqual(['success', 'success'])
+})
+
+test('an event that there is not is told, and the others are called', async () => {
+  const { seen, hooks } = noting(['WorktreeCreate', 'Stop'])
+  const told = await asking('go', [done], { options: { hooks } })
+  expect([seen.length, told.stderr.includes('there is no event WorktreeCreate')]).toEqual([1, true])
+})

@@ -1,0 +1,138 @@
+// Spec R-HOST-12, R-MCP-18: servers in the process of the official SDK, and servers that it changes.
+import { createSdkMcpServer, type McpServerStatus, type Query, tool } from '@anthropic-ai/claude-agent-sdk'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { installProgram } from '../support/program.ts'
+import { server as hostile } from '../support/servers.ts'
+import { answerOf, asking, endFolders, Said, shownTools, toolResults, use } from './support/sdk.ts'
+
+installProgram()
+endFolders()
+
+const numbers = { a: z.number(), b: z.number() }
+const calc = () =>
+  createSdkMcpServer({
+    name: 'calc',
+    version: '2.0.0',
+    tools: [
+      tool('add', 'Adds', numbers, async ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }] }), {
+        annotations: { readOnlyHint: true },
+      }),
+      tool('fail', 'Fails', {}, () => Promise.reject(new Error('out of order'))),
+      tool('hang', 'Hangs', {}, () => new Promise<never>(() => undefined)),
+    ],
+  })
+const done = { content: 'Done.' }
+const add = use('mcp__calc__add', { a: 1, b: 2 })
+const rules = { allowedTools: ['mcp__calc'] }
+
+test('its tools are shown from the first turn on, and called', async () => {
+  const told = await asking('go', [add, use('mcp__calc__fail', {}), done], {
+    options: { ...rules, mcpServers: { calc: calc() } },
+  })
+  expect(shownTools(told, 0)).toEqual(expect.arrayContaining(['mcp__calc__add', 'mcp__calc__fail']))
+  expect([toolResults(told), answerOf(told)]).toEqual([['3', expect.stringContaining('out of order')], 'Done.'])
+  expect(told.messages[0]).toMatchObject({ subtype: 'init', mcp_servers: [{ name: 'calc', status: 'connected' }] })
+})
+
+test('a call that never answers has its time', async () => {
+  const told = await asking('go', [use('mcp__calc__hang', {}), done], {
+    options: { ...rules, mcpServers: { calc: calc() }, env: { MCP_TOOL_TIMEOUT: '300' } },
+  })
+  expect([toolResults(told), answerOf(told)]).toEqual([
+    [expect.stringContaining('did not answer within 0.3 s')],
+    'Done.',
+  ])
+})
+
+test('what the host says of single tools holds: always_ask asks in spite of an allow rule, always_deny denies', async () => {
+  const asked: string[] = []
+  const server = {
+    ...calc(),
+    tools: [
+      { name: 'add', permission_policy: 'always_ask' as const },
+      { name: 'fail', permission_policy: 'always_deny' as const },
+    ],
+  }
+  const told = await asking('go', [add, use('mcp__calc__fail', {}), done], {
+    options: {
+      ...rules,
+      mcpServers: { calc: server },
+      canUseTool: async (name, input) => {
+        asked.push(name)
+        return { behavior: 'allow', updatedInput: input }
+      },
+    },
+  })
+  expect([asked, toolResults(told)[0], toolResults(told)[1]]).toEqual([
+    ['mcp__calc__add'],
+    '3',
+    expect.not.stringContaining('out of order'),
+  ])
+})
+
+/** A session that is asked things between its first prompt and its last one. */
+async function between(
+  replies: readonly unknown[],
+  work: (query: Query) => Promise<void>,
+  options: Parameters<typeof asking>[2] = {},
+) {
+  const said = new Said('first')
+  let results = 0
+  return asking(said, replies, {
+    ...options,
+    during: async (message, query) => {
+      if (message.type !== 'result') return
+      results += 1
+      if (results > 1) return said.end()
+      await work(query)
+      said.say('second')
+    },
+  })
+}
+
+const byName = (statuses: readonly McpServerStatus[]) =>
+  statuses.map(({ name, status, tools = [] }) => [name, status, tools.map((one) => one.name)])
+
+test('servers come and go while the session goes on', async () => {
+  const seen: unknown[] = []
+  const told = await between([done, add, done], async (query) => {
+    seen.push(await query.setMcpServers({ calc: calc(), odd: { type: 'stdio', command: '' } }))
+    seen.push(byName(await query.mcpServerStatus()))
+    seen.push(await query.setMcpServers({ calc: calc() }))
+  }, { options: rules }) // prettier-ignore
+  expect(seen).toEqual([
+    { added: ['odd', 'calc'], removed: [], errors: { odd: expect.stringContaining('command') } },
+    [
+      ['odd', 'failed', []],
+      ['calc', 'connected', ['add', 'fail', 'hang']],
+    ],
+    { added: [], removed: ['odd'], errors: {} },
+  ])
+  expect([shownTools(told, 0).includes('mcp__calc__add'), toolResults(told)]).toEqual([false, ['3']])
+})
+
+test('one that is switched off shows nothing; switched on, and connected to anew, it is there again', async () => {
+  const seen: unknown[] = []
+  const good = { command: process.execPath, args: [hostile, 'good', ''] }
+  const told = await between([done, done], async (query) => {
+    await query.toggleMcpServer('good', false)
+    seen.push(byName(await query.mcpServerStatus()))
+    seen.push(await query.reconnectMcpServer('good').catch((error: Error) => error.message))
+    await query.toggleMcpServer('good', true)
+    await query.reconnectMcpServer('good')
+    seen.push(byName(await query.mcpServerStatus()))
+    seen.push(await query.reconnectMcpServer('none').catch((error: Error) => error.message))
+    await query.toggleMcpServer('good', false)
+  }, { options: { mcpServers: { good } } }) // prettier-ignore
+  expect(seen).toEqual([
+    [['good', 'disabled', []]],
+    expect.stringContaining('switched off'),
+    [['good', 'connected', ['say', 'do']]],
+    expect.stringContaining('There is no MCP server none'),
+  ])
+  expect([shownTools(told, 0), shownTools(told)].map((names) => names.includes('mcp__good__say'))).toEqual([
+    true,
+    false,
+  ])
+})
