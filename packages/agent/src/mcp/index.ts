@@ -11,7 +11,7 @@ export {
 export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from '../settings/mcp-edit.ts'
 export type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
-export { validServerName } from './names.ts'
+export { mcpToolName, validServerName } from './names.ts'
 export type { McpStatus } from './server-handle.ts'
 export { openServers, serversOf, type SessionServers, type SessionServersOptions } from './session-servers.ts'
 export { signIn, type SignInOptions } from './sign-in/sign-in.ts'

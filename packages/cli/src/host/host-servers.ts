@@ -1,4 +1,4 @@
-import { type McpServerEntry, readMcpServer } from '@halting/agent/mcp'
+import type { McpServerEntry } from '@halting/agent/mcp'
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Program } from '../program.ts'
@@ -34,8 +34,9 @@ export class HostServers {
   }
 
   /** Another set, as `mcp_set_servers` names it. @throws UsageError for what is no set of servers */
-  entries(given: Json | undefined, env: Program['env']): readonly McpServerEntry[] {
+  async entries(given: Json | undefined, env: Program['env']): Promise<readonly McpServerEntry[]> {
     if (!isJsonObject(given)) throw new UsageError('mcp_set_servers needs servers: {"name": {"command": "…"}}.')
+    const { readMcpServer } = await import('@halting/agent/mcp')
     return Object.entries(given).map(([name, server]): McpServerEntry => {
       if (!isJsonObject(server)) return { name, server: { problem: 'it must be an object' } }
       return server['type'] === 'sdk' ? this.#entry(name, server) : { name, server: readMcpServer(server, env) }
@@ -69,7 +70,9 @@ function manifestOf(given: Json | undefined): Manifest | undefined {
 }
 
 /** What a host says of single tools of its servers, as rules (`always_ask`, `always_deny`). One that is none of the known ones asks. */
-export function rulesOfServers(configs: JsonObject, toolName: (server: string, tool: string) => string): ServerRules {
+export async function rulesOfServers(configs: JsonObject): Promise<ServerRules> {
+  if (Object.keys(configs).length === 0) return { ask: [], deny: [] }
+  const { mcpToolName } = await import('@halting/agent/mcp')
   const ask: string[] = []
   const deny: string[] = []
   for (const [server, config] of Object.entries(configs)) {
@@ -78,8 +81,8 @@ export function rulesOfServers(configs: JsonObject, toolName: (server: string, t
     for (const tool of tools as readonly Json[]) {
       const { name, permission_policy: policy } = isJsonObject(tool) ? tool : {}
       if (typeof name !== 'string' || policy === undefined || policy === 'always_allow') continue
-      if (policy === 'always_deny') deny.push(toolName(server, name))
-      else ask.push(toolName(server, name))
+      if (policy === 'always_deny') deny.push(mcpToolName(server, name))
+      else ask.push(mcpToolName(server, name))
     }
   }
   return { ask, deny }

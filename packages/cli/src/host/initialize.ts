@@ -7,6 +7,8 @@ import { UsageError } from '../usage-error.ts'
 export interface Given {
   /** Those of the command line, with what the host says in their place. */
   readonly flags: Flags
+  /** The host speaks this protocol, and not messages alone. */
+  readonly isInitialized: boolean
   /** Hooks that the host calls back, by event. */
   readonly hooks: JsonObject | undefined
   /** Servers in the host's own process. */
@@ -37,6 +39,7 @@ export function givenBy(fields: JsonObject, flags: Flags): Given {
   const unserved = unsupported.filter((name) => isSaid(fields[name]))
   return {
     flags: flagsWith(fields, servers, flags),
+    isInitialized: fields['subtype'] === 'initialize',
     hooks: objectOf(fields, 'hooks'),
     // True: `texts` looked at each.
     sdkServers: textsOf(fields, 'sdkMcpServers') ?? [],

@@ -11,13 +11,17 @@ import type { Opened } from './opened.ts'
 
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
 export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
-  const live = await openLive(given.flags, program, { ...faceOfHost(), ...placeOf(given) })
+  const { face, servers, begun } = await faceOfHost(given, control, program)
+  const live = await openLive(given.flags, program, face)
   const { session, toolbox } = live
+  await begun(live)
   return {
     session,
     about: aboutOf(live),
     prepare: (content) => prepared(live, content),
     servers: live.servers,
+    hostServers: servers,
+    env: live.run.env,
     commands: () => commandsOf(live),
     keepsFiles: toolbox.workspace.checkpoints !== undefined,
     memoryFiles: () =>

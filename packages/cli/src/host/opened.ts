@@ -1,6 +1,8 @@
 import type { Session } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
+import type { Program } from '../program.ts'
 import type { LiveSession } from '../session/live-session.ts'
+import type { HostServers } from './host-servers.ts'
 
 /** A session that was opened for a host, with what a host may ask about it. */
 export interface Opened {
@@ -11,6 +13,10 @@ export interface Opened {
   readonly prepare: (content: MessageContent) => MessageContent | Promise<MessageContent>
   /** Undefined where there are none, and none can come. */
   readonly servers: LiveSession['servers']
+  /** Those in the process of the host. */
+  readonly hostServers: HostServers
+  /** The environment of the session. */
+  readonly env: Program['env']
   readonly commands: () => readonly JsonObject[]
   /** Whether files can be put back. */
   readonly keepsFiles: boolean

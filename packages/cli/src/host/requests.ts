@@ -7,6 +7,7 @@ import { UsageError } from '../usage-error.ts'
 import { contextAnswer } from './context-answer.ts'
 import type { Answered, Control, HostRequest } from './control.ts'
 import type { Given } from './initialize.ts'
+import { mcpRequests } from './mcp-requests.ts'
 import type { Opened } from './opened.ts'
 import { serverStatus } from './server-status.ts'
 
@@ -50,6 +51,7 @@ const table: { readonly [subtype: string]: ServeOne } = {
   mcp_status: (_fields, { opened: { servers } }) => ({
     response: { mcpServers: (servers?.statuses() ?? []).map(serverStatus) },
   }),
+  ...mcpRequests,
   async get_context_usage(_fields, { opened }) {
     return { response: contextAnswer(await opened.session.contextUsage(), opened) }
   },

@@ -174,7 +174,7 @@ test('another set: servers of the host stay as they are, others are read as file
   const servers = serversOf(own.begin(said))
   await servers.ready()
   const given = { calc: { type: 'sdk', name: 'calc' }, odd: { type: 'ws' }, none: 7, gone: { command: '' } }
-  const { added, removed, errors } = await servers.replace(own.entries(given, {}))
+  const { added, removed, errors } = await servers.replace(await own.entries(given, {}))
   expect([added, removed, errors]).toEqual([
     ['odd', 'none', 'gone'],
     [],
@@ -185,11 +185,11 @@ test('another set: servers of the host stay as they are, others are read as file
     },
   ])
   expect(methods(host.asked()).filter((method) => method === 'initialize').length).toBe(1)
-  expect((await servers.replace(own.entries({}, {}))).removed).toEqual(['calc', 'odd', 'none', 'gone'])
-  expect(() => own.entries([], {})).toThrow('mcp_set_servers needs servers')
+  expect((await servers.replace(await own.entries({}, {}))).removed).toEqual(['calc', 'odd', 'none', 'gone'])
+  await expect(own.entries([], {})).rejects.toThrow('mcp_set_servers needs servers')
 })
 
-test('what a host says of single tools are rules', () => {
+test('what a host says of single tools are rules', async () => {
   const config = {
     tools: [
       { name: 'a', permission_policy: 'always_ask' },
@@ -200,8 +200,8 @@ test('what a host says of single tools are rules', () => {
       { permission_policy: 'always_deny' },
     ],
   }
-  expect(rulesOfServers({ s: config, t: {}, u: { tools: 7 } }, (server, tool) => `${server}.${tool}`)).toEqual({
-    ask: ['s.a', 's.d'],
-    deny: ['s.b'],
+  expect(await rulesOfServers({ s: config, t: {}, u: { tools: 7 } })).toEqual({
+    ask: ['mcp__s__a', 'mcp__s__d'],
+    deny: ['mcp__s__b'],
   })
 })
