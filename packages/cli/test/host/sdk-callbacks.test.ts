@@ -92,7 +92,7 @@ describe('canUseTool', () => {
         { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'touch *' }], behavior: 'allow', destination: 'localSettings' },
       ],
     }) // prettier-ignore
-    const { cwd } = await asking('go', [touch, done], { options: { canUseTool, settingSources: ['local'] } })
+    const { cwd } = await asking('go', [touch, done], { options: { canUseTool, settingSources: ['project', 'local'] } })
     const files = ['.claude', '.halting'].map((folder) => join(cwd, folder, 'settings.local.json'))
     const file = files.find((path) => existsSync(path))
     expect(file === undefined ? 'no file' : readFileSync(file, 'utf8')).toContain('Bash(touch *)')

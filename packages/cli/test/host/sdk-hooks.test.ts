@@ -69,7 +69,7 @@ test('each event of a run is told, in order, with the fields that all have', asy
   })
 })
 
-test('what fails, is compacted or breaks is told: PostToolUseFailure, PreCompact, PostCompact, StopFailure', async () => {
+test('a call that fails, and a service that refuses, are told', async () => {
   const failing = noting(['PostToolUseFailure'])
   await asking('go', [use('Read', { file_path: 'none.txt' }), done], { options: { hooks: failing.hooks } })
   expect(failing.seen).toMatchObject([{ hook_event_name: 'PostToolUseFailure', tool_name: 'Read' }])
@@ -78,17 +78,26 @@ test('what fails, is compacted or breaks is told: PostToolUseFailure, PreCompact
     options: { hooks: broken.hooks },
   })
   expect(broken.seen).toMatchObject([{ hook_event_name: 'StopFailure' }])
-  const compacting = noting(['PreCompact', 'PostCompact'])
-  const said = new Said('go')
-  await asking(said, [done, says('A summary.'), says('After it.')], {
-    options: { hooks: compacting.hooks },
+})
+
+test('what is made shorter is told before and after', async () => {
+  const { seen, hooks } = noting(['PreCompact', 'PostCompact'])
+  const prompts = ['second', '/compact the names']
+  const said = new Said('first')
+  const long = says('A long story. '.repeat(3_000))
+  await asking(said, [long, long, { content: 'A summary.', when: 'summary' }], {
+    options: { hooks },
     during(message) {
       if (message.type !== 'result') return
-      if (compacting.seen.length === 0) said.say('/compact')
-      else said.end()
+      const next = prompts.shift()
+      if (next === undefined) said.end()
+      else said.say(next)
     },
   })
-  expect(compacting.seen.map((input) => input.hook_event_name)).toEqual(['PreCompact', 'PostCompact'])
+  expect(seen).toMatchObject([
+    { hook_event_name: 'PreCompact', trigger: 'manual', custom_instructions: 'the names' },
+    { hook_event_name: 'PostCompact', trigger: 'manual' },
+  ])
 })
 
 test('a matcher says for which tools; the call is told beside the input', async () => {
