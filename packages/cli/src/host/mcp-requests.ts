@@ -1,9 +1,6 @@
-import type { Json, JsonObject } from '@halting/core'
+import type { Json } from '@halting/core'
 import { UsageError } from '../usage-error.ts'
-import type { Answered } from './control.ts'
-import type { Serving } from './requests.ts'
-
-type ServeOne = (fields: JsonObject, serving: Serving) => Answered | Promise<Answered>
+import type { ServeOne, Serving } from './serving.ts'
 
 /** What hosts ask for about servers, by its subtype (spec R-HOST-14). */
 export const mcpRequests: { readonly [subtype: string]: ServeOne } = {

@@ -11,16 +11,16 @@ import type { Opened } from './opened.ts'
 
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
 export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
-  const { face, servers, begun } = await faceOfHost(given, control, program)
-  const live = await openLive(given.flags, program, face)
+  const ofHost = await faceOfHost(given, control, program)
+  const live = await openLive(given.flags, program, ofHost.face)
   const { session, toolbox } = live
-  await begun(live)
+  await ofHost.begun(live)
   return {
     session,
     about: aboutOf(live),
     prepare: (content) => prepared(live, content),
     servers: live.servers,
-    hostServers: servers,
+    hostServers: ofHost.servers,
     env: live.run.env,
     commands: () => commandsOf(live),
     keepsFiles: toolbox.workspace.checkpoints !== undefined,

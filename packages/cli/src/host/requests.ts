@@ -2,23 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject, SettingsChange } from '@halting/core'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import type { Flags } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
 import { contextAnswer } from './context-answer.ts'
-import type { Answered, Control, HostRequest } from './control.ts'
+import type { Answered, HostRequest } from './control.ts'
 import type { Given } from './initialize.ts'
 import { mcpRequests } from './mcp-requests.ts'
 import type { Opened } from './opened.ts'
+import type { ServeOne, Serving } from './serving.ts'
 import { serverStatus } from './server-status.ts'
-
-/** What a request is served with. */
-export interface Serving {
-  readonly opened: Opened
-  readonly control: Control
-  readonly flags: Flags
-}
-
-type ServeOne = (fields: JsonObject, serving: Serving) => Answered | Promise<Answered>
 
 /** What hosts ask for, by its subtype (spec R-HOST-6). */
 const table: { readonly [subtype: string]: ServeOne } = {

@@ -6,6 +6,7 @@ test('a host that says nothing leaves the flags as they are', () => {
   const flags = { model: 'm', systemPromptFile: 'a.md', agents: '{"a":{}}' }
   expect(givenBy({ subtype: 'initialize' }, flags)).toEqual({
     flags,
+    isInitialized: true,
     hooks: undefined,
     sdkServers: [],
     sdkServerConfigs: {},

@@ -1,0 +1,74 @@
+// Spec R-HOST-1, R-HOST-10, R-HOST-11, R-HOST-12: the official SDK drives the program, unchanged. Each option and request has a test of its own in sdk-*.test.ts.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { installProgram } from '../support/program.ts'
+import { answerOf, asking, endFolders, Said, toolResults, use } from './support/sdk.ts'
+
+installProgram()
+endFolders()
+
+const calc = () =>
+  createSdkMcpServer({
+    name: 'calc',
+    tools: [
+      tool('add', 'Adds', { a: z.number(), b: z.number() }, async ({ a, b }) => ({
+        content: [{ type: 'text', text: String(a + b) }],
+      })),
+    ],
+  })
+
+test('questions, hooks and servers of one program in one run', async () => {
+  const seen: string[] = []
+  const replies = [
+    use('mcp__calc__add', { a: 1, b: 2 }),
+    use('Bash', { command: 'touch made' }),
+    use('Bash', { command: 'touch never' }),
+    { content: 'Done.' },
+  ]
+  const told = await asking('go', replies, {
+    options: {
+      mcpServers: { calc: calc() },
+      canUseTool: async (name, input) => {
+        seen.push(`asked ${name}`)
+        return JSON.stringify(input).includes('never')
+          ? { behavior: 'deny', message: 'not this one' }
+          : { behavior: 'allow', updatedInput: input }
+      },
+      hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [async () => (seen.push('hook'), {})] }] },
+    },
+  })
+  expect(seen).toEqual(['asked mcp__calc__add', 'hook', 'asked Bash', 'hook', 'asked Bash'])
+  expect([toolResults(told)[0], toolResults(told)[2]]).toEqual(['3', expect.stringContaining('not this one')])
+  expect([
+    answerOf(told),
+    told.thrown,
+    existsSync(join(told.cwd, 'made')),
+    existsSync(join(told.cwd, 'never')),
+  ]).toEqual(['Done.', undefined, true, false])
+})
+
+test('an interrupt ends a run that waits for a question; the next message has a run of its own', async () => {
+  const said = new Said('go')
+  const told = await asking(said, [use('Bash', { command: 'touch made' }), { content: 'Second.' }], {
+    options: { canUseTool: () => new Promise(() => undefined) },
+    during: async (message, query) => {
+      if (
+        message.type === 'system' &&
+        message.subtype === 'session_state_changed' &&
+        message.state === 'requires_action'
+      )
+        await query.interrupt()
+      if (message.type !== 'result') return
+      if (message.subtype === 'success') said.end()
+      else said.say('again')
+    },
+  })
+  expect(told.results.map(({ subtype, terminal_reason: reason }) => [subtype, reason])).toEqual([
+    ['error_during_execution', 'aborted_tools'],
+    ['success', 'completed'],
+  ])
+  expect([answerOf(told), told.thrown, existsSync(join(told.cwd, 'made'))]).toEqual(['Second.', undefined, false])
+})
