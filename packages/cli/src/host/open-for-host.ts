@@ -12,7 +12,7 @@ import type { Opened } from './opened.ts'
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
 export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
   const ofHost = await faceOfHost(given, control, program)
-  const live = await openLive(given.flags, program, ofHost.face)
+  const live = await openLive(given.flags, program, { ...ofHost.face, ...placeOf(given) })
   const { session, toolbox } = live
   await ofHost.begun(live)
   return {
