@@ -3,6 +3,7 @@ import { isAbsolute, join, sep } from 'node:path'
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
 import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
+import { everyCharacter } from '../io/seen.ts'
 
 /** What an editor shows of a call, from its name and input alone. */
 export interface ToolView {
@@ -57,11 +58,11 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'NotebookEdit':
       return at('notebook_path', plain('edit', `Edit ${field('notebook_path')}`))
     case 'Bash': {
-      const view = plain('execute', `\`${field('command')}\``)
-      const description = field('description')
-      return description === ''
-        ? view
-        : { ...view, content: [{ type: 'content', content: { type: 'text', text: description } }] }
+      const command = `\`${field('command')}\``
+      const view = plain('execute', command)
+      const texts = [...(view.title === command ? [] : [wholeCommand(field('command'))]), field('description')]
+      const content = texts.filter((text) => text !== '').map(textContent)
+      return { ...view, content }
     }
     case 'Glob':
     case 'Grep':
@@ -95,6 +96,17 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
 
 function shown(title: string): string {
   return oneLine(title, titleWidth) || 'Call of a tool'
+}
+
+function textContent(text: string): ToolCallContent {
+  return { type: 'content', content: { type: 'text', text } }
+}
+
+/** What a title has no room for, or leaves out: nobody says yes to a command whose end they have not seen (spec R-ACP-7a). */
+function wholeCommand(command: string): string {
+  const shown = everyCharacter(command)
+  const fence = '`'.repeat(Math.max(3, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
+  return `${fence}sh\n${shown}\n${fence}`
 }
 
 function absolute(path: string, cwd: string): string {
