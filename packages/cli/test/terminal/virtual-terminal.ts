@@ -81,6 +81,7 @@ export function virtualTerminal({
     get rows() {
       return xterm.rows
     },
+    wrapsCursorLine: false,
     get written() {
       return written
     },

@@ -81,8 +81,9 @@ class Pen {
   }
 
   placeCursor(row: number, before: string | undefined): void {
+    // Hidden it waits below: a terminal that becomes smaller keeps the row of its cursor.
+    this.#moveTo(before === undefined ? Math.max(0, this.#shown.length - 1) : row)
     if (before === undefined) return
-    this.#moveTo(row)
     // Where it is for certain how wide the text is, the cursor goes there; else the terminal finds out by writing it.
     if (!isAscii(before)) this.bytes += before
     else if (visibleWidth(before) > 0) this.bytes += `\u001B[${visibleWidth(before)}C`

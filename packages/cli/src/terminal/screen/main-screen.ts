@@ -29,7 +29,7 @@ export interface MainScreen {
 /** What is erased line by line after the first one: tmux keeps in its history what is erased as a whole screen. */
 const eraseScreen = '\u001B[2;1H\u001B[J\u001B[H\u001B[2K'
 
-export function mainScreen(first: Size): MainScreen {
+export function mainScreen(first: Size, { wrapsCursorLine }: { readonly wrapsCursorLine: boolean }): MainScreen {
   const blocks = printedBlocks(visibleWidth)
   let region: Region = nothing
   let drawnFor = first
@@ -54,7 +54,7 @@ export function mainScreen(first: Size): MainScreen {
         blocks.replaced(size.rows, above.length)
         return shown(drawn(nothing, above, live, eraseScreen + hidden))
       }
-      const within = Math.floor(visibleWidth(region.beforeCursor ?? '') / size.columns)
+      const within = wrapsCursorLine ? Math.floor(visibleWidth(region.beforeCursor ?? '') / size.columns) : 0
       const up = sum(region.rows.slice(0, region.cursorRow), heightOf) + within
       return shown(drawn(nothing, [], live, `${up === 0 ? '' : `\u001B[${up}A`}\r\u001B[J${hidden}`))
     },

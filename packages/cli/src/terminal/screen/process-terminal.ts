@@ -11,6 +11,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
     get rows() {
       return stdout.rows > 0 ? stdout.rows : 24
     },
+    wrapsCursorLine: process.env['TERM_PROGRAM'] !== 'vscode',
     write(data) {
       stdout.write(data)
     },

@@ -57,7 +57,7 @@ class RootScreen implements TerminalScreen {
     this.#terminal = terminal
     this.#timers = timers
     this.#onSignal = onSignal
-    this.#main = mainScreen(sizeOf(terminal))
+    this.#main = mainScreen(sizeOf(terminal), terminal)
     this.background = new Promise((resolve) => {
       this.#tellBackground = resolve
     })

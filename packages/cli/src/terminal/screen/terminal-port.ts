@@ -2,6 +2,8 @@
 export interface TerminalPort {
   readonly columns: number
   readonly rows: number
+  /** Made narrower, it wraps the line that the cursor is in as it wraps others. That of some editors leaves this one as it is. */
+  readonly wrapsCursorLine: boolean
   /** Whoever reads it sees it when this returns, or as soon as the terminal takes it. */
   write(data: string): void
   onData(listener: (data: string) => void): () => void
