@@ -111,19 +111,23 @@ test.skipIf(!hasScript).concurrent.each(endings)(
   },
 )
 
-test.skipIf(!hasScript).concurrent('a signal that the program wants to hear is told to it once (needs script)', async () => {
-  const { text, terminal } = await ended('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
-  expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
-  expect(terminal.modes.bracketedPaste).toBe(false)
-})
-
-test.skipIf(!hasScript).concurrent('a stop that does not come, as nobody could end it, costs nothing (needs script)', async () => {
-  const { text } = await ended('no-shell', (pid, type) => {
-    process.kill(pid, 'SIGTSTP')
-    setTimeout(() => type('q'), 500)
+test
+  .skipIf(!hasScript)
+  .concurrent('a signal that the program wants to hear is told to it once (needs script)', async () => {
+    const { text, terminal } = await ended('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
+    expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
+    expect(terminal.modes.bracketedPaste).toBe(false)
   })
-  expect(text).toMatch(/code 0/)
-})
+
+test
+  .skipIf(!hasScript)
+  .concurrent('a stop that does not come, as nobody could end it, costs nothing (needs script)', async () => {
+    const { text } = await ended('no-shell', (pid, type) => {
+      process.kill(pid, 'SIGTSTP')
+      setTimeout(() => type('q'), 500)
+    })
+    expect(text).toMatch(/code 0/)
+  })
 
 test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (needs tmux)', async () => {
   const socket = `halting-test-${process.pid}`
