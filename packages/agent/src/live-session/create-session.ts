@@ -365,8 +365,9 @@ class LiveSession implements Session {
   #hear(event: LoopEvent): void {
     this.#hasBegun = true
     this.#parts.hear?.(event)
-    this.#tell({ type: 'loop', event })
+    // Who hears of it sees what stands now.
     if (this.#view.hear(event)) this.#changed()
+    this.#tell({ type: 'loop', event })
     if (event.type !== 'message' || event.entry.kind !== 'user') return
     const { inboxId, origin } = event.entry
     if (inboxId === undefined || origin === 'prompt') return
