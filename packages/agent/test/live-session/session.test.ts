@@ -233,9 +233,10 @@ test('what a listener throws is its own affair, and one that is called no more h
 
 test('figures, what stops next and what the window holds are told', async () => {
   const usage = { input_tokens: 1_000, output_tokens: 100 }
+  const looking = { toolCalls: [{ name: 'Look', input: {} }] }
   const replies: readonly ScriptedReply[] = [
-    { ...looks, usage },
-    { ...looks, usage },
+    { ...looking, usage },
+    { ...looking, usage },
     { text: 'Done.', usage },
   ]
   const prices: NonNullable<QueryOptions['prices']> = {

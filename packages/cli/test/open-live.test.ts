@@ -1,0 +1,178 @@
+// Holds rules of docs/spec.md: R-LIVE-8 with files, R-LIVE-10: what faces open, in this process.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startScriptedServer } from '@halting/models/scripted'
+import type { SessionEvent } from '@halting/agent/session'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import type { Flags } from '../src/flags/flags.ts'
+import type { Program } from '../src/program.ts'
+import type { Face } from '../src/session/face.ts'
+import type { LiveSession } from '../src/session/live-session.ts'
+import { openLive } from '../src/session/open-live.ts'
+
+const opened: LiveSession[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(({ session }) => session.close()))
+})
+
+/** A person's folder, a project in it, and a service that answers from a script. */
+async function world(replies: readonly unknown[]): Promise<{
+  readonly home: string
+  readonly project: (name: string) => string
+  readonly program: (cwd: string, env?: Program['env']) => Program
+  readonly notes: string[]
+}> {
+  const home = mkdtempSync(join(tmpdir(), 'halting-live-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  // A script is looked at by who reads it.
+  const server = await startScriptedServer({ replies } as Parameters<typeof startScriptedServer>[0])
+  onTestFinished(() => server.close())
+  const notes: string[] = []
+  const output = { err: (text: string) => void notes.push(text), out: (text: string) => void notes.push(text) }
+  return {
+    home,
+    notes,
+    project(name) {
+      const folder = join(home, name)
+      mkdirSync(folder)
+      return folder
+    },
+    program: (cwd, env = {}) => ({
+      argv: [],
+      cwd,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        ANTHROPIC_API_KEY: 'key',
+        ANTHROPIC_BASE_URL: server.url,
+        ...env,
+      },
+      // Nothing of a session that is opened reads stdin; of the output it needs the lines of stderr.
+      stdin: process.stdin,
+      output: output as unknown as Program['output'],
+      home: new URL('../', import.meta.url),
+    }),
+  }
+}
+
+async function open(flags: Flags, program: Program, face: Partial<Face> = {}): Promise<LiveSession> {
+  const live = await openLive(flags, program, { answersQuestions: false, ...face })
+  opened.push(live)
+  return live
+}
+
+const answer = { content: 'Hello.' }
+const tool = (name: string, input: object): unknown => ({ content: [{ type: 'tool_use', name, input }] })
+
+test('sessions side by side have each their folder and their environment, and change nothing of the process', async () => {
+  const { project, program } = await world([answer, answer])
+  const [one, two] = [project('one'), project('two')]
+  const before = { env: { ...process.env }, cwd: process.cwd() }
+  const settings = JSON.stringify({ env: { GREETING: 'from the settings' } })
+  const [first, second] = [await open({ settings }, program(one)), await open({}, program(two, { GREETING: 'of two' }))]
+  expect(first.run.env['GREETING']).toBe('from the settings')
+  expect(first.toolbox.workspace.env['GREETING']).toBe('from the settings')
+  expect(second.toolbox.workspace.env['GREETING']).toBe('of two')
+  expect([first.session.snapshot.cwd, second.session.snapshot.cwd]).toEqual([one, two])
+  first.session.prompt('hi')
+  second.session.prompt('hi')
+  await Promise.all([first.session.settled(), second.session.settled()])
+  expect([first, second].map(({ session }) => session.snapshot.last?.reason)).toEqual(['completed', 'completed'])
+  expect({ env: { ...process.env }, cwd: process.cwd() }).toEqual(before)
+})
+
+test('one that cannot be opened leaves nothing behind, and one in which nothing was said leaves no file', async () => {
+  const { home, project, program } = await world([])
+  const cwd = project('one')
+  const given = { ready: () => Promise.reject(new Error('not now')) }
+  await expect(open({}, program(cwd), given)).rejects.toThrow('not now')
+  const { session } = await open({}, program(cwd))
+  const { file } = session.snapshot
+  expect(file !== undefined && existsSync(file)).toBe(true)
+  await session.close()
+  expect(file !== undefined && existsSync(file)).toBe(false)
+  const kept = readdirSync(home, { recursive: true }).map(String)
+  expect(kept.filter((path) => /jsonl|lock/.test(path))).toEqual([])
+})
+
+test('a person is asked, and what they allow for the folder is in its settings', async () => {
+  const write = tool('Write', { file_path: 'made.txt', content: 'by the agent\n' })
+  const { project, program } = await world([write, answer])
+  const cwd = project('one')
+  const { session } = await open({ trust: true }, program(cwd), { answersQuestions: true })
+  session.listen((event: SessionEvent) => {
+    if (event.type !== 'question') return
+    const { toolName, suggestions, id } = event.question
+    expect(toolName).toBe('Write')
+    expect(session.snapshot.status).toBe('requires_action')
+    const rules = [{ toolName: 'Write' }]
+    const update = { type: 'addRules', behavior: 'allow', destination: 'localSettings', rules } as const
+    expect(suggestions.length).toBeGreaterThan(0)
+    session.answer(id, { behavior: 'allow', updatedPermissions: [update] })
+  })
+  session.prompt('write it')
+  await session.settled()
+  expect(session.snapshot.last?.reason).toBe('completed')
+  expect(readFileSync(join(cwd, 'made.txt'), 'utf8')).toBe('by the agent\n')
+  const kept = readFileSync(join(cwd, '.halting', 'settings.local.json'), 'utf8')
+  expect(JSON.parse(kept)).toMatchObject({ permissions: { allow: ['Write'] } })
+})
+
+test('conversation and files go back to before a message; what it cost and what was set stays', async () => {
+  const write = tool('Write', { file_path: 'made.txt', content: 'one\ntwo\n' })
+  const { project, program } = await world([answer, write, answer, answer])
+  const cwd = project('one')
+  const { session } = await open({ permissionMode: 'acceptEdits' }, program(cwd))
+  const made = join(cwd, 'made.txt')
+  session.prompt('hi', { id: 'first' })
+  await session.settled()
+  session.prompt('write it', { id: 'second' })
+  await session.settled()
+  session.set({ limits: { maxTurns: 7 } })
+  const cost = session.snapshot.figures.sessionUsd
+  expect(existsSync(made)).toBe(true)
+
+  const plan = await session.rewind({ before: 'second', files: true, dryRun: true })
+  expect(plan).toEqual({ content: 'write it', files: [made], insertions: 0, deletions: 2, left: [] })
+  expect(existsSync(made)).toBe(true)
+  await expect(session.rewind({ before: 'nobody' })).rejects.toThrow('No message nobody is in the conversation')
+  expect(await session.rewind({ before: 'second', files: true })).toEqual(plan)
+  expect(existsSync(made)).toBe(false)
+  expect(session.snapshot).toMatchObject({ canResume: false, limits: { maxTurns: 7 }, figures: { sessionUsd: cost } })
+
+  const copy = await session.fork()
+  session.prompt('again', { id: 'third' })
+  await session.settled()
+  const fresh = await open({ resume: copy }, program(cwd))
+  expect(fresh.session.id).toBe(copy)
+  await fresh.session.close()
+  const file = session.snapshot.file ?? ''
+  await session.close()
+  const again = await open({ resume: session.id }, program(cwd))
+  expect(again.session.snapshot).toMatchObject({ file, last: { reason: 'completed' } })
+  const told = (await again.session.rewind({ before: 'third', dryRun: true })).content
+  expect(told).toBe('again')
+  await expect(again.session.rewind({ before: 'second', dryRun: true })).rejects.toThrow('No message second')
+})
+
+test('commands, files that a prompt names, agents and models are those of the session', async () => {
+  const { project, program, notes } = await world([answer])
+  const cwd = project('one')
+  mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
+  writeFileSync(
+    join(cwd, '.halting', 'commands', 'greet.md'),
+    '---\ndescription: Says hello\n---\nSay hello to $ARGUMENTS.\n',
+  )
+  writeFileSync(join(cwd, 'notes.txt'), 'remember the milk\n')
+  const live = await open({ trust: true }, program(cwd))
+  expect(live.commands()).toContainEqual({ name: 'greet', description: 'Says hello', argumentHint: '' })
+  expect(live.agents.map(({ name }) => name)).toContain('general-purpose')
+  expect(JSON.stringify(await live.prepare('/greet Ann'))).toContain('Say hello to Ann.')
+  expect(JSON.stringify(await live.prepare('look at @notes.txt'))).toContain('remember the milk')
+  expect(await live.prepare('just this', '\n\nand /greet that')).toBe('just this\n\nand /greet that')
+  live.session.set({ model: 'haiku' })
+  expect(live.session.snapshot.model).toMatch(/haiku/)
+  expect(() => live.session.set({ model: 'no-such-model' })).toThrow('No known service has a model "no-such-model"')
+  expect(notes.join('')).not.toContain('Error')
+})
