@@ -53,7 +53,11 @@ test('the tools of a server that is slow come while the run goes on', async () =
       'mcp__slow,Bash',
     ],
     [
-      { content: [call('Bash', { command: `touch ${asked}; until grep -q listed ${note}; do sleep 0.1; done; sleep 2` })] },
+      {
+        content: [
+          call('Bash', { command: `touch ${asked}; until grep -q listed ${note}; do sleep 0.1; done; sleep 2` }),
+        ],
+      },
       { content: [call('mcp__slow__say', { text: 'late' })] },
       { content: 'Done.' },
     ],

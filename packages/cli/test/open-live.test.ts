@@ -25,8 +25,7 @@ async function world(replies: readonly unknown[]): Promise<{
 }> {
   const home = mkdtempSync(join(tmpdir(), 'halting-live-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-  // A script is looked at by who reads it.
-  const server = await startScriptedServer({ replies } as Parameters<typeof startScriptedServer>[0])
+  const server = await startScriptedServer({ replies })
   onTestFinished(() => server.close())
   const notes: string[] = []
   const output = { err: (text: string) => void notes.push(text), out: (text: string) => void notes.push(text) }

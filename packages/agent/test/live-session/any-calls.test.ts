@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-LIVE-1 to R-LIVE-4, R-LIVE-9: whatever is asked of a session, whenever.
 import { allowAll, ConfigurationError, tool } from '@halting/core'
 import type { Session, SessionEvent } from '@halting/agent/session'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { looks, sessionOf } from './support.ts'
 
@@ -28,13 +28,14 @@ const call = fc.oneof(
 
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
-/** A book of what was handed in, and of what came back. */
+/** A book of what was handed in, of what came back, and of what should not be. */
 interface Book {
   readonly handedIn: Set<string>
   readonly back: string[]
+  readonly problems: string[]
 }
 
-async function make(session: Session, each: Call, { handedIn, back }: Book): Promise<void> {
+async function make(session: Session, each: Call, { handedIn, back, problems }: Book): Promise<void> {
   switch (each.type) {
     case 'prompt': {
       handedIn.add(
@@ -53,7 +54,7 @@ async function make(session: Session, each: Call, { handedIn, back }: Book): Pro
     case 'interrupt': {
       const { givenBack, stillQueued } = session.interrupt({ queue: each.queue })
       back.push(...givenBack.map((message) => message.id))
-      expect(stillQueued).toEqual(session.snapshot.queue)
+      if (stillQueued.length !== session.snapshot.queue.length) problems.push('another queue')
       return
     }
     case 'stop':
@@ -73,7 +74,7 @@ async function make(session: Session, each: Call, { handedIn, back }: Book): Pro
       try {
         session[each.type]()
       } catch (error) {
-        expect(error).toBeInstanceOf(ConfigurationError)
+        if (!(error instanceof ConfigurationError)) problems.push(String(error))
       }
       return
     case 'wait':
@@ -82,34 +83,39 @@ async function make(session: Session, each: Call, { handedIn, back }: Book): Pro
   }
 }
 
-/** Each run in its order: its beginning, `system/init` first, one result last, its end. */
-function checkRuns(told: readonly SessionEvent[]): void {
-  let run: { readonly messages: string[]; results: number } | undefined
+/** What is wrong with the order: each run has its beginning, `system/init` first, one result last, and its end. */
+function problemsOf(told: readonly SessionEvent[]): readonly string[] {
+  const problems: string[] = []
+  const hold = (isTrue: boolean, what: string): void => {
+    if (!isTrue) problems.push(what)
+  }
+  let run: { messages: number; results: number } | undefined
   for (const event of told) {
     switch (event.type) {
       case 'run_start':
-        expect(run).toBeUndefined()
-        run = { messages: [], results: 0 }
+        hold(run === undefined, 'a run in a run')
+        run = { messages: 0, results: 0 }
         break
-      case 'message':
-        expect(run?.results).toBe(0)
-        run?.messages.push(event.message.type)
-        if (run?.messages.length === 1) expect(event.message).toMatchObject({ type: 'system', subtype: 'init' })
-        if (run !== undefined && event.message.type === 'result') run.results++
+      case 'message': {
+        const { message } = event
+        hold(run?.results === 0, 'a message behind a result, or outside of a run')
+        hold(run?.messages !== 0 || (message.type === 'system' && message.subtype === 'init'), 'no init first')
+        run = run && { messages: run.messages + 1, results: run.results + Number(message.type === 'result') }
         break
+      }
       case 'run_end':
-        expect(run?.results).toBe(1)
+        hold(run?.results === 1, 'a run without one result')
         run = undefined
         break
       case 'failed':
         // Only what cannot begin: a compaction of nothing.
-        expect(run).toBeUndefined()
-        expect(event.error).toBeInstanceOf(ConfigurationError)
+        hold(run === undefined && event.error instanceof ConfigurationError, `failed: ${String(event.error)}`)
         break
       default:
     }
   }
-  expect(run).toBeUndefined()
+  hold(run === undefined, 'a run without an end')
+  return problems
 }
 
 test('every message is in the conversation once, or waits, or was given back; every run has one result; after the end nothing is left', async () => {
@@ -127,12 +133,12 @@ test('every message is in the conversation once, or waits, or was given back; ev
         { tools: [look], permissions },
         { answersQuestions: true },
       )
-      const book: Book = { handedIn: new Set(), back: [] }
+      const book: Book = { handedIn: new Set(), back: [], problems: [] }
       for (const each of calls) await make(session, each, book)
       await session.close()
       await new Promise((resolve) => setImmediate(resolve))
 
-      checkRuns(told)
+      expect([...book.problems, ...problemsOf(told)]).toEqual([])
       const heard = told.flatMap((event) =>
         event.type === 'loop' && event.event.type === 'message' && event.event.entry.kind === 'user'
           ? (event.event.entry.inboxId ?? [])

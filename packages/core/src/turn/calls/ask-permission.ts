@@ -210,7 +210,10 @@ async function askCallback(
     const suggestions = permissions.suggest?.(ofCaller(run, request)) ?? []
     const cause = permissions.cause?.(ofCaller(run, request))
     const about = {
-      ...{ signal: over.signal, toolUseID: call.id, suggestions, decisionReason },
+      signal: over.signal,
+      toolUseID: call.id,
+      suggestions,
+      decisionReason,
       ...(cause !== undefined && { decisionReasonType: cause.type }),
       ...(cause?.blockedPath !== undefined && { blockedPath: cause.blockedPath }),
     }
