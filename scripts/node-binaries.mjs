@@ -21,6 +21,11 @@ export function nodesToTry() {
   return wanted.every(({ bin }) => bin === undefined) ? [...wanted, own] : wanted
 }
 
+/** The newest with long-term support alone, for programs of others that want one. */
+export function newestNode() {
+  return attempt('the newest LTS', newestLts)
+}
+
 function attempt(title, find) {
   try {
     const { version, bin } = find()
