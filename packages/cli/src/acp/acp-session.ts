@@ -63,8 +63,7 @@ export class AcpSession {
 
   /** What opening it is answered with. */
   get settings(): { readonly modes: SessionModeState; readonly configOptions: SessionConfigOption[] } {
-    const { snapshot } = this.#session
-    return { modes: modeState(snapshot), configOptions: configOptions(snapshot) }
+    return { modes: modeState(this.#session.snapshot), configOptions: this.#options() }
   }
 
   #hear(event: SessionEvent): void {
@@ -185,7 +184,11 @@ export class AcpSession {
     this.#told = now
     const { snapshot } = this.#session
     if (isModeNew) this.#outbox.push({ sessionUpdate: 'current_mode_update', currentModeId: snapshot.permissionMode })
-    this.#outbox.push({ sessionUpdate: 'config_option_update', configOptions: configOptions(snapshot) })
+    this.#outbox.push({ sessionUpdate: 'config_option_update', configOptions: this.#options() })
+  }
+
+  #options(): SessionConfigOption[] {
+    return configOptions(this.#session.snapshot, this.#opened.models)
   }
 
   #settable(): string {

@@ -96,12 +96,19 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
       return { sessionId: session.id, ...session.settings }
     })
     .onRequest(methods.agent.session.load, async ({ params, client }) => {
-      const kept = await opener.history(params.sessionId)
-      if (kept === undefined) throw RequestError.sessionNotFound(params.sessionId)
-      // A client that loads what it has open begins anew.
-      await close(params.sessionId)
-      const session = await open(params, client, params.sessionId)
-      await session.tell(replayOf(kept.entries, params.cwd))
+      const { sessionId, cwd } = params
+      const present = sessions.get(sessionId)
+      if (present !== undefined) {
+        const said = await opener.history(sessionId)
+        // Nothing was said in it, or it is not kept.
+        if (said === undefined || said.entries.length === 0) return present.settings
+        // A client that loads what it has open begins anew, once all of it is on disk.
+        await close(sessionId)
+      }
+      const kept = await opener.history(sessionId)
+      if (kept === undefined) throw RequestError.sessionNotFound(sessionId)
+      const session = await open(params, client, sessionId)
+      await session.tell(replayOf(kept.entries, cwd))
       return session.settings
     })
     .onRequest(methods.agent.session.resume, async ({ params, client }) => {

@@ -12,6 +12,9 @@ const ids = {
   budgetUsd: '_halting.budget_usd',
 } as const
 
+/** More of them nobody looks through. */
+const mostModels = 100
+
 type Shown = Pick<
   SessionSnapshot,
   'model' | 'models' | 'permissionMode' | 'permissionModes' | 'thinking' | 'limits' | 'figures'
@@ -36,8 +39,9 @@ export function modeState({ permissionMode, permissionModes }: Shown): SessionMo
 }
 
 /** All that can be set, with what stands. Each answer has all of it. */
-export function configOptions(shown: Shown): SessionConfigOption[] {
+export function configOptions(shown: Shown, moreModels: readonly string[]): SessionConfigOption[] {
   const { limits, figures } = shown
+  const models = [...new Set([...withCurrent(shown.models, shown.model), ...moreModels])].slice(0, mostModels)
   return [
     select(
       ids.mode,
@@ -50,7 +54,7 @@ export function configOptions(shown: Shown): SessionConfigOption[] {
         description: description ?? null,
       })),
     ),
-    select(ids.model, 'Model', 'model', shown.model, withCurrent(shown.models, shown.model).map(plain)),
+    select(ids.model, 'Model', 'model', shown.model, models.map(plain)),
     select(ids.thinking, 'Thinking', 'thought_level', thinkingValue(shown.thinking), thinkingOptions(shown.thinking)),
     {
       ...select(ids.maxTurns, 'Most turns', 'other', String(limits.maxTurns ?? none), turnOptions(limits.maxTurns)),

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { knownModels } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
@@ -51,11 +52,18 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   return {
     session,
     commands: live.commands(),
+    models: modelsWithKey(live.run.env),
     async prepare({ said, rest, images }, signal) {
       return withImages(await live.prepare(said, rest, signal), images)
     },
     onNote: (listener) => notes.listen(listener),
   }
+}
+
+/** Known models of services whose key is in the environment. */
+function modelsWithKey(env: Program['env']): readonly string[] {
+  const hasKey = (variable: string): boolean => (env[variable]?.trim() ?? '') !== ''
+  return knownModels().flatMap(({ name, keyVariables }) => (keyVariables.some(hasKey) ? [name] : []))
 }
 
 /** What the program tells a person of a session goes to the editor, and to stderr, which editors keep. */

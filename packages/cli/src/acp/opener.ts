@@ -25,6 +25,8 @@ export interface Command {
 export interface OpenedSession {
   readonly session: Session
   readonly commands: readonly Command[]
+  /** Models that a person may choose beside those of the session, such as those whose key is there. Others can be named, too. */
+  readonly models: readonly string[]
   /** The prompt with its commands and files put in. */
   prepare(prompt: GivenPrompt, signal: AbortSignal): Promise<MessageContent>
   /** Calls back with what a person should know, beginning with what was said before. */

@@ -227,3 +227,24 @@ test('a client that cannot ask has the call denied, and the run goes on', async 
   expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
   expect(wire.problems).toEqual([])
 })
+
+test('a request that the client takes back is a cancel', async () => {
+  const { agent, newSession, wire, updates } = await startAgent({
+    model: scriptedModel([{ hang: true, text: 'Wait' }, 'Yes.']),
+  })
+  const { sessionId } = await newSession()
+  const controller = new AbortController()
+  const prompt = [{ type: 'text' as const, text: 'hi' }]
+  const answered = agent.request(
+    methods.agent.session.prompt,
+    { sessionId, prompt },
+    { cancellationSignal: controller.signal },
+  )
+  await expect.poll(() => updates('agent_message_chunk').length).toBeGreaterThan(0)
+  controller.abort()
+  expect(await answered).toMatchObject({ stopReason: 'cancelled' })
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(wire.problems).toEqual([])
+})

@@ -225,6 +225,43 @@ test('without a key a session is not opened, and a client is told to give one', 
   expect(wire.problems).toEqual([])
 })
 
+test('a client may load what it has open: what was said so far comes again', async () => {
+  const cwd = here()
+  const { agent, wire } = await talk(['--script', script([{ content: 'First.' }, { content: 'Second.' }])])
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  const load = () => agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
+  expect(await load()).toMatchObject({ modes: { currentModeId: 'default' } })
+  await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('one') })
+  const before = wire.said.length
+  await load()
+  const replayed = updatesIn({ said: wire.said.slice(before) }).map(
+    ({ content }) => (content as { text?: string } | undefined)?.text,
+  )
+  expect(replayed.filter((text) => text !== undefined)).toEqual(['one', 'First.'])
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('two') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(wire.problems).toEqual([])
+})
+
+test('models whose key is there can be chosen, and others be named', async () => {
+  const { agent } = await talk([], { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: '' })
+  const { sessionId, configOptions } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  const told = configOptions?.find(({ id }) => id === 'model')
+  const names =
+    told?.type === 'select' ? told.options.flatMap((option) => ('value' in option ? [option.value] : [])) : []
+  expect(names).toEqual(expect.arrayContaining(['claude-sonnet-5-5', 'claude-haiku-4-5']))
+  expect(names.filter((name) => name.startsWith('openai/'))).toEqual([])
+  const set = (value: string) =>
+    agent.request(methods.agent.session.setConfigOption, { sessionId, configId: 'model', value })
+  const after = await set('claude-haiku-4-5')
+  expect(after.configOptions.find(({ id }) => id === 'model')?.currentValue).toBe('claude-haiku-4-5')
+  await expect(set('openai/gpt-5')).rejects.toMatchObject({
+    code: expect.any(Number),
+    message: expect.stringContaining('OPENAI_API_KEY'),
+  })
+})
+
 test('flags that name a session are refused', async () => {
   const { ended } = start(['acp', '--continue'])
   expect(await ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('leave out --continue') })

@@ -140,6 +140,7 @@ function openerFor(given: TestAgentOptions): Opener {
       return {
         session,
         commands: given.commands ?? [],
+        models: ['scripted', 'another'],
         async prepare({ said, rest, images }) {
           await given.prepare?.()
           return withImages(said + rest, images)

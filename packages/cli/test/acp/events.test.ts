@@ -1,0 +1,173 @@
+// Holds rules of docs/spec.md: R-ACP-3, R-ACP-5a, R-ACP-9: what a session tells, as updates.
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { describe, expect, test } from 'vitest'
+import type { SessionEvent } from '@halting/agent/session'
+import type { LoopEvent } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { EventUpdates, shownBy } from '../../src/acp/event-updates.ts'
+import { fullCapabilities, startAgent } from '../support/acp-agent.ts'
+
+const nobody = (): never => {
+  throw new Error('no figures are asked for')
+}
+
+function told(events: readonly LoopEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
+  const updates = new EventUpdates(shownBy(capabilities), '/work', nobody)
+  return events.flatMap((event) => updates.of({ type: 'loop', event }))
+}
+
+const inAgent = (event: LoopEvent, callId = 'a1'): LoopEvent => ({ type: 'agent', callId, agentType: 'helper', event })
+
+describe('agents', () => {
+  test('their calls are told under the id of their parent, their words are not', () => {
+    const events: LoopEvent[] = [
+      { type: 'tool_start', callId: 'a1', name: 'Agent', input: { description: 'Look' } },
+      inAgent({ type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }),
+      inAgent({
+        type: 'model_update',
+        request: 1,
+        entryId: 'e',
+        update: { type: 'text_delta', index: 0, text: 'hidden' },
+      }),
+      inAgent(inAgent({ type: 'tool_start', callId: 'c1', name: 'Bash', input: { command: 'ls' } }, 'b1')),
+      inAgent(inAgent({ type: 'tool_end', callId: 'c1', name: 'Bash', status: 'done', durationMs: 1 }, 'b1')),
+      inAgent({ type: 'tool_end', callId: 'c1', name: 'Read', status: 'failed', durationMs: 1 }),
+      { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1 },
+    ]
+    expect(
+      told(events).map((update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update)),
+    ).toEqual([
+      ['a1', 'in_progress'],
+      ['a1/c1', 'in_progress'],
+      ['a1/b1/c1', 'in_progress'],
+      ['a1/b1/c1', 'completed'],
+      ['a1/c1', 'failed'],
+      ['a1', 'completed'],
+    ])
+  })
+
+  test('a call that a person is asked about is told before, under the name that it has then', () => {
+    const updates = new EventUpdates(shownBy({}), '/work', nobody)
+    const run = { sessionId: 's', runId: 'run1', agentPath: 'agent:1:0:a1/', agentId: 'helper-1', depth: 1 }
+    updates.of({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
+    const asked = updates.asked('c1', 'helper-1', 'Write', { file_path: 'x', content: 'y' })
+    expect([asked.id, asked.updates.map(({ sessionUpdate }) => sessionUpdate)]).toEqual(['a1/c1', ['tool_call']])
+    const start = inAgent({ type: 'tool_start', callId: 'c1', name: 'Write', input: {} })
+    expect(updates.of({ type: 'loop', event: start })).toEqual([
+      { sessionUpdate: 'tool_call_update', toolCallId: 'a1/c1', status: 'in_progress' },
+    ])
+  })
+})
+
+describe('what goes on beside', () => {
+  const compaction: LoopEvent[] = [
+    { type: 'compact_start', trigger: 'auto', tokens: 9 },
+    { type: 'compact_end', trigger: 'auto', compacted: true, message: 'Made shorter: 9 to 3 tokens.' },
+    { type: 'compact_start', trigger: 'auto', tokens: 9 },
+    { type: 'compact_end', trigger: 'auto', compacted: false, message: 'It failed.' },
+  ]
+
+  test('a compaction is told as one where the client shows those', () => {
+    expect(told(compaction)).toEqual([
+      { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'in_progress' },
+      { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'completed' },
+      { sessionUpdate: 'compaction_update', compactionId: 'compaction-2', status: 'in_progress' },
+      { sessionUpdate: 'compaction_update', compactionId: 'compaction-2', status: 'failed', error: 'It failed.' },
+    ])
+  })
+
+  test('elsewhere it is a message', () => {
+    expect(JSON.stringify(told(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
+    expect(told(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
+  })
+
+  test('a retry says when and how often, a recovery how often it may still happen', () => {
+    const error = { kind: 'overloaded', message: 'Overloaded.', status: 529 } as never
+    const events: LoopEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
+    expect(told(events)).toEqual([
+      {
+        sessionUpdate: 'notice',
+        severity: 'warning',
+        title: expect.stringMatching(/Overloaded\. .* 3\.0 s \(retry 2 of 10\)/),
+      },
+    ])
+    // Nothing of the reply was shown: there is nothing to explain.
+    expect(told(events, {})).toEqual([])
+    const half: LoopEvent = {
+      type: 'model_update',
+      request: 1,
+      entryId: 'e',
+      update: { type: 'text_delta', index: 0, text: 'Half' },
+    }
+    expect(told([half, ...events], {})).toHaveLength(2)
+    const lap = { type: 'lap', transition: 'model_fallback', left: { model_fallback: 0 } } as never
+    expect(told([lap])).toEqual([
+      { sessionUpdate: 'notice', severity: 'info', title: 'Goes on: model fallback (0 left).' },
+    ])
+  })
+
+  test('a call of a run that broke has failed', () => {
+    const updates = new EventUpdates(shownBy({}), '/work', nobody)
+    updates.of({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
+    const broken: SessionEvent = { type: 'failed', error: new Error('no'), givenBack: [] }
+    expect(updates.of(broken)).toMatchObject([{ toolCallId: 'c', status: 'failed' }])
+  })
+})
+
+test('a list of things to do is a plan, each time all of it', async () => {
+  const todos = [
+    { content: 'First', status: 'completed' },
+    { content: 'Then', status: 'in_progress' },
+  ]
+  const model = scriptedModel([{ toolCalls: [{ name: 'TodoWrite', input: { todos } }] }, 'Done.'])
+  const { newSession, prompt, updates, wire } = await startAgent({ model })
+  const { sessionId } = await newSession()
+  await prompt(sessionId, 'go')
+  expect(updates('plan')).toEqual([
+    {
+      sessionUpdate: 'plan',
+      entries: [
+        { content: 'First', priority: 'medium', status: 'completed' },
+        { content: 'Then', priority: 'medium', status: 'in_progress' },
+      ],
+    },
+  ])
+  expect(wire.problems).toEqual([])
+})
+
+test.each([
+  ['as a form', { elicitation: { form: {} } }],
+  ['as choices', {}],
+])('what the model asks the person is shown %s, and the answer reaches the model', async (_how, capabilities) => {
+  const questions = [{ question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
+  const model = scriptedModel([{ toolCalls: [{ name: 'AskUserQuestion', input: { questions } }] }, 'Done.'])
+  const { newSession, prompt, wire } = await startAgent({
+    model,
+    capabilities,
+    elicitation: () => ({ action: 'accept', content: { answer1: 'Blue' } }),
+    permission: ({ options }) => ({
+      outcome: { outcome: 'selected', optionId: options.find(({ name }) => name === 'Blue')?.optionId ?? 'none' },
+    }),
+  })
+  const { sessionId } = await newSession()
+  expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('Which?\\nAnswer: Blue')
+  expect(wire.problems).toEqual([])
+})
+
+test('/compact makes the conversation shorter, and says so where there is nothing to', async () => {
+  const model = scriptedModel((_request, index) => (index < 3 ? `An answer. ${'word '.repeat(8_000)}` : 'A summary.'))
+  const { newSession, prompt, wire, updates } = await startAgent({ model })
+  const { sessionId } = await newSession()
+  await prompt(sessionId, 'one')
+  await expect(prompt(sessionId, '/compact')).rejects.toMatchObject({
+    code: -32603,
+    message: expect.stringContaining('nothing to make shorter'),
+  })
+  await prompt(sessionId, 'two')
+  await prompt(sessionId, 'three')
+  expect(await prompt(sessionId, '/compact the names')).toMatchObject({ stopReason: 'end_turn' })
+  expect(updates('compaction_update').at(-1)).toMatchObject({ status: 'completed' })
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('the names')
+  expect(wire.problems).toEqual([])
+})
