@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { lazyParser } from './scripts/lazy-parser.mjs'
+import { lazySegmenter } from './scripts/lazy-segmenter.mjs'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
 // What the tests load as JavaScript that Node itself loads: core, file by file, and the program, bundled. Both are made from the sources of this moment.
@@ -87,7 +88,7 @@ async function bundleProgram(): Promise<string> {
     outdir: join(home, 'dist'),
     platform: 'node',
     external: ['@vscode/ripgrep'],
-    plugins: [lazyParser()],
+    plugins: [lazyParser(), lazySegmenter()],
     alias: sources,
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

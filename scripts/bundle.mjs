@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { lazyParser } from './lazy-parser.mjs'
+import { lazySegmenter } from './lazy-segmenter.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
@@ -82,7 +83,7 @@ await bundle(
     // Finds its binary next to its own file.
     // An optional peer, with binaries of its own.
     external: ['@vscode/ripgrep', 'sharp'],
-    plugins: [lazyParser()],
+    plugins: [lazyParser(), lazySegmenter()],
     // CommonJS packages inside an ES module still call require().
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

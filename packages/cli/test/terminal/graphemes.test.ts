@@ -1,0 +1,32 @@
+// R-TERM-13: the segmenter of the bundle parts a text as the one of the runtime does.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { lazySegmenter } from '../../src/terminal/screen/graphemes.ts'
+
+const real = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+test('each of the characters that are taken for single is, beside any other of them', () => {
+  const singles = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(code)).filter((character) =>
+    Array.isArray(lazySegmenter.segment(character)),
+  )
+  expect(singles.length).toBeGreaterThan(30_000)
+  // In pieces: a long text takes the runtime the square of its length.
+  for (let at = 0; at < singles.length; at += 256) {
+    const piece = singles.slice(at, at + 257)
+    expect([...real.segment(piece.join(''))].length).toBe(piece.length)
+    expect([...real.segment(piece.toReversed().join(''))].length).toBe(piece.length)
+  }
+})
+
+test('any text is parted as the runtime parts it', () => {
+  const piece = fc.oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom('é', 'e\u0301', '👩‍💻', '🇩🇪', '漢字', '\r\n', '한', 'ᄒ', '⏺\uFE0F', '─', 'й'),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const text = pieces.join('')
+      expect([...lazySegmenter.segment(text)]).toEqual([...real.segment(text)])
+    }),
+  )
+})
