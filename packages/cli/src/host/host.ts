@@ -213,25 +213,25 @@ class Host {
   }
 
   #hand(line: JsonObject): void {
-    let message: HostMessage
-    try {
-      message = readUserMessage(line)
-    } catch (thrown) {
-      this.#fails(messageOf(thrown))
-      return
-    }
-    const { content, isComposed } = message
     const opened = this.#opened
     if (opened === undefined || this.#handing !== undefined) {
       this.#handLater(async () => {
         const { session, prepare } = await this.#open()
+        const message = readUserMessage(line)
+        const { content, isComposed } = message
         this.#prompt(session, message, line, isComposed ? content : await prepare(content))
       })
       return
     }
-    const ready = isComposed ? content : opened.prepare(content)
-    if (ready instanceof Promise) this.#handLater(async () => this.#prompt(opened.session, message, line, await ready))
-    else this.#orFails(() => this.#prompt(opened.session, message, line, ready))
+    const { session, prepare } = opened
+    try {
+      const message = readUserMessage(line)
+      const ready = message.isComposed ? message.content : prepare(message.content)
+      if (ready instanceof Promise) this.#handLater(async () => this.#prompt(session, message, line, await ready))
+      else this.#prompt(session, message, line, ready)
+    } catch (thrown) {
+      this.#fails(messageOf(thrown))
+    }
   }
 
   #handLater(handIn: () => Promise<void>): void {
@@ -244,14 +244,6 @@ class Host {
         if (this.#handing === handing) this.#handing = undefined
       })
     this.#handing = handing
-  }
-
-  #orFails(handIn: () => void): void {
-    try {
-      handIn()
-    } catch (thrown) {
-      this.#fails(messageOf(thrown))
-    }
   }
 
   #prompt(

@@ -30,9 +30,12 @@ export async function openForHost(given: Given, control: Control, program: Progr
   }
 }
 
+/** In the words of the protocol: `interrupt` says what is still queued, and takes it back where it is asked to. */
+const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
+
 /** The program is there for this session alone. */
-function placeOf({ skills }: Given): Pick<Face, 'isOneShot' | 'skills'> {
-  return { isOneShot: true, ...(skills !== undefined && { skills }) }
+function placeOf({ skills }: Given): Pick<Face, 'isOneShot' | 'skills' | 'capabilities'> {
+  return { isOneShot: true, capabilities, ...(skills !== undefined && { skills }) }
 }
 
 /** What `initialize` tells of it, but for what changes while the session lives. */

@@ -18,6 +18,8 @@ export interface Face {
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>
   /** What becomes of commands that still run when a run would end, unless flags or settings say it: they are waited for without it. */
   readonly background?: 'wait' | 'stop' | 'keep'
+  /** What a program that reads `system/init` may count on. */
+  readonly capabilities?: readonly string[]
   /** Names of the only skills that the model is shown. */
   readonly skills?: readonly string[]
   /** The one session of this process: what settings say of the environment holds for all of it, and what is kept is cleaned up beside. */

@@ -213,7 +213,7 @@ class Opening {
         ...options,
         ...servers?.options,
         ...hooks?.options,
-        init: initOf(options.init, init, { permissionMode, servers }),
+        init: initOf({ ...options.init, capabilities: face.capabilities ?? [] }, init, { permissionMode, servers }),
         background,
         modelNamed(name) {
           if (flags.script === undefined) checkModelName(name, env)

@@ -65,6 +65,23 @@ describe('the order of lines', () => {
     expect((await two.end()).status).toBe(0)
   })
 
+  test('with --await-initialize it is waited for, and what it says counts', async () => {
+    const args = ['--await-initialize']
+    const one = await host([{ content: 'Hello.' }], { args })
+    one.send(user('hi'), { type: 'control_request', request_id: 'm', request: { subtype: 'mcp_status' } })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(one.lines()).toEqual([])
+    const { response } = await one.ask('initialize', { systemPrompt: ['Be brief.'], mcpServers: {} })
+    expect(response).toMatchObject({ mcp_servers_applied: true })
+    await one.next(isResult)
+    expect(JSON.stringify(one.service.requests[0]?.body['system'])).toContain('Be brief.')
+    // Who says nothing more is served without it.
+    const two = await host([{ content: 'Hello.' }], { args })
+    two.send(user('hi'))
+    expect(await two.end()).toMatchObject({ status: 0, stderr: '' })
+    expect(two.lines().findLast(isResult)).toMatchObject({ result: 'Hello.' })
+  })
+
   test('a second initialize is answered as the first; one that asks for another session is refused', async () => {
     const one = await host([])
     const first = await one.ask('initialize', { appendSystemPrompt: 'a' })
@@ -154,6 +171,7 @@ describe('messages', () => {
     one.send({ type: 'user', message: { role: 'user', content: [] } })
     expect(await one.next(isResult)).toMatchObject({
       is_error: true,
+      session_id: expect.stringMatching(/^[\da-f-]{36}$/) as unknown,
       errors: [expect.stringContaining('A message of the host says nothing.') as unknown],
     })
     expect(await one.say('hi')).toMatchObject({ result: 'Hello.' })

@@ -1,0 +1,91 @@
+// Rules: R-HOST-3, R-HOST-5, R-HOST-7, R-HOST-8, R-HOST-9.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { endHosts, host, isResult, user } from '../support/host.ts'
+import { call, installProgram, type Line } from '../support/program.ts'
+
+installProgram()
+endHosts()
+
+const deed = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom('next', 'later', 'now').map((priority) => ({ kind: 'say', priority }) as const),
+  },
+  { weight: 1, arbitrary: fc.boolean().map((cancels) => ({ kind: 'interrupt', cancels }) as const) },
+  { weight: 1, arbitrary: fc.nat(12).map((which) => ({ kind: 'retract', which }) as const) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('plan', 'default', 'nonsense').map((mode) => ({ kind: 'mode', mode }) as const),
+  },
+  { weight: 2, arbitrary: fc.constantFrom(0, 20, 150).map((ms) => ({ kind: 'pause', ms }) as const) },
+)
+
+const fieldsOf = (response: unknown): Line => response as Line
+
+/** What a host may count on, whatever it said. */
+function checkOrder(lines: readonly Line[]): void {
+  let place: 'between' | 'in' = 'between'
+  let state = 'idle'
+  for (const line of lines) {
+    if (line.type === 'control_response') continue
+    if (line.subtype === 'session_state_changed') {
+      expect(line['state']).not.toBe(state)
+      state = String(line['state'])
+      expect({ place, state }).toEqual({ place: state === 'idle' ? 'between' : 'in', state })
+    } else if (line.subtype === 'init') {
+      expect(place).toBe('between')
+      place = 'in'
+    } else if (line.type === 'result') {
+      expect(place).toBe('in')
+      place = 'between'
+    } else if (line.subtype !== 'status') expect(place).toBe('in')
+  }
+  expect({ place, state }).toEqual({ place: 'between', state: 'idle' })
+}
+
+test('whatever a host says and when: runs stand one behind the other, each message is taken once or given back, each request is answered', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
+      const busy = { content: ['I look.', call('Bash', { command: 'sleep 0.05' })] }
+      const replies = Array.from({ length: 60 }, (_, at) => (at % 3 === 0 ? busy : { content: 'Done.', delay_ms: 10 }))
+      const one = await host(replies, { args: ['--allowedTools=Bash', '--replay-user-messages'] })
+      await one.ask('initialize')
+      const said: string[] = []
+      const asked: string[] = []
+      const ask = (subtype: string, fields: object): void => {
+        asked.push(`q${asked.length}`)
+        one.send({ type: 'control_request', request_id: asked.at(-1), request: { subtype, ...fields } })
+      }
+      for (const next of deeds) {
+        if (next.kind === 'say') {
+          said.push(`m${said.length}`)
+          one.send(user(`say ${said.length}`, { uuid: said.at(-1), priority: next.priority }))
+        } else if (next.kind === 'interrupt') ask('interrupt', { cancel_queued: next.cancels })
+        else if (next.kind === 'retract') ask('cancel_async_message', { message_uuid: `m${next.which}` })
+        else if (next.kind === 'mode') ask('set_permission_mode', { mode: next.mode })
+        else await new Promise((resolve) => setTimeout(resolve, next.ms))
+      }
+      const { status, lines, stderr } = await one.end()
+      expect(stderr).toBe('')
+      checkOrder(lines)
+      const answers = lines.flatMap(({ type, response }) => (type === 'control_response' ? [fieldsOf(response)] : []))
+      for (const id of asked) expect(answers.filter(({ request_id: own }) => own === id)).toHaveLength(1)
+      const taken = lines.flatMap(({ isReplay, uuid }) => (isReplay === true ? [String(uuid)] : []))
+      const back = answers.flatMap(({ request_id: id, response }) => {
+        const { cancelled } = fieldsOf(response ?? {})
+        if (Array.isArray(cancelled)) return cancelled.map(String)
+        const [which] = deeds
+          .filter(({ kind }) => kind !== 'say' && kind !== 'pause')
+          .flatMap((each, at) => (`q${at}` === id ? [each] : []))
+        return cancelled === true && which?.kind === 'retract' ? [`m${which.which}`] : []
+      })
+      expect([...taken, ...back].toSorted(byText)).toEqual(said.toSorted(byText))
+      const last = lines.findLast(isResult)
+      expect(status).toBe(last?.['is_error'] === true ? 130 : 0)
+    }),
+    { numRuns: 12 },
+  )
+}, 240_000)
+
+const byText = (one: string, other: string): number => one.localeCompare(other)
