@@ -1,9 +1,10 @@
 // Holds rules of docs/spec.md: R-SETUP-1a, R-SETUP-5, R-SETUP-5a: what a person in a terminal is asked by the first start and by `halting setup`.
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import type { Program } from '../src/program.ts'
 import { firstStart } from '../src/setup/first-start.ts'
 import { setup } from '../src/setup/setup.ts'
@@ -110,3 +111,30 @@ describe('the first start', () => {
     expect([await firstStart(missing, { print: true }, program, async () => 0), said.asked]).toEqual([2, []])
   })
 })
+
+const hasTmux = spawnSync('tmux', ['-V']).status === 0
+
+test.skipIf(!hasTmux)(
+  'halting in a real terminal without a key asks, sets up, and is ready then (needs tmux)',
+  async () => {
+    const socket = `halting-setup-${process.pid}`
+    const tmux = (...args: readonly string[]): string =>
+      spawnSync('tmux', ['-u', '-L', socket, '-f', '/dev/null', ...args], { encoding: 'utf8' }).stdout
+    const until = async (text: string): Promise<void> => {
+      while (!tmux('capture-pane', '-p', '-J', '-S', '-200', '-t', 's').includes(text))
+        await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const env = { PATH: process.env['PATH'], HOME: home, TERM: 'screen', LANG: 'C.UTF-8', XAI_API_KEY: 'k', ...nobody }
+    const clean = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+    const started = ['env', '-i', ...clean, process.execPath, join(inject('program'), 'bin/halting.js')]
+    tmux('new-session', '-d', '-s', 's', '-x', '100', '-y', '40', '-c', join(home, 'project'), ...started)
+    onTestFinished(() => void tmux('kill-server'))
+    await until('or leave? [s/d/Q]')
+    tmux('send-keys', '-t', 's', 's', 'Enter')
+    await until('Write this? [y/N]')
+    tmux('send-keys', '-t', 's', 'y', 'Enter')
+    await until('xai/grok-4.7 · ')
+    expect(JSON.parse(readFileSync(settingsPath(), 'utf8'))).toEqual({ model: 'xai/grok-4.7' })
+  },
+  60_000,
+)

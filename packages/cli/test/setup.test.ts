@@ -321,9 +321,9 @@ describe('the first start', () => {
     const { status, stdout, stderr } = await run(['-p', 'hi'], { cwd: project, env: { HOME: home, XAI_API_KEY: 'geheim' } })
     expect([status, stdout, existsSync(join(home, '.halting'))]).toEqual([2, '', false])
     expect(stderr.trimEnd().split('\n')).toEqual([
-      'halting: claude-sonnet-5-5 needs a key. Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN. XAI_API_KEY is set: --model xai/grok-4.7 asks xai.',
-      'halting: halting setup looks for keys, models on this machine and settings of other agents, and writes settings after showing them.',
-      'halting: halting demo shows a run with a scripted model: no key, no network, no cost.',
+      'halting: No key for claude-sonnet-5-5. Set ANTHROPIC_API_KEY. XAI_API_KEY is set: --model xai/grok-4.7 asks xai.',
+      '  halting setup   finds keys, local models, other agents; shows what it writes',
+      '  halting demo    a run with a scripted model: no key, no network, no cost',
     ])
   }) // prettier-ignore
 })

@@ -65,6 +65,13 @@ export async function describeModels(run: RunSettings, cwd: string): Promise<Omi
   return { ...models, ...loaded }
 }
 
+/** Whether the model can be asked, before anything is opened. @throws what `openModels` throws for it, such as a key that is missing */
+export function checkModel({ flags, env, settings }: Pick<RunSettings, 'flags' | 'env' | 'settings'>): void {
+  if (flags.script !== undefined) return
+  checkNames(flags, env)
+  modelFromEnvironment(flags.model, env, { anthropic: { credentials: helperOf(settings, env) } })
+}
+
 /** A name that is asked for all the same, since new models come. */
 function slips({ model, fallbackModel, compactModel, smallModel }: Flags): readonly string[] {
   return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {

@@ -36,14 +36,14 @@ export async function firstStart(
   return exitCode === 0 ? again() : exitCode
 }
 
+/** As wide as a terminal is at least. */
 function firstStartText({ model, keyVariables }: MissingKey, env: Program['env']): string {
+  const [variable = 'its key'] = keyVariables
   const other = keyFindings(env, env).find(({ model: usual }) => usual !== undefined)
   const found = other === undefined ? '' : ` ${other.variable} is set: --model ${other.model} asks ${other.service}.`
-  return [
-    `${model} needs a key. Set ${keyVariables.join(' or ')}.${found}`,
-    'halting setup looks for keys, models on this machine and settings of other agents, and writes settings after showing them.',
-    'halting demo shows a run with a scripted model: no key, no network, no cost.',
-  ]
-    .map((line) => told(line))
-    .join('')
+  return `${told(`No key for ${model}. Set ${variable}.${found}`)}${ways}`
 }
+
+const ways = `  halting setup   finds keys, local models, other agents; shows what it writes
+  halting demo    a run with a scripted model: no key, no network, no cost
+`

@@ -3,6 +3,7 @@ import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { openLive } from '../session/open-live.ts'
+import { checkModel } from '../session/models.ts'
 import { settingsFor } from '../session/run-settings.ts'
 import { trustAtStart } from '../trust/at-start.ts'
 import { UsageError } from '../usage-error.ts'
@@ -28,7 +29,10 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   const why = whyNoScreen(env, { stdin, stdout: process.stdout })
   if (why !== undefined) throw new UsageError(why)
   await trustAtStart(given, program, { stdin, stderr: process.stderr })
-  const { settings } = await settingsFor(given, program)
+  const run = await settingsFor(given, program)
+  // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
+  checkModel(run)
+  const { settings } = run
   const folder = ownFolder(program)
   const bindings = await readKeybindings(folder)
   const history = await openHistory({
