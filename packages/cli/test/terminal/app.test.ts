@@ -437,3 +437,18 @@ describe('a question', () => {
     expect(terminal.shown()).toMatch('> next')
   })
 })
+
+test('a file that is mentioned goes with the message, and is told by its name', async () => {
+  const { terminal, say, settled, type } = await startApp({
+    files: { 'notes.txt': 'first\nsecond secret line\nthird\n' },
+    replies: [{ expect: 'second secret line', content: 'Read.' }],
+  })
+  say('see @notes.txt#2')
+  await settled()
+  expect(terminal.all().join('\n')).toMatch(/> see @notes.txt#2\n {2}\+ \/\S+\n?\s*.*notes.txt, lines 2 to 2/)
+  expect(terminal.all().join('\n')).not.toContain('secret line')
+  type(key.escape, key.escape)
+  await terminal.sees('Go back to before')
+  type(key.enter)
+  await terminal.sees('> see @notes.txt#2')
+})

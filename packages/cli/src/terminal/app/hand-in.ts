@@ -1,6 +1,7 @@
 import type { QueuedMessage, Session } from '@halting/agent/session'
 import type { ContentBlock, MessageContent } from '@halting/core'
-import { messageOf, textOf } from '@halting/core/adapters'
+import { messageOf } from '@halting/core/adapters'
+import { saidText } from '../view/said-text.ts'
 
 /** What a session takes: the session itself, and what makes a message of what was typed. */
 export interface Taker {
@@ -59,7 +60,7 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
   let attached: string[] = []
   let last = Promise.resolve()
 
-  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id) ?? textOf(content)
+  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id) ?? saidText(content)
   const goes = async (way: Way): Promise<void> => {
     try {
       const taking = await taker()

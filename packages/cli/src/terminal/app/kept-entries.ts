@@ -2,6 +2,7 @@ import { readJournal } from '@halting/agent'
 import type { TranscriptEntry } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
+import { saidText } from '../view/said-text.ts'
 import { shownIn } from '../../session/said-in.ts'
 
 /** All that was said in a session that is kept, in order. */
@@ -21,7 +22,7 @@ export function promptsIn(entries: readonly TranscriptEntry[]): readonly KeptPro
   return entries.flatMap((entry) => {
     if (entry.kind !== 'user') return []
     const isOfPerson = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
-    const text = isOfPerson ? textOf(entry.message.content).trim() : ''
+    const text = isOfPerson ? saidText(entry.message.content).trim() : ''
     return text === '' ? [] : [{ id: entry.id, text }]
   })
 }

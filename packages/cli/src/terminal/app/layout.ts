@@ -72,6 +72,7 @@ export function createLayout({ app, conversation, own, overlays, branch, hint, i
     return first === undefined ? '' : shownKey(first)
   }
   function keyHints(): readonly string[] {
+    if (overlays.shown !== undefined) return []
     if (hint() !== '') return [hint()]
     if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', '@ files', '! shell']
     return [`${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]

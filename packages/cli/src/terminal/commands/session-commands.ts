@@ -1,5 +1,4 @@
 import { keptSessions, summariesOf } from '@halting/agent'
-import { textOf } from '@halting/core/adapters'
 import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../session/find-session.ts'
@@ -7,6 +6,7 @@ import { whose } from '../../session/whose.ts'
 import type { AppContext } from '../app/context.ts'
 import { keptEntries, promptsIn } from '../app/kept-entries.ts'
 import type { Flags } from '../../flags/flags.ts'
+import { saidText } from '../view/said-text.ts'
 import type { Command } from './command.ts'
 
 /** The flags of a session that begins, or goes on, from here: where the first one came from says nothing of it. */
@@ -115,7 +115,7 @@ const rewind: Command = {
       ...(extent === 'both' && { files: true }),
       ...(extent === 'files' && { filesOnly: true }),
     })
-    if (extent !== 'files') app.editor.putBefore([textOf(content)])
+    if (extent !== 'files') app.editor.putBefore([saidText(content)])
     const said = extent === 'files' ? 'The files are' : 'The conversation is'
     app.note(
       `${said} where it was before that message${files.length === 0 ? '' : `; ${many(files.length, 'file')} changed back`}.`,

@@ -4,19 +4,22 @@ import { roomNews } from '../../headless/room.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
 import { blockOf, foldedLines, hanging, headOfLines } from './lines.ts'
+import { broughtIn, saidText } from './said-text.ts'
 import { textOf } from './tool-outcome.ts'
 
 const mostPromptLines = 30
 
 /** What the person said. `tag` says how it came in, where it was in the middle of a run. */
 export function promptBlock(content: MessageContent, style: Style, tag = ''): Block {
-  const text = textOf(content)
+  const text = saidText(content)
+  const also = broughtIn(content)
   return blockOf((width) => {
     const lines = headOfLines(foldedLines(text, width - 2), mostPromptLines, width - 2)
     const shown = lines.map((line, index) => (index === 0 ? `${style.bold('>')} ${line}` : `  ${line}`.trimEnd()))
     const last = tag === '' ? [] : hanging('  ', tag, width).map(style.dim)
+    const more = also.flatMap((what) => hanging('  + ', what, width).map(style.dim))
     // It begins something new.
-    return ['', ...shown, ...last]
+    return ['', ...shown, ...more, ...last]
   })
 }
 

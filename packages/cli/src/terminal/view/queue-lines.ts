@@ -2,7 +2,7 @@ import type { QueuedMessage } from '@halting/agent/session'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { oneLineOf } from './lines.ts'
-import { textOf } from './tool-outcome.ts'
+import { saidText } from './said-text.ts'
 
 /** Messages that no run has taken, with what becomes of each (spec R-TERM-23). */
 export function queueLines(queue: () => readonly QueuedMessage[], style: Style): Component {
@@ -14,7 +14,7 @@ export function queueLines(queue: () => readonly QueuedMessage[], style: Style):
         const [first] = messages
         const last = messages.at(-1)
         if (first === undefined || last === undefined) return []
-        const said = messages.map(({ content }) => `"${oneLineOf(textOf(content), 200)}"`).join(', ')
+        const said = messages.map(({ content }) => `"${oneLineOf(saidText(content), 200)}"`).join(', ')
         return [style.dim(` ${oneLineOf(`queued ${messages.length} ${where[when]}: ${said}`, width - 1)}`)]
       })
     },

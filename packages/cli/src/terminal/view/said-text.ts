@@ -1,0 +1,21 @@
+import type { MessageContent } from '@halting/core'
+import { isText } from '@halting/core/adapters'
+
+/** What a person said, without what it brought in: files, output of their commands, images. */
+export function saidText(content: MessageContent): string {
+  return typeof content === 'string' ? content : (content.find(isText)?.text ?? '')
+}
+
+/** What it brought in, each in a few words. */
+export function broughtIn(content: MessageContent): readonly string[] {
+  if (typeof content === 'string') return []
+  const first = content.findIndex(isText)
+  return content.flatMap((block, index) => {
+    if (index === first) return []
+    if (!isText(block)) return block.type === 'image' || block.type === 'document' ? [block.type] : []
+    const [, named] = /^The (?:file|folder) (.+), which the user named:$/.exec(block.text) ?? []
+    if (named !== undefined) return [named]
+    const [, command] = /^The user ran this command themselves:\n\$ (.*)/.exec(block.text) ?? []
+    return command === undefined ? [] : [`the output of ${command}`]
+  })
+}
