@@ -100,6 +100,8 @@ const rewind: Command = {
     const session = app.open?.session
     if (session === undefined) return
     const prompts = promptsIn(await keptEntries(fileOf(app)))
+    // Something may have been said while they were read.
+    if (refuseWhileRunning(app, 'go back')) return
     if (prompts.length === 0) return app.note('Nothing was said yet that one could go back to.')
     const before = await app.ask({
       title: 'Go back to before',

@@ -1,0 +1,149 @@
+// Holds R-TERM-62 and R-TERM-74: the program itself in a real terminal, which tmux brings. Without tmux only that is not tested.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { programPath } from '../support/program.ts'
+
+const hasTmux = spawnSync('tmux', ['-V']).status === 0
+
+interface Place {
+  readonly cwd: string
+  readonly home: string
+}
+
+interface Window {
+  keys(...keys: readonly string[]): void
+  text(text: string): void
+  screen(): string
+  sees(text: string | RegExp): Promise<void>
+}
+
+function place(): Place {
+  const [cwd, home] = [mkdtempSync(join(tmpdir(), 'halting-pty-')), mkdtempSync(join(tmpdir(), 'halting-pty-home-'))]
+  onTestFinished(() => [cwd, home].forEach((path) => rmSync(path, { recursive: true, force: true })))
+  writeFileSync(
+    join(home, 'script.json'),
+    JSON.stringify({
+      replies: [{ content: 'First.' }, { content: 'Second.' }, { content: 'Third.', delay_ms: 60_000 }],
+    }),
+  )
+  return { cwd, home }
+}
+
+let windows = 0
+
+/** A shell in a terminal, and the program in it. */
+function start({ cwd, home }: Place, args: string): Window {
+  const socket = `halting-test-${process.pid}-${++windows}`
+  const tmux = (...words: readonly string[]): string =>
+    execFileSync('tmux', ['-u', '-L', socket, '-f', '/dev/null', ...words], {
+      encoding: 'utf8',
+      env: { ...process.env, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' },
+    })
+  const program = `${process.execPath} ${programPath()} --script ${home}/script.json ${args}`
+  const shell = `trap : INT; echo $$; ${program}; echo "[exit $?]"; stty -a | grep -o -e '-\\?icanon' -e '-\\?echo '; exec sleep 600`
+  const env = ['env', '-i', `HOME=${home}`, `PATH=${process.env['PATH']}`, 'TERM=screen', 'LANG=C.UTF-8']
+  tmux('new-session', '-d', '-s', 't', '-x', '80', '-y', '24', '-c', cwd, ...env, 'sh', '-c', shell)
+  onTestFinished(() => void spawnSync('tmux', ['-L', socket, 'kill-server']))
+  const screen = (): string => tmux('capture-pane', '-p', '-S', '-', '-t', 't')
+  return {
+    keys: (...keys) => void tmux('send-keys', '-t', 't', ...keys),
+    text: (text) => void tmux('send-keys', '-t', 't', '-l', text),
+    screen,
+    async sees(text) {
+      const deadline = performance.now() + 20_000
+      for (;;) {
+        const shown = screen()
+        if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return
+        if (performance.now() > deadline) throw new Error(`${String(text)} is not there. There is:\n${shown}`)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    },
+  }
+}
+
+describe.skipIf(!hasTmux)('the program in a terminal', () => {
+  test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {
+    const where = place()
+    const first = start(where, '"a question"')
+    await first.sees('First.')
+    first.text('/quit')
+    first.keys('Enter')
+    await first.sees(/halting --resume [\w-]{36}/)
+    await first.sees(/\[exit 0\]\s+icanon\s+echo/)
+    const [, id = ''] = /--resume ([\w-]{36})/.exec(first.screen()) ?? []
+    const second = start(where, `--resume ${id}`)
+    await second.sees('First.')
+    second.text('more')
+    second.keys('Enter')
+    await second.sees(/> more\s+First\./)
+    second.keys('C-d')
+    await second.sees(`halting --resume ${id}`)
+    expect(second.screen()).toContain('✓ done')
+  })
+
+  test('that is ended by SIGTERM in the middle of a run has a session that is whole, and leaves a usable shell', async () => {
+    const where = place()
+    writeFileSync(
+      join(where.home, 'script.json'),
+      JSON.stringify({ replies: [{ content: 'Slow.', delay_ms: 60_000 }] }),
+    )
+    const window = start(where, '"a question"')
+    await window.sees('Esc stops')
+    const [, shell = ''] = /^(\d+)$/m.exec(window.screen()) ?? []
+    const [child = ''] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).trim().split('\n')
+    process.kill(Number(child), 'SIGTERM')
+    await window.sees(/\[exit 143\]\s+icanon\s+echo/)
+    const [, id = ''] = /--resume ([\w-]{36})/.exec(window.screen()) ?? []
+    const told = execFileSync(process.execPath, [programPath(), 'sessions', 'show', id], {
+      cwd: where.cwd,
+      env: { HOME: where.home, PATH: process.env['PATH'] },
+      encoding: 'utf8',
+    })
+    expect(told).toMatch(/aborted_streaming|terminated|user_requested/)
+  })
+
+  test('asks about a folder that nobody trusted before it reads it, and keeps a yes', async () => {
+    const where = place()
+    mkdirSync(join(where.cwd, '.claude'))
+    const settings = { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'echo hooked' }] }] } }
+    writeFileSync(join(where.cwd, '.claude/settings.json'), JSON.stringify(settings))
+    const no = start(where, '')
+    await no.sees('hooks  Stop: echo hooked')
+    no.text('n')
+    no.keys('Enter')
+    await no.sees('is not trusted: what is listed does not count')
+    await no.sees('? keys')
+    no.keys('C-d')
+    const yes = start(where, '')
+    await yes.sees('Trust this folder')
+    yes.text('y')
+    yes.keys('Enter')
+    await yes.sees('? keys')
+    yes.text('/hooks')
+    yes.keys('Enter')
+    await yes.sees('echo hooked')
+    yes.keys('C-d')
+    const again = start(where, '')
+    await again.sees('? keys')
+    expect(again.screen()).not.toContain('Trust this folder')
+    expect(readFileSync(join(where.home, '.halting/trust.json'), 'utf8')).toContain('"trusted"')
+  })
+
+  test('is left by Ctrl+C: once for the text, twice for the program', async () => {
+    const where = place()
+    const window = start(where, '')
+    await window.sees('? keys')
+    window.text('half a prompt')
+    await window.sees('> half a prompt')
+    window.keys('C-l')
+    await window.sees('> half a prompt')
+    window.keys('C-c')
+    window.keys('C-c')
+    window.keys('C-c')
+    await window.sees('[exit 0]')
+    expect(window.screen()).toMatch(/icanon\s+echo/)
+  })
+})
