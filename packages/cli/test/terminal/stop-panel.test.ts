@@ -50,7 +50,7 @@ describe('the stop panel', () => {
     )
     expect(panel({}, 60)).toBe(' turn 7/40 · next stop: max_budget_usd in ~14 turns')
     expect(panel({}, 43)).toBe(' next stop: max_budget_usd in ~14 turns')
-    expect(panel({}, 33)).toBe(' next stop: max_budget_usd in ~1…')
+    expect(panel({}, 33)).toBe(' max_budget_usd in ~14 turns')
   })
 
   test('without limits tells the turns that are left', () => {
@@ -76,6 +76,26 @@ describe('the stop panel', () => {
       ' compacting, 161.0k tokens · turn 7/40 · next stop: max_budget_usd in ~14 turns',
       ' waiting for you · turn 7/40 · next stop: max_budget_usd in ~14 turns',
     ])
+  })
+
+  test('the time goes on between two requests, and stands still while a person is waited for', () => {
+    let [now, snapshot] = [0, running]
+    const view = stopPanel(
+      () => snapshot,
+      plain,
+      () => now,
+    )
+    const time = (): string => /\d+:\d\d/.exec(shown([view], 140))?.[0] ?? ''
+    expect(time()).toBe('2:10')
+    now = 5_000
+    expect(time()).toBe('2:15')
+    snapshot = { ...running, status: 'requires_action' }
+    now = 60_000
+    expect(time()).toBe('2:15')
+    snapshot = { ...running, figures: { ...running.figures, usedMs: 140_000 } }
+    expect(time()).toBe('2:20')
+    now = 61_000
+    expect(time()).toBe('2:21')
   })
 
   test('limits of tokens and time are told with what was used of them', () => {

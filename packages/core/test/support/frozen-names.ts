@@ -250,6 +250,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'type AllowancesLeft',
     'type AnyAgentTool',
     'type AnyLeafTool',
+    'type AskCause',
     'type Attachment',
     'type Background',
     'type BlockOrigin',

@@ -49,7 +49,7 @@ export function errorBlock(text: string, style: Style): Block {
   return blockOf((width) => hanging('✗ ', text, width).map(style.red))
 }
 
-const mostHookLines = 8
+const mostHookLines = 4
 
 /** What a hook, or the loop, said to the model. */
 export function toldBlock(who: string, content: MessageContent, style: Style): Block {

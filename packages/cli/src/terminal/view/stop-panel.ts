@@ -13,9 +13,12 @@ export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'limi
  * when it comes. Parts go from the right where there is no room, the next stop last of all.
  */
 export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () => number): Component {
+  const activeMs = runningClock(now)
   return {
     render(width) {
-      const { activity, figures, limits, nextStop } = snapshot()
+      const given = snapshot()
+      const { activity, limits, nextStop } = given
+      const figures = { ...given.figures, usedMs: activeMs(given) }
       const doing = activityText(activity, now())
       const stop = nextStopText(nextStop)
       const parts = [
@@ -42,6 +45,18 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
   }
 }
 
+/** Figures come with requests: between them the time goes on, while a run does and no person is waited for. */
+function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
+  let [usedMs, passedMs, lookedAt] = [0, 0, now()]
+  return ({ figures, status }) => {
+    const sinceMs = now() - lookedAt
+    lookedAt += sinceMs
+    if (figures.usedMs !== usedMs || status === 'idle') [usedMs, passedMs] = [figures.usedMs, 0]
+    else if (status === 'running') passedMs += Math.max(0, sinceMs)
+    return usedMs + passedMs
+  }
+}
+
 const separator = ' · '
 
 /** What goes on, as many of the figures as there is room for, and the next stop. */
@@ -52,7 +67,8 @@ function laidOut(doing: string, parts: readonly string[], stop: string, width: n
     if (columnsOf(text) <= width) return text
   }
   const both = ends.join(separator)
-  return columnsOf(both) <= width ? both : oneLine(stop === '' ? doing : stop, width)
+  if (columnsOf(both) <= width || stop === '') return oneLine(both, width)
+  return oneLine(columnsOf(stop) <= width ? stop : stop.replace('next stop: ', ''), width)
 }
 
 /** What a run does that is no plain turn: which recovery it is, and how often that may still happen. */

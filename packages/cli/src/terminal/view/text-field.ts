@@ -2,6 +2,7 @@ import { decodeKittyPrintable, matchesKey, type KeyId } from '@earendil-works/pi
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { columnsOf } from '../../io/columns.ts'
 import { inert } from '../../io/inert.ts'
+import { everyControl, numbered } from '../../io/seen.ts'
 import { pasteEnd, pasteStart } from '../screen/input.ts'
 
 /** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
@@ -79,6 +80,11 @@ export function textField(initial: string): TextField {
   }
 }
 
+/** What would steer the terminal, or end the line, is shown by its number: it is part of the text. */
+function seen(character: string): string {
+  return /[\u2028\u2029]/.test(character) ? numbered(character) : everyControl(character)
+}
+
 /** The text as it is, parted where a line is full: what is written is to be seen to the last blank. */
 function fieldLines(before: string, after: string, width: number): readonly string[] {
   // The cursor may stand behind the last character of a line.
@@ -87,7 +93,7 @@ function fieldLines(before: string, after: string, width: number): readonly stri
   let columns = 0
   const add = (text: string): void => {
     for (const character of text) {
-      const shown = character === '\t' ? '    ' : inert(character, { styled: false })
+      const shown = character === '\t' ? '    ' : seen(character)
       const needed = columnsOf(shown)
       if (character === '\n' || columns + needed > room) {
         lines.push('')
