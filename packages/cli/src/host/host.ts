@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { JsonObject, MessageContent, SdkMessage, Terminal } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Session, SessionEvent } from '@halting/agent/session'
@@ -18,6 +18,9 @@ import { answerInitialize, serveRequest } from './requests.ts'
 import type { Serving } from './serving.ts'
 import { StateLines } from './state-lines.ts'
 import { type HostMessage, joined, readUserMessage } from './user-message.ts'
+
+/** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
+const patienceMs = 1_000
 
 /** Serves a host until it has said all and everything that it handed in has its result; gives the exit code. */
 export async function serveHost(flags: Flags, program: Program): Promise<number> {
@@ -108,10 +111,13 @@ class Host {
   }
 
   async #end(): Promise<void> {
-    const opened = this.#opened ?? (await this.#opening?.catch(() => undefined))
+    const isAborted = this.#interruption.signal.aborted
+    const opening = this.#opening?.catch(() => undefined)
+    // What is started on the way is ended with the program.
+    const opened = this.#opened ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
     if (opened === undefined) return
     const { session } = opened
-    if (this.#interruption.signal.aborted) session.interrupt({ queue: 'give_back', because: 'terminated' })
+    if (isAborted) session.interrupt({ queue: 'give_back', because: 'terminated' })
     await session.settled()
     await opened.close()
   }
@@ -254,7 +260,7 @@ class Host {
   ): void {
     const said = this.#unasked === undefined ? ready : joined(this.#unasked, ready)
     this.#unasked = asks ? undefined : said
-    if (!asks) return
+    if (!asks || this.#interruption.signal.aborted) return
     if (this.#flags.replayUserMessages === true) this.#replays.set(id, line)
     session.prompt(said, { id, ...(when !== undefined && { when }) })
   }

@@ -35,6 +35,17 @@ test('SIGTERM while nothing goes on leaves at once, with stdin open', async () =
   expect(await one.running.ended).toMatchObject({ status: 143, stderr: '' })
 })
 
+test('SIGTERM while the session is being opened, and a server does not answer', async () => {
+  const pid = join(mkdtempSync(join(here(), 'server-')), 'pid')
+  const mute = { command: '/bin/sh', args: ['-c', `echo $$ > ${pid}; exec sleep 300`] }
+  const one = await host([], { args: ['--mcp-config', JSON.stringify({ mcpServers: { mute } })] })
+  one.send(user('hi'))
+  const processId = Number(await fileSays(pid))
+  one.running.child.kill('SIGTERM')
+  expect(await one.running.ended).toMatchObject({ status: 143 })
+  expect({ asked: one.service.requests, left: await survivorsOf([processId]) }).toEqual({ asked: [], left: [] })
+})
+
 test('a host that goes away ends the run', async () => {
   const one = await host([{ content: ['I wait.', call('Bash', { command: 'sleep 300' })] }], {
     args: ['--allowedTools=Bash', '--include-partial-messages'],
