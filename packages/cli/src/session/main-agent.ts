@@ -32,9 +32,11 @@ export async function asAgent(run: RunSettings, name: string, { cwd }: Pick<Prog
 
 function withAgent(flags: Flags, agent: AgentDefinition): Flags {
   const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTokens, maxDurationMs } = agent
-  const hasPrompt = flags.systemPrompt !== undefined || flags.systemPromptFile !== undefined
+  const { systemPrompt = '', ...others } = flags
+  // An empty one is what the SDKs say where nobody said anything.
+  const hasPrompt = systemPrompt !== '' || flags.systemPromptFile !== undefined
   const own: Flags = {
-    ...(!hasPrompt && { systemPrompt: prompt }),
+    ...(hasPrompt ? systemPrompt !== '' && { systemPrompt } : { systemPrompt: prompt }),
     ...(tools !== undefined && !tools.includes('*') && { tools: toolsOf(tools) }),
     ...(model !== undefined && { model }),
     ...(maxTurns !== undefined && { maxTurns }),
@@ -43,7 +45,7 @@ function withAgent(flags: Flags, agent: AgentDefinition): Flags {
     ...(maxDurationMs !== undefined && { maxDuration: maxDurationMs }),
   }
   const denied = [...(flags.disallowedTools ?? []), ...disallowedTools]
-  return { ...own, ...flags, ...(denied.length > 0 && { disallowedTools: denied }) }
+  return { ...own, ...others, ...(denied.length > 0 && { disallowedTools: denied }) }
 }
 
 /** Tools of servers come with the servers. */

@@ -1,0 +1,380 @@
+// Spec R-HOST-1, R-HOST-4, R-HOST-8: every option of the official SDK, one test a row, and the exit codes that decide what its program sees.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Options, SDKMessage } from '@anthropic-ai/claude-agent-sdk'
+import { describe, expect, test } from 'vitest'
+import { installProgram } from '../support/program.ts'
+import { server as hostile } from '../support/servers.ts'
+import {
+  answerOf,
+  asking,
+  endFolders,
+  folderOfSession,
+  model,
+  shownTools,
+  systemOf,
+  toolResults,
+  use,
+} from './support/sdk.ts'
+
+installProgram()
+endFolders()
+
+const done = { content: 'Done.' }
+const touch = use('Bash', { command: 'touch made' })
+const hasMade = (cwd: string, name = 'made') => existsSync(join(cwd, name))
+const asked = (options: Options, ...replies: readonly unknown[]) =>
+  asking('go', replies.length === 0 ? [done] : replies, { options })
+const initOf = (messages: readonly SDKMessage[]) =>
+  messages.find((message) => message.type === 'system' && message.subtype === 'init')
+
+describe('systemPrompt', () => {
+  test('none: an empty one, and not ours', async () => {
+    const told = await asked({})
+    expect([answerOf(told), told.thrown, systemOf(told)]).toEqual(['Done.', undefined, ''])
+  })
+
+  test('a text, and a list of texts', async () => {
+    expect(systemOf(await asked({ systemPrompt: 'You count.' }))).toBe('You count.')
+    expect(systemOf(await asked({ systemPrompt: ['You count.', 'You add.'] }))).toBe('You count.\n\nYou add.')
+  })
+
+  test('the preset: ours, with more behind it', async () => {
+    const system = systemOf(
+      await asked({ systemPrompt: { type: 'preset', preset: 'claude_code', append: 'Mind the gap.' } }),
+    )
+    expect([system.length > 500, system.includes('Mind the gap.')]).toEqual([true, true])
+  })
+})
+
+describe('permissionPrompts', () => {
+  test("'none' has nobody asked: what would be asked is denied", async () => {
+    let wasAsked = false
+    const told = await asked(
+      {
+        permissionPrompts: 'none',
+        canUseTool: async () => {
+          wasAsked = true
+          return { behavior: 'allow' }
+        },
+      },
+      touch,
+      done,
+    )
+    expect([wasAsked, hasMade(told.cwd), answerOf(told)]).toEqual([false, false, 'Done.'])
+  })
+})
+
+describe('mcpServers', () => {
+  const good = { command: process.execPath, args: [hostile, 'good', ''] }
+  const say = use('mcp__good__say', { text: 'hello' })
+  const allowedTools = ['mcp__good__say']
+
+  test('by arguments', async () => {
+    const told = await asked({ mcpServers: { good }, allowedTools }, say, done)
+    expect(toolResults(told)).toEqual([expect.stringContaining('said hello')])
+  })
+
+  test("by 'initialize'", async () => {
+    const told = await asked({ mcpServers: { good }, mcpServersDelivery: 'initialize', allowedTools }, say, done)
+    expect([toolResults(told), told.thrown]).toEqual([[expect.stringContaining('said hello')], undefined])
+  })
+
+  test('strictMcpConfig: these alone', async () => {
+    const cwd = folderOfSession()
+    writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { other: { ...good } } }))
+    const options: Options = {
+      cwd,
+      settingSources: ['project', 'local'],
+      mcpServers: { good },
+      settings: JSON.stringify({ enableAllProjectMcpServers: true }),
+    }
+    const names = async (more: Options) =>
+      Reflect.get(initOf((await asked({ ...options, ...more })).messages) ?? {}, 'mcp_servers').map(
+        ({ name }: { readonly name: string }) => name,
+      )
+    expect(await names({ strictMcpConfig: true })).toEqual(['good'])
+    expect(await names({})).toEqual(['good', 'other'])
+  })
+})
+
+describe('agents', () => {
+  const agents = { reviewer: { description: 'Reviews.', prompt: 'You review.', tools: ['Read'] } }
+
+  test('may be started by the model', async () => {
+    const start = use('Agent', { description: 'reviews', prompt: 'Review it.', subagent_type: 'reviewer' })
+    const told = await asked({ agents }, start, { content: 'Fine.' }, done)
+    expect([toolResults(told)[0], told.requests[1]?.text.includes('You review.')]).toEqual([
+      expect.stringContaining('Fine.'),
+      true,
+    ])
+  })
+
+  test('agent: the session is that one', async () => {
+    const told = await asked({ agents, agent: 'reviewer' })
+    expect([systemOf(told).includes('You review.'), shownTools(told)]).toEqual([true, ['Read']])
+  })
+})
+
+test('outputFormat: the answer fits the schema', async () => {
+  const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+  const told = await asked({ outputFormat: { type: 'json_schema', schema } }, { content: '{"n": 3}' })
+  expect(told.results[0]).toMatchObject({ subtype: 'success', structured_output: { n: 3 } })
+})
+
+describe('limits', () => {
+  test('maxTurns: the result says so; the program is told by its errors', async () => {
+    const told = await asked({ maxTurns: 1, allowedTools: ['Bash'] }, touch, done)
+    expect(told.results).toMatchObject([{ subtype: 'error_max_turns', is_error: true, terminal_reason: 'max_turns' }])
+    expect(told.thrown).toMatch(/^Claude Code returned an error result: .*turn/)
+  })
+
+  test('maxBudgetUsd', async () => {
+    const told = await asked({ maxBudgetUsd: 0.000_1 })
+    expect([told.results[0]?.subtype, told.requests.length]).toEqual(['error_max_budget_usd', 0])
+  })
+
+  test('taskBudget is told to the model', async () => {
+    const told = await asked({ taskBudget: { total: 50_000 } })
+    expect([answerOf(told), told.requests[0]?.text.includes('50000')]).toEqual(['Done.', true])
+  })
+})
+
+describe('sessions', () => {
+  const first = async (options: Options = {}) => {
+    const told = await asked(options, { content: 'I remember.' })
+    return { cwd: told.cwd, id: told.results[0]?.session_id ?? '' }
+  }
+  const remembers = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) =>
+    requests.at(-1)?.text.includes('I remember.')
+
+  test('resume goes on with it, under its id', async () => {
+    const { cwd, id } = await first()
+    const told = await asked({ cwd, resume: id })
+    expect([remembers(told), told.results[0]?.session_id]).toEqual([true, id])
+  })
+
+  test('continue goes on with the last of the folder', async () => {
+    const { cwd, id } = await first()
+    expect((await asked({ cwd, continue: true })).results[0]?.session_id).toBe(id)
+  })
+
+  test('forkSession makes a copy, with an id of its own or the one that is given', async () => {
+    const { cwd, id } = await first()
+    const fork = await asked({ cwd, resume: id, forkSession: true })
+    expect([remembers(fork), fork.results[0]?.session_id === id]).toEqual([true, false])
+    const sessionId = '11111111-2222-4333-8444-555555555555'
+    const named = await asked({ cwd, resume: id, forkSession: true, sessionId })
+    expect([remembers(named), named.results[0]?.session_id]).toEqual([true, sessionId])
+  })
+
+  test('resumeSessionAt goes on from a message', async () => {
+    const told = await asked({ allowedTools: ['Bash'] }, touch, { content: 'Later words.' })
+    const at = told.messages.find(({ type }) => type === 'assistant')
+    const resumed = await asked({
+      cwd: told.cwd,
+      resume: told.results[0]?.session_id ?? '',
+      resumeSessionAt: String(at?.uuid),
+    })
+    expect([answerOf(resumed), resumed.requests[0]?.text.includes('Later words.')]).toEqual(['Done.', false])
+  })
+
+  test('sessionId names it; one that is not there is told', async () => {
+    const sessionId = '11111111-2222-4333-8444-666666666666'
+    expect((await first({ sessionId })).id).toBe(sessionId)
+    const told = await asked({ resume: '99999999-2222-4333-8444-666666666666' })
+    expect([told.results.length, told.thrown, told.stderr]).toEqual([
+      0,
+      expect.stringContaining('99999999'),
+      expect.stringContaining('No conversation found'),
+    ])
+  })
+
+  test('persistSession: false keeps nothing', async () => {
+    const { cwd, id } = await first({ persistSession: false })
+    expect((await asked({ cwd, resume: id })).stderr).toContain('No conversation found')
+  })
+})
+
+describe('settings', () => {
+  const folder = () => {
+    const cwd = folderOfSession()
+    mkdirSync(join(cwd, '.claude'))
+    writeFileSync(join(cwd, '.claude/settings.json'), JSON.stringify({ permissions: { allow: ['Bash(touch *)'] } }))
+    return cwd
+  }
+
+  test('settingSources: those that are named are read, and trusted; none where the list is empty', async () => {
+    expect(hasMade((await asked({ cwd: folder(), settingSources: ['project'] }, touch, done)).cwd)).toBe(true)
+    expect(hasMade((await asked({ cwd: folder(), settingSources: [] }, touch, done)).cwd)).toBe(false)
+  })
+
+  test('settings: as JSON, and as an object', async () => {
+    const settings = { permissions: { allow: ['Bash(touch *)'] } }
+    expect(hasMade((await asked({ settings: JSON.stringify(settings) }, touch, done)).cwd)).toBe(true)
+    expect(hasMade((await asked({ settings }, touch, done)).cwd)).toBe(true)
+  })
+
+  test('sandbox: commands are held', async () => {
+    const outside = join(folderOfSession(), 'out')
+    const told = await asked(
+      { sandbox: { enabled: true, failIfUnavailable: true } },
+      use('Bash', { command: `touch in; touch ${outside}` }),
+      done,
+    )
+    expect([hasMade(told.cwd, 'in'), existsSync(outside), answerOf(told)]).toEqual([true, false, 'Done.'])
+  })
+})
+
+describe('tools', () => {
+  test('tools: all of them, or these', async () => {
+    expect(shownTools(await asked({ tools: { type: 'preset', preset: 'claude_code' } })).length).toBeGreaterThan(5)
+    expect(shownTools(await asked({ tools: ['Read', 'Bash'] }))).toEqual(expect.arrayContaining(['Read', 'Bash']))
+    expect(shownTools(await asked({ tools: ['Read', 'Bash'] })).length).toBe(2)
+    expect(shownTools(await asked({ tools: [] }))).toEqual([])
+  })
+
+  test('allowedTools run without a question', async () => {
+    expect(hasMade((await asked({ allowedTools: ['Bash(touch *)', 'Read'] }, touch, done)).cwd)).toBe(true)
+    expect(hasMade((await asked({ allowedTools: ['Bash(npm test)'] }, touch, done)).cwd)).toBe(false)
+  })
+
+  test('disallowedTools are not shown', async () => {
+    expect(shownTools(await asked({ disallowedTools: ['Bash', 'WebFetch'] }))).not.toEqual(
+      expect.arrayContaining(['Bash']),
+    )
+  })
+
+  test('additionalDirectories may be read', async () => {
+    const more = folderOfSession()
+    writeFileSync(join(more, 'a.txt'), 'far away')
+    const read = use('Read', { file_path: join(more, 'a.txt') })
+    expect(toolResults(await asked({ additionalDirectories: [more] }, read, done))[0]).toContain('far away')
+    expect(toolResults(await asked({}, read, done))[0]).not.toContain('far away')
+  })
+
+  test("skills: 'all', or these alone", async () => {
+    const cwd = folderOfSession()
+    for (const name of ['release', 'secret']) {
+      mkdirSync(join(cwd, '.claude/skills', name), { recursive: true })
+      writeFileSync(
+        join(cwd, '.claude/skills', name, 'SKILL.md'),
+        `---\nname: ${name}\ndescription: The ${name} way\n---\nDo.`,
+      )
+    }
+    const skillsOf = async (skills: NonNullable<Options['skills']>) => {
+      const { requests } = await asked({ cwd, settingSources: ['project'], skills, systemPrompt: { type: 'preset', preset: 'claude_code' } })
+      return ['release', 'secret'].filter((name) => requests[0]?.text.includes(`The ${name} way`))
+    } // prettier-ignore
+    expect(await skillsOf('all')).toEqual(['release', 'secret'])
+    expect(await skillsOf(['release'])).toEqual(['release'])
+  })
+})
+
+describe('the model', () => {
+  test('model', async () => {
+    expect((await asked({ model: 'claude-haiku-4-5' })).requests[0]?.body['model']).toBe('claude-haiku-4-5')
+  })
+
+  test('thinking, maxThinkingTokens, effort', async () => {
+    const bodyOf = async (options: Options) => (await asked(options)).requests[0]?.body
+    expect(await bodyOf({ thinking: { type: 'adaptive' } })).toMatchObject({ thinking: { type: 'adaptive' } })
+    expect((await bodyOf({ thinking: { type: 'disabled' } }))?.['thinking']).not.toMatchObject({ type: 'enabled' })
+    expect(await bodyOf({ model: 'claude-haiku-4-5', maxThinkingTokens: 2_000 })).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 2_000 },
+    })
+    expect(JSON.stringify(await bodyOf({ effort: 'xhigh' }))).toContain('"effort":"xhigh"')
+  })
+
+  test('fallbackModel stands in for one that cannot answer', async () => {
+    const overloaded = { error: { status: 529, type: 'overloaded_error', message: 'busy' }, repeat: 3 }
+    const told = await asked(
+      { fallbackModel: 'claude-haiku-4-5', env: { CLAUDE_CODE_MAX_RETRIES: '2' } },
+      overloaded,
+      done,
+    )
+    expect([answerOf(told), told.requests.at(-1)?.body['model']]).toEqual(['Done.', 'claude-haiku-4-5'])
+  })
+})
+
+describe('permissionMode', () => {
+  test('acceptEdits', async () => {
+    const told = await asked({ permissionMode: 'acceptEdits' }, use('Write', { file_path: 'made', content: 'a' }), done)
+    expect(hasMade(told.cwd)).toBe(true)
+  })
+
+  test('bypassPermissions, where it is said that it may be', async () => {
+    const told = await asked(
+      { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true },
+      touch,
+      done,
+    )
+    expect(hasMade(told.cwd)).toBe(true)
+  })
+
+  test('plan', async () => {
+    const told = await asked({ permissionMode: 'plan', allowedTools: ['Bash'] }, touch, done)
+    expect(hasMade(told.cwd)).toBe(false)
+  })
+})
+
+test('includePartialMessages: the stream is told', async () => {
+  expect((await asked({ includePartialMessages: true })).messages.some(({ type }) => type === 'stream_event')).toBe(
+    true,
+  )
+  expect((await asked({})).messages.some(({ type }) => type === 'stream_event')).toBe(false)
+})
+
+test('what is not supported, or not known, is told, and the run goes on', async () => {
+  const told = await asked({
+    debug: true,
+    plugins: [{ type: 'local', path: '/nowhere' }],
+    extraArgs: { 'from-the-future': 'x', 'and-a-switch': null },
+    toolAliases: { Bash: 'Shell' },
+    planModeInstructions: 'Plan.',
+  })
+  expect([answerOf(told), told.thrown]).toEqual(['Done.', undefined])
+  for (const word of [
+    'plugins',
+    'from-the-future',
+    'and-a-switch',
+    'toolAliases',
+    'planModeInstructions',
+    'initialize',
+  ])
+    expect(told.stderr).toContain(word)
+})
+
+test('promptSuggestions: one comes after the result', async () => {
+  const suggestion = { content: 'Run the tests.' }
+  const told = await asked({ promptSuggestions: true }, done, suggestion)
+  expect(told.messages.some(({ type }) => type === 'prompt_suggestion')).toBe(true)
+})
+
+test('enableFileCheckpointing and a system prompt of the person do not keep a run from its end', async () => {
+  const told = await asked({ enableFileCheckpointing: true, title: 'A title', forwardSubagentText: true })
+  expect([answerOf(told), told.thrown, Reflect.get(initOf(told.messages) ?? {}, 'model')]).toEqual([
+    'Done.',
+    undefined,
+    model,
+  ])
+})
+
+describe('exit codes', () => {
+  test('a success ends the loop of the host without an error', async () => {
+    expect((await asked({})).thrown).toBeUndefined()
+  })
+
+  test('an error has its result, and throws the sentence that a person would read', async () => {
+    const told = await asked({}, { error: { status: 401, type: 'authentication_error', message: 'invalid x-api-key' } })
+    expect(told.results).toMatchObject([{ is_error: true }])
+    const [result] = told.results
+    const sentence = result !== undefined && 'errors' in result ? result.errors[0] : 'none'
+    expect(told.thrown).toBe(`Claude Code returned an error result: ${sentence}`)
+  })
+
+  test('what cannot be opened is told in words', async () => {
+    const told = await asked({ env: { ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: '' } })
+    expect([told.results, told.thrown]).toEqual([[], expect.stringContaining('ANTHROPIC_API_KEY')])
+  })
+})
