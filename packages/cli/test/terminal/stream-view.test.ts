@@ -334,7 +334,7 @@ describe('what goes on', () => {
       agent(agent({ type: 'turn_start', request: 1, turn: 1 })),
     ])
     expect(live(view, 80)).toBe(
-      '  ◦ turn 3 · $0.01 · 0:00 · explore: find usages · Grep halt\n  ◦ turn 1 · 0:00 · explore: find usages · thinking',
+      '  ◦ turn 3 · Grep halt · $0.01 · 0:00 · explore: find usages\n  ◦ turn 1 · thinking · 0:00 · explore: find usages',
     )
     expect(printed(view, [agentEnd])).toBe('⏺ Agent explore ended, max_turns: Reached maximum number of turns (3)')
   })

@@ -77,12 +77,14 @@ export function followAgents(now: () => number, cwd: string): Agents {
     lines: (width, style) =>
       [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
         const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')
-        const figures = [
+        const parts = [
           ...(turn > 0 ? [`turn ${turn}`] : []),
+          doing,
           ...(usd > 0 ? [dollars(usd)] : []),
           stopwatch(now() - since),
+          name,
         ]
-        const text = `${'  '.repeat(depth)}  ◦ ${figures.join(' · ')} · ${name} · ${doing}`
+        const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
         return style.dim(`  ${oneLineOf(text, width - 2)}`)
       }),
     ended({ agentType, description = '', inBackground, event }) {
