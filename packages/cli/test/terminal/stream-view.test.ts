@@ -180,6 +180,15 @@ describe('a call', () => {
           { command: 'sleep 9' },
           { status: 'failed', details: { exitCode: null, timedOut: true }, content: 'Timed out after 2 min.' },
         ),
+        ...call(
+          'Bash',
+          { command: 'make' },
+          {
+            status: 'failed',
+            details: { exitCode: null, interrupted: true, stdout: 'cc a.c' },
+            content: 'cc a.c\nInterrupted.',
+          },
+        ),
         ...call('Edit', { file_path: 'a.ts' }, { status: 'failed', content: 'The text was not found.' }),
         ...call('Bash', { command: 'rm -rf /' }, { status: 'denied', content: 'Denied by the rule Bash(rm *).' }),
         ...call('Nothing', {}, { status: 'invalid', content: 'There is no tool Nothing.' }),
@@ -190,6 +199,8 @@ describe('a call', () => {
   no such file
 ⏺ Bash sleep 9 (failed)
   Timed out after 2 min.
+⏺ Bash make (interrupted)
+  cc a.c
 ⏺ Edit a.ts (failed)
   The text was not found.
 ⏺ Bash rm -rf / (denied)

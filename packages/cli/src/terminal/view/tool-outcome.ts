@@ -180,6 +180,12 @@ function unhappy({ tool, status, content, details }: ToolResultShown): ToolOutco
   if (status === 'done') return { figure: '', body: nothing }
   const fields = isJsonObject(details) ? details : {}
   const text = textOf(content).trim()
+  // A command that reacts to the abort ends by itself, as one that failed.
+  if (tool === 'Bash' && fields['interrupted'] === true)
+    return {
+      figure: `(${words.interrupted})`,
+      body: tailBody(typeof fields['stdout'] === 'string' ? fields['stdout'] : ''),
+    }
   if (tool === 'Bash' && status === 'failed' && typeof fields['exitCode'] === 'number') {
     const output = typeof fields['stdout'] === 'string' ? fields['stdout'] : text
     const how = fields['timedOut'] === true ? 'timed out' : `exit code ${fields['exitCode']}`
