@@ -270,6 +270,9 @@ test('what is suggested would let the call run', async () => {
       ]).toEqual([name, { behavior: 'allow' }])
   }
   expect(permissions.suggest?.(requestOf('Bash', { command: 'rm -rf *' }))).toEqual([])
+  // What only a rule for all commands would let run (R-LEARN-6a).
+  for (const command of ['echo \u001B]x', '$PROGRAM a', 'eval "$X"'])
+    expect([command, permissions.suggest?.(requestOf('Bash', { command }))]).toEqual([command, []])
 })
 
 test('an engine asks, keeps what was said in a file, and the next session has it', async () => {

@@ -171,13 +171,15 @@ export function suggestionsFor(
 ): readonly PermissionUpdate[] {
   const personal = updatesOfPersonTool(request.call.name)
   if (personal.length > 0) return personal.filter((update) => update.type !== 'setMode' || isOf(modes, update.mode))
-  const found = remedyFor(request, book)
+  const rules = remedyFor(request, book)?.rules ?? []
+  // One key that is pressed for one command would let every other one run, too (spec R-LEARN-6a).
+  const isForAll = rules.includes('Bash')
   const subject = subjectOf(request.call, book.cwd)
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
   const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
   const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
   return [
-    ...(found !== undefined && found.rules.length > 0 ? [suggestionOf(found.rules)] : []),
+    ...(rules.length > 0 && !isForAll ? [suggestionOf(rules)] : []),
     ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),
   ]
 }
