@@ -34,6 +34,7 @@ export class AcpSession {
   readonly #stopListening: () => void
   /** What a client was told of what can be set. */
   #told: string
+  #toldCommands = ''
   #hasTitle: boolean
 
   constructor(
@@ -69,10 +70,14 @@ export class AcpSession {
   #hear(event: SessionEvent): void {
     this.#outbox.push(...this.#updates.of(event))
     this.#asking.hear(event)
+    // Servers may have come since it was opened.
+    if (event.type === 'run_start') this.#tellCommands()
     if (event.type === 'run_end')
       this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
     if (event.type === 'changed') this.#tellSettings()
     this.#prompts.hear(event)
+    // What only goes on waits in no queue that a cancel could empty.
+    if (event.type === 'run_start' && this.#prompts.isUnwanted(event.runId)) this.#session.interrupt()
   }
 
   /** Tells the client; resolves when it has been sent. */
@@ -83,14 +88,22 @@ export class AcpSession {
 
   /** What a person may begin a prompt with, and what they should know. */
   tellBeginning(): void {
-    const { commands, onNote } = this.#opened
-    const availableCommands = [...ownCommands, ...commands].map(({ name, description, argumentHint }) => ({
-      name,
-      description,
-      ...(argumentHint !== undefined && argumentHint !== '' && { input: { hint: argumentHint } }),
-    }))
+    this.#tellCommands()
+    this.#opened.onNote((text) => this.#outbox.push(...this.#updates.note('info', text)))
+  }
+
+  #tellCommands(): void {
+    const availableCommands = [...ownCommands, ...this.#opened.commands()].map(
+      ({ name, description, argumentHint }) => ({
+        name,
+        description,
+        ...(argumentHint !== undefined && argumentHint !== '' && { input: { hint: argumentHint } }),
+      }),
+    )
+    const told = JSON.stringify(availableCommands)
+    if (told === this.#toldCommands) return
+    this.#toldCommands = told
     this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
-    onNote((text) => this.#outbox.push(...this.#updates.note('info', text)))
   }
 
   /** Runs a prompt. While a run goes on it takes its place (spec R-ACP-6). */

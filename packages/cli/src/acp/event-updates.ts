@@ -27,6 +27,8 @@ export class EventUpdates {
   readonly #snapshot: () => SessionSnapshot
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
+  /** The calls of agents by the name under which these ask. */
+  readonly #callOf = new Map<string, string>()
   #notes = 0
   #compactions = 0
 
@@ -77,9 +79,6 @@ export class EventUpdates {
     const content = { type: 'text', text: `\n\n${title}\n\n` } as const
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
   }
-
-  /** The calls of agents by the name under which these ask. */
-  readonly #callOf = new Map<string, string>()
 
   #ofLoop(event: LoopEvent, prefix: string): readonly SessionUpdate[] {
     const isMain = prefix === ''

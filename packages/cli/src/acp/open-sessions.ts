@@ -51,7 +51,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   if (files !== undefined) toolbox.workspace.editor = files
   return {
     session,
-    commands: live.commands(),
+    commands: live.commands,
     models: modelsWithKey(live.run.env),
     async prepare({ said, rest, images }, signal) {
       return withImages(await live.prepare(said, rest, signal), images)

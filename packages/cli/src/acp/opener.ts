@@ -24,7 +24,8 @@ export interface Command {
 /** A session that is open, with what an editor shows of it. */
 export interface OpenedSession {
   readonly session: Session
-  readonly commands: readonly Command[]
+  /** Those that there are by now: servers bring some once they have answered. */
+  readonly commands: () => readonly Command[]
   /** Models that a person may choose beside those of the session, such as those whose key is there. Others can be named, too. */
   readonly models: readonly string[]
   /** The prompt with its commands and files put in. */

@@ -82,6 +82,12 @@ export class Prompts {
     for (const entry of this.#entries.values()) entry.isCancelled = true
   }
 
+  /** A run that nobody waits for any more. */
+  isUnwanted(runId: string): boolean {
+    const waiting = [...this.#entries.values()].filter((entry) => entry.runId === runId)
+    return waiting.length > 0 && waiting.every(({ isCancelled }) => isCancelled)
+  }
+
   hear(event: SessionEvent): void {
     switch (event.type) {
       case 'run_start':

@@ -248,3 +248,17 @@ test('a request that the client takes back is a cancel', async () => {
   })
   expect(wire.problems).toEqual([])
 })
+
+test('a cancel holds for what waits for the run to end, too', async () => {
+  const long = `An answer. ${'word '.repeat(8_000)}`
+  const model = scriptedModel((_request, index) => (index < 3 ? long : { hang: true, text: 'Wait' }))
+  const { agent, newSession, prompt, updates, wire } = await startAgent({ model })
+  const { sessionId } = await newSession()
+  for (const text of ['one', 'two', 'three']) await prompt(sessionId, text)
+  const [running, waiting] = [prompt(sessionId, 'four'), prompt(sessionId, '/compact')]
+  await expect.poll(() => updates('agent_message_chunk').length).toBeGreaterThan(3)
+  await agent.notify(methods.agent.session.cancel, { sessionId })
+  expect(await running).toMatchObject({ stopReason: 'cancelled' })
+  expect(await waiting).toMatchObject({ stopReason: 'cancelled' })
+  expect(wire.problems).toEqual([])
+})

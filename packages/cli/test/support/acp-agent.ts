@@ -22,7 +22,7 @@ import type { Model, QueryOptions } from '@halting/core'
 import { onTestFinished } from 'vitest'
 import { serveAgent } from '../../src/acp/agent-app.ts'
 import { clientFiles } from '../../src/acp/client-files.ts'
-import type { Opener } from '../../src/acp/opener.ts'
+import type { Command, Opener } from '../../src/acp/opener.ts'
 import { withImages } from '../../src/acp/prompt-content.ts'
 import { type Message, updatesIn, type Wire, watchWire } from './acp-schema.ts'
 
@@ -44,7 +44,7 @@ export interface TestAgentOptions extends ClientAnswers {
   readonly mode?: PermissionMode
   readonly allow?: readonly string[]
   readonly capabilities?: ClientCapabilities
-  readonly commands?: Awaited<ReturnType<Opener['open']>>['commands']
+  readonly commands?: readonly Command[]
   /** Something that takes its time before a prompt is handed in. */
   readonly prepare?: () => Promise<void>
 }
@@ -139,7 +139,7 @@ function openerFor(given: TestAgentOptions): Opener {
       if (files !== undefined) workspace.editor = files
       return {
         session,
-        commands: given.commands ?? [],
+        commands: () => given.commands ?? [],
         models: ['scripted', 'another'],
         async prepare({ said, rest, images }) {
           await given.prepare?.()
