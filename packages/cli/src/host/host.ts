@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { JsonObject, MessageContent, SdkMessage, Terminal } from '@halting/core'
+import type { AbortCause, JsonObject, MessageContent, SdkMessage, Terminal } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Session, SessionEvent } from '@halting/agent/session'
 import type { Flags } from '../flags/flags.ts'
@@ -117,7 +117,7 @@ class Host {
     const opened = this.#opened ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
     if (opened === undefined) return
     const { session } = opened
-    if (isAborted) session.interrupt({ queue: 'give_back', because: 'terminated' })
+    if (isAborted) session.interrupt({ queue: 'give_back', because: causeOf(this.#interruption.signal) })
     await session.settled()
     await opened.close()
   }
@@ -350,4 +350,9 @@ class Host {
 /** What has another type than a text may be too deep to be written. */
 function typeNamed({ type }: JsonObject): string {
   return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is no text'
+}
+
+/** `watchInterruption` aborts with a cause. */
+function causeOf({ reason }: AbortSignal): AbortCause {
+  return reason === 'user' || reason === 'abandoned' ? reason : 'terminated'
 }
