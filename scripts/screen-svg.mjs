@@ -14,6 +14,10 @@ const colours = {
   37: plain,
 }
 
+/** What tmux puts between the characters: colours, and changes of the character set. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+export const sequences = /(\u001B\[[\d;:]*m|[\u000E\u000F])/g
+
 /** The lines of a screen as tmux tells them, with their colours. */
 export function svgOf(screen, { columns, title }) {
   // Few fonts have this sign.
@@ -24,9 +28,9 @@ export function svgOf(screen, { columns, title }) {
   const texts = rows.map((row, index) => {
     const parts = []
     let column = 0
-    for (const part of row.split(/(\u001B\[[\d;:]*m|[\u000E\u000F])/)) {
+    for (const part of row.split(sequences)) {
       if (part.startsWith('\u001B')) style = styled(style, part)
-      else if (part !== '' && !/[\u000E\u000F]/.test(part)) {
+      else if (part !== '' && part !== '\u000E' && part !== '\u000F') {
         if (part.trim() !== '' || style.inverse) parts.push(spanOf(part, column, style, index))
         column += [...part].length
       }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs, promisify } from 'node:util'
-import { svgOf } from './screen-svg.mjs'
+import { sequences, svgOf } from './screen-svg.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const { values } = parseArgs({ options: { program: { type: 'string' } } })
@@ -190,7 +190,7 @@ try {
     const screen = await taken(scenario)
     writeFileSync(join(pictures, `${scenario.name}.svg`), svgOf(screen, { columns, title: scenario.title }))
     const plain = screen
-      .replaceAll(/\u001B\[[\d;:]*m|[\u000E\u000F]/g, '')
+      .replaceAll(sequences, '')
       .replaceAll(/ +$/gm, '')
       .trimEnd()
     // What is shown may have a fence of its own.
