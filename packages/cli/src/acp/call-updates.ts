@@ -1,6 +1,7 @@
 import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import type { MessageContent, ToolStatus } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
+import { fieldsOf } from './fields.ts'
 import { shownBlock } from './prompt-content.ts'
 import { toolViewOf } from './tool-view.ts'
 
@@ -72,13 +73,13 @@ export class CallUpdates {
   }
 
   /** What the model is told of it. */
-  result(id: string, content: MessageContent, isError: boolean): readonly SessionUpdate[] {
+  result(id: string, content: MessageContent, isError: boolean, details?: unknown): readonly SessionUpdate[] {
     const call = this.#open.get(id) ?? this.#ended.get(id)
     if (call === undefined) return []
     const ending = this.#open.has(id) ? this.end(id, isError ? 'failed' : 'done') : []
     // It is told of once.
     this.#ended.delete(id)
-    if (call.hasDiff && !isError) return ending
+    if (call.hasDiff && !isError) return [...ending, ...changedAt(id, details)]
     const shown = shownResult(content)
     if (shown.length === 0) return ending
     return [...ending, { sessionUpdate: 'tool_call_update', toolCallId: id, content: shown }]
@@ -98,6 +99,17 @@ export class CallUpdates {
     this.#ended.clear()
     return updates
   }
+}
+
+/** Where a change begins: an editor that follows goes there. */
+function changedAt(toolCallId: string, details: unknown): readonly SessionUpdate[] {
+  const { filePath, structuredPatch } = fieldsOf(details)
+  const { newStart, lines } = fieldsOf(Array.isArray(structuredPatch) ? structuredPatch[0] : undefined)
+  if (typeof filePath !== 'string' || typeof newStart !== 'number' || newStart < 1) return []
+  // A patch begins with lines that stay.
+  const same = Array.isArray(lines) ? lines.findIndex((line) => typeof line === 'string' && !line.startsWith(' ')) : 0
+  const line = newStart + Math.max(0, same)
+  return [{ sessionUpdate: 'tool_call_update', toolCallId, locations: [{ path: filePath, line }] }]
 }
 
 function shownResult(content: MessageContent): ToolCallContent[] {

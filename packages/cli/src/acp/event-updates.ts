@@ -156,7 +156,7 @@ export class EventUpdates {
     return entry.message.content
       .filter(isToolResult)
       .flatMap(({ tool_use_id: id, content, is_error: isError }) =>
-        this.#calls.result(prefix + id, content, isError === true),
+        this.#calls.result(prefix + id, content, isError === true, entry.details?.[id]),
       )
   }
 

@@ -22,7 +22,7 @@ export function replayOf(entries: Iterable<TranscriptEntry>, cwd: string): reado
         updates.push({ sessionUpdate: 'user_message_chunk', content: block, messageId: entry.id })
     if (typeof content === 'string') continue
     for (const { tool_use_id: id, content: result, is_error: isError } of content.filter(isToolResult))
-      updates.push(...calls.result(id, result, isError === true))
+      updates.push(...calls.result(id, result, isError === true, entry.details?.[id]))
   }
   return [...updates, ...calls.closeAll('What became of this call is not known.')]
 }

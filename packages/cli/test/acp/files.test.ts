@@ -18,7 +18,7 @@ test('what was typed and not saved is read and edited through the client', async
   const model = scriptedModel([read, edit, 'Done.'])
   let buffer = 'typed\n'
   const asked: string[] = []
-  const { cwd, newSession, prompt, wire } = await startAgent({
+  const { cwd, newSession, prompt, updates, wire } = await startAgent({
     model,
     mode: 'acceptEdits',
     capabilities: { fs: { readTextFile: true, writeTextFile: true } },
@@ -36,6 +36,8 @@ test('what was typed and not saved is read and edited through the client', async
   expect(resultsOf(model)).toContain('1\\ttyped')
   expect([buffer, readFileSync(path, 'utf8')]).toEqual(['changed\n', 'changed\n'])
   expect([...new Set(asked)]).toEqual([`read ${path}`, `write ${path}`])
+  // An editor that follows is told where.
+  expect(updates('tool_call_update')).toContainEqual(expect.objectContaining({ locations: [{ path, line: 1 }] }))
   expect(wire.problems).toEqual([])
 })
 

@@ -76,6 +76,16 @@ describe('calls', () => {
   })
 })
 
+test('a change tells its first line, and not that of the lines around it', () => {
+  const calls = new CallUpdates('/work')
+  calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
+  const details = { filePath: '/work/a', structuredPatch: [{ newStart: 5, lines: [' one', ' two', '-x', '+y'] }] }
+  expect(calls.result('e', 'Edited.', false, details)).toEqual([
+    { sessionUpdate: 'tool_call_update', toolCallId: 'e', status: 'completed' },
+    { sessionUpdate: 'tool_call_update', toolCallId: 'e', locations: [{ path: '/work/a', line: 7 }] },
+  ])
+})
+
 describe('what an editor shows of a call', () => {
   test.each([
     [
