@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-BACK-10 to R-BACK-15.
 import { describe, expect, test } from 'vitest'
 import {
+  QueryEngine,
   replay,
   resume,
   type AgentTool,
@@ -379,3 +380,58 @@ function openTokens(records: readonly StepRecord[]): number {
   }
   return [...open.values()].reduce((sum, each) => sum + each, 0)
 }
+
+test('one that a limit stopped, and of which the model was not told any more, has failed: for readers, and for the next run (spec R-BACK-12)', async () => {
+  const sub = { ...agent({ maxTurns: 1 }), name: 'Agent' }
+  let letGo: () => void = () => {}
+  const free = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  let hasEnded: () => void = () => {}
+  const ended = new Promise<void>((resolve) => {
+    hasEnded = resolve
+  })
+  const wait = tool('Wait', async () => {
+    letGo()
+    await ended
+    engine.interrupt()
+    return 'waited'
+  })
+  const script = byPrompt({
+    go: [calls(start('sub')), calls('Wait')],
+    sub: [{ toolCalls: [{ name: 'Look' }], before: () => free }],
+  })
+  const engine: QueryEngine = new QueryEngine({
+    model: scriptedModel(script),
+    tools: [sub, wait, reader('Look', () => 'looked')],
+    onEvent: (event) => {
+      if (event.type === 'agent' && event.event.type === 'run_end') hasEnded()
+    },
+  })
+  const statuses: unknown[] = []
+  for await (const message of engine.submit('go'))
+    if (message.type === 'system' && message.subtype === 'task_notification') statuses.push(message.status)
+  expect(engine.lastTerminal?.reason).toBe('aborted_tools')
+  expect(statuses).toEqual(['failed'])
+  const left = engine.transcript.since(0).flatMap((entry) => (entry.kind === 'attachment' ? (entry.tasks ?? []) : []))
+  expect(left).toMatchObject([{ type: 'left', how: 'ended', status: 'failed' }])
+})
+
+test('one is stopped from outside by the id that the model knows; nobody else is (spec R-BACK-13)', async () => {
+  const script = byPrompt({ go: [calls(start('sub')), 'wait', 'done'], sub: [{ hang: true, text: 'half of it' }] })
+  const engine = new QueryEngine({ model: scriptedModel(script), tools: [agent()] })
+  expect(await engine.stopAgent('agent_1')).toBe(false)
+  const told: unknown[] = []
+  const stopped: Promise<boolean>[] = []
+  for await (const message of engine.submit('go')) {
+    if (message.type !== 'system' || !('task_id' in message)) continue
+    told.push([message.subtype, 'status' in message ? message.status : null])
+    if (message.subtype === 'task_started') stopped.push(engine.stopAgent('nobody'), engine.stopAgent(message.task_id))
+  }
+  expect(await Promise.all(stopped)).toEqual([false, true])
+  expect(told).toEqual([
+    ['task_started', null],
+    ['task_notification', 'stopped'],
+  ])
+  expect(engine.lastTerminal?.reason).toBe('completed')
+})

@@ -153,6 +153,22 @@ test('an answer that is long in coming is waited for without the time limit, and
   expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['Nobody answered within 60 s.']])
 })
 
+test('a question that nobody answered in time is withdrawn by its signal, and the run is not', async () => {
+  const clock = createFakeClock()
+  const signals: AbortSignal[] = []
+  const canUseTool: CanUseTool = (_name, _input, { signal }) => {
+    signals.push(signal)
+    return new Promise(() => {})
+  }
+  const given = { tools, permissions: rules().permissions, clock, canUseToolTimeoutMs: 60_000, canUseTool }
+  const going = begin([twice[0] ?? '', 'done'], given)
+  await until(() => signals.length > 0)
+  expect(signals[0]?.aborted).toBe(false)
+  await clock.advance(60_000)
+  const result = await going.end()
+  expect([result.terminal.reason, signals[0]?.aborted]).toEqual(['completed', true])
+})
+
 test('an abort withdraws the question by its signal; what the callback says then does not count', async () => {
   let say: (answer: { behavior: 'allow' }) => void = () => {}
   const signals: AbortSignal[] = []
