@@ -166,7 +166,10 @@ test('every message is in the conversation once, or waits, or was given back; ev
   )
 })
 
-test('a thousand runs in one session leave nothing behind, and the last is told as the first was', async () => {
+/** A thousand in the deep checks. */
+const runs = process.env['HALTING_DEEP'] === '1' ? 1_000 : 200
+
+test('many runs in one session leave nothing behind, and the last is told as the first was', async () => {
   const { session } = sessionOf(() => ({ text: 'Yes.' }))
   let events = 0
   const perRun: number[] = []
@@ -176,11 +179,11 @@ test('a thousand runs in one session leave nothing behind, and the last is told 
     perRun.push(events)
     events = 0
   })
-  for (let run = 1; run <= 1_000; run++) {
+  for (let run = 1; run <= runs; run++) {
     session.prompt('say', { id: `m${run}` })
     await session.settled()
   }
-  expect(perRun).toHaveLength(1_000)
+  expect(perRun).toHaveLength(runs)
   expect(new Set(perRun.slice(1)).size).toBe(1)
   expect(session.snapshot).toMatchObject({ status: 'idle', queue: [], questions: [], tasks: [] })
   await session.close()
