@@ -5,7 +5,7 @@ import type { Question } from '@halting/agent/session'
 import { describe, expect, test } from 'vitest'
 import { mayHarm } from '../../src/terminal/view/harm.ts'
 import { questionView, type QuestionOptions } from '../../src/terminal/view/question-view.ts'
-import { printed, plain, shown, streamView } from './view-support.ts'
+import { call, printed, plain, shown, streamView } from './view-support.ts'
 
 const keys = {
   enter: '\r',
@@ -409,6 +409,10 @@ describe('a plan', () => {
 
   test('is printed whole, and the question stands below', () => {
     expect(printed(streamView(), [{ type: 'question', question: plan }])).toBe('⏺ Plan\nFirst this.\nThen that.')
+    // In a session that goes on nobody asks: the plan stands before what became of it.
+    expect(printed(streamView(), call('ExitPlanMode', plan.input))).toBe(
+      '⏺ Plan\nFirst this.\nThen that.\n⏺ Plan (approved)',
+    )
     expect(put(plan).screen()).toBe(`${ruler}
 ? Is this the plan?
  y yes, and ask about edits · a yes, and accept edits · n no, keep planning

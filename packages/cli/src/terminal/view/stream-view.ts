@@ -1,6 +1,13 @@
 import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
-import { isToolResult, isToolUse, messageOf, type ModelUpdate, type Ranking } from '@halting/core/adapters'
-import type { Question, SessionEvent } from '@halting/agent/session'
+import {
+  isJsonObject,
+  isToolResult,
+  isToolUse,
+  messageOf,
+  type ModelUpdate,
+  type Ranking,
+} from '@halting/core/adapters'
+import type { SessionEvent } from '@halting/agent/session'
 import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
@@ -73,6 +80,8 @@ export function createStreamView({
   const calls = new Map<string, Call>()
   // An event that is not live comes again where a run is resumed.
   const seen = new Set<string>()
+  /** Calls whose plan was printed. */
+  const plans = new Set<string>()
   const tools = followTools(now, cwd)
   const agents = followAgents(now, cwd)
   let changes = followChanges()
@@ -138,9 +147,17 @@ export function createStreamView({
     return []
   }
 
+  /** A plan is printed whole, once: the question about it has no room for it. A session that goes on has none. */
+  const planBlocks = (callId: string, tool: string, input: unknown): readonly Block[] => {
+    if (tool !== 'ExitPlanMode' || plans.has(callId)) return []
+    plans.add(callId)
+    if (!isJsonObject(input) || typeof input['plan'] !== 'string') return []
+    return [...endWriting(), dimBlock('⏺ ', 'Plan', style), ...write(input['plan']), ...endWriting()]
+  }
+
   const seeResults = ({ message, details = {} }: Entry<'user'>): readonly Block[] => {
     const blocks = typeof message.content === 'string' ? [] : message.content.filter(isToolResult)
-    return blocks.map((block) => {
+    return blocks.flatMap((block) => {
       const call = calls.get(block.tool_use_id) ?? { name: 'call', input: {} }
       const result = details[block.tool_use_id]
       const { name, input, durationMs, status = block.is_error === true ? 'failed' : 'done' } = call
@@ -148,7 +165,8 @@ export function createStreamView({
       todos = (name === 'TodoWrite' && status === 'done' ? todosOf(result) : undefined) ?? todos
       if (result !== undefined) changes.add(result)
       const title = toolTitle(name, input, cwd)
-      return toolBlock({ tool: name, title, status, content: block.content, details: result, durationMs }, style)
+      const shown = { tool: name, title, status, content: block.content, details: result, durationMs }
+      return [...planBlocks(block.tool_use_id, name, input), toolBlock(shown, style)]
     })
   }
 
@@ -248,12 +266,6 @@ export function createStreamView({
     }
   }
 
-  /** A plan is printed whole: the question about it has no room for it. */
-  const planBlocks = ({ toolName, input }: Question): readonly Block[] => {
-    if (toolName !== 'ExitPlanMode' || typeof input['plan'] !== 'string') return []
-    return [...endWriting(), dimBlock('⏺ ', 'Plan', style), ...write(input['plan']), ...endWriting()]
-  }
-
   return {
     see(event) {
       switch (event.type) {
@@ -264,7 +276,7 @@ export function createStreamView({
         case 'loop':
           return hear(event.event)
         case 'question':
-          return planBlocks(event.question)
+          return planBlocks(event.question.callId, event.question.toolName, event.question.input)
         case 'note':
           return [noticeBlock(event.text, style)]
         case 'failed':
