@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { AbortCause, JsonObject, MessageContent, SdkMessage, Terminal } from '@halting/core'
+import type { AbortCause, JsonObject, SdkMessage, Terminal } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/agent/session'
 import type { Flags } from '../flags/flags.ts'
 import { exitCodeOf } from '../headless/ending.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
@@ -10,6 +9,7 @@ import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { Control, type HostRequest, type Answered } from './control.ts'
 import { failedResult } from './failed-result.ts'
+import { HandIn } from './hand-in.ts'
 import { type Given, givenBy } from './initialize.ts'
 import { lineOf, type Line, LineReader } from './lines.ts'
 import { openForHost } from './open-for-host.ts'
@@ -17,7 +17,6 @@ import type { Opened } from './opened.ts'
 import { answerInitialize, serveRequest } from './requests.ts'
 import type { Serving } from './serving.ts'
 import { StateLines } from './state-lines.ts'
-import { type HostMessage, joined, readUserMessage } from './user-message.ts'
 
 /** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
 const patienceMs = 1_000
@@ -34,8 +33,8 @@ export async function serveHost(flags: Flags, program: Program): Promise<number>
 }
 
 /**
- * H1: messages are handed in in the order of their lines, whatever making one ready takes.
- * H2: the session is opened once: by `initialize`, or by the first line that needs it.
+ * H1: the session is opened once: by `initialize`, or by the first line that needs it.
+ * H2: what was said before a request is handed in before it is served.
  * H3: whatever was handed in has a result line; the end of stdin ends nothing that goes on.
  */
 class Host {
@@ -44,6 +43,7 @@ class Host {
   readonly #interruption: Interruption
   readonly #control: Control
   readonly #states: StateLines
+  readonly #handIn: HandIn
   /** What `initialize` said; undefined as long as nothing was. */
   #initialized: { readonly fields: JsonObject; readonly given: Given } | undefined
   #tellHow: () => void = () => undefined
@@ -55,12 +55,6 @@ class Host {
   /** From here on `initialize` comes too late. */
   #isOpening = false
   #opened: Opened | undefined
-  /** Messages that are being made ready; undefined where there are none. */
-  #handing: Promise<void> | undefined
-  /** Said without being asked: it goes with the next message. */
-  #unasked: MessageContent | undefined
-  /** Messages that are told again when the session has them. */
-  readonly #replays = new Map<string, JsonObject>()
   #last: { readonly terminal: Terminal | undefined; readonly isError: boolean } | undefined
   /** Why the session could not be opened. */
   #broken: { readonly error: unknown } | undefined
@@ -75,6 +69,16 @@ class Host {
       write: (message) => this.#write(message),
       serve: (request) => this.#serve(request),
       warn: (text) => this.#warn(text),
+    })
+    this.#handIn = new HandIn({
+      opened: () => this.#opened,
+      open: () => this.#open(),
+      // Where there is no session, that is what is told.
+      fails: (thrown) => {
+        if (this.#broken === undefined) this.#fails(messageOf(thrown))
+      },
+      isLeaving: () => interruption.signal.aborted,
+      replays: flags.replayUserMessages === true,
     })
   }
 
@@ -103,7 +107,7 @@ class Host {
   /** What was handed in is finished, and every request answered. */
   async #finish(left: Promise<void>): Promise<void> {
     const finished = async (): Promise<void> => {
-      await this.#handing
+      await this.#handIn.waiting
       await this.#control.answeredAll()
       await this.#opened?.session.settled()
     }
@@ -143,14 +147,14 @@ class Host {
     }
     const { value } = line
     if (this.#control.take(value)) return
-    if (value['type'] === 'user') this.#hand(value)
+    if (value['type'] === 'user') this.#handIn.take(value)
     else this.#warn(`a line of the type ${typeNamed(value)} is passed over.`)
   }
 
   #serve(request: HostRequest): Answered | Promise<Answered> {
     this.#debug(`the host asks: ${request.subtype}`)
     if (request.subtype === 'initialize') return this.#initialize(request.fields)
-    const [opened, handing] = [this.#opened, this.#handing]
+    const [opened, handing] = [this.#opened, this.#handIn.waiting]
     if (opened !== undefined && handing === undefined) return serveRequest(request, this.#serving(opened))
     return this.#serveLater(request, handing)
   }
@@ -218,53 +222,6 @@ class Host {
     this.#leave()
   }
 
-  #hand(line: JsonObject): void {
-    const opened = this.#opened
-    if (opened === undefined || this.#handing !== undefined) {
-      this.#handLater(async () => {
-        const { session, prepare } = await this.#open()
-        const message = readUserMessage(line)
-        const { content, isComposed } = message
-        this.#prompt(session, message, line, isComposed ? content : await prepare(content))
-      })
-      return
-    }
-    const { session, prepare } = opened
-    try {
-      const message = readUserMessage(line)
-      const ready = message.isComposed ? message.content : prepare(message.content)
-      if (ready instanceof Promise) this.#handLater(async () => this.#prompt(session, message, line, await ready))
-      else this.#prompt(session, message, line, ready)
-    } catch (thrown) {
-      this.#fails(messageOf(thrown))
-    }
-  }
-
-  #handLater(handIn: () => Promise<void>): void {
-    const handing = (this.#handing ?? Promise.resolve())
-      .then(handIn)
-      .catch((thrown: unknown) => {
-        if (this.#broken === undefined) this.#fails(messageOf(thrown))
-      })
-      .finally(() => {
-        if (this.#handing === handing) this.#handing = undefined
-      })
-    this.#handing = handing
-  }
-
-  #prompt(
-    session: Session,
-    { id = randomUUID(), when, asks }: HostMessage,
-    line: JsonObject,
-    ready: MessageContent,
-  ): void {
-    const said = this.#unasked === undefined ? ready : joined(this.#unasked, ready)
-    this.#unasked = asks ? undefined : said
-    if (!asks || this.#interruption.signal.aborted) return
-    if (this.#flags.replayUserMessages === true) this.#replays.set(id, line)
-    session.prompt(said, { id, ...(when !== undefined && { when }) })
-  }
-
   #hear({ session }: Opened, event: SessionEvent): void {
     switch (event.type) {
       case 'message':
@@ -307,20 +264,7 @@ class Host {
   }
 
   #replay(ids: readonly string[]): void {
-    for (const id of ids) {
-      const line = this.#replays.get(id)
-      this.#replays.delete(id)
-      if (line === undefined) continue
-      const { message } = line
-      this.#write({
-        type: 'user',
-        message,
-        parent_tool_use_id: null,
-        isReplay: true,
-        uuid: id,
-        session_id: this.#sessionId(),
-      })
-    }
+    for (const line of this.#handIn.replayed(ids, this.#sessionId())) this.#write(line)
   }
 
   #sessionId(): string {

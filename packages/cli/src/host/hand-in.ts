@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import type { Session } from '@halting/agent/session'
+import type { JsonObject, MessageContent } from '@halting/core'
+import type { Opened } from './opened.ts'
+import { type HostMessage, joined, readUserMessage } from './user-message.ts'
+
+export interface HandInPorts {
+  /** The session, where it is open. */
+  readonly opened: () => Opened | undefined
+  readonly open: () => Promise<Opened>
+  /** Told of a message that could not be handed in. */
+  readonly fails: (thrown: unknown) => void
+  /** Nothing is handed in any more. */
+  readonly isLeaving: () => boolean
+  /** Messages are told again when the session has them. */
+  readonly replays: boolean
+}
+
+/** Messages on their way from the host to the session: in the order of their lines, whatever making one ready takes (spec R-HOST-5). */
+export class HandIn {
+  readonly #ports: HandInPorts
+  #waiting: Promise<void> | undefined
+  /** Said without being asked: it goes with the next message. */
+  #unasked: MessageContent | undefined
+  /** Those that the session has not told of yet. */
+  readonly #replays = new Map<string, JsonObject>()
+
+  constructor(ports: HandInPorts) {
+    this.#ports = ports
+  }
+
+  /** Resolves when all that was taken is handed in; undefined where nothing waits. Never rejects. */
+  get waiting(): Promise<void> | undefined {
+    return this.#waiting
+  }
+
+  take(line: JsonObject): void {
+    const opened = this.#ports.opened()
+    if (opened === undefined || this.#waiting !== undefined) {
+      this.#later(async () => {
+        const { session, prepare } = await this.#ports.open()
+        const message = readUserMessage(line)
+        const { content, isComposed } = message
+        this.#prompt(session, message, line, isComposed ? content : await prepare(content))
+      })
+      return
+    }
+    const { session, prepare } = opened
+    try {
+      const message = readUserMessage(line)
+      const ready = message.isComposed ? message.content : prepare(message.content)
+      if (ready instanceof Promise) this.#later(async () => this.#prompt(session, message, line, await ready))
+      else this.#prompt(session, message, line, ready)
+    } catch (thrown) {
+      this.#ports.fails(thrown)
+    }
+  }
+
+  /** The lines that tell these messages again. Each is told once. */
+  replayed(ids: readonly string[], sessionId: string): readonly JsonObject[] {
+    return ids.flatMap((id) => {
+      const line = this.#replays.get(id)
+      this.#replays.delete(id)
+      if (line === undefined) return []
+      const { message } = line
+      return [{ type: 'user', message, parent_tool_use_id: null, isReplay: true, uuid: id, session_id: sessionId }]
+    })
+  }
+
+  #later(handIn: () => Promise<void>): void {
+    const waiting = (this.#waiting ?? Promise.resolve())
+      .then(handIn)
+      .catch((thrown: unknown) => this.#ports.fails(thrown))
+      .finally(() => {
+        if (this.#waiting === waiting) this.#waiting = undefined
+      })
+    this.#waiting = waiting
+  }
+
+  #prompt(
+    session: Session,
+    { id = randomUUID(), when, asks }: HostMessage,
+    line: JsonObject,
+    ready: MessageContent,
+  ): void {
+    const said = this.#unasked === undefined ? ready : joined(this.#unasked, ready)
+    this.#unasked = asks ? undefined : said
+    if (!asks || this.#ports.isLeaving()) return
+    if (this.#ports.replays) this.#replays.set(id, line)
+    session.prompt(said, { id, ...(when !== undefined && { when }) })
+  }
+}
