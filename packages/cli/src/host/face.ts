@@ -29,6 +29,8 @@ export async function faceOfHost(given: Given, control: Control, program: Progra
       ...(asks !== undefined && !answersQuestions && { permissionTool: asks }),
       ...(hooks !== undefined && { hooks }),
       servers: servers.begin(given),
+      // The Python SDK names its own servers there.
+      inHost: (name, server) => servers.entry(name, server),
       // Who says nothing but messages answers no questions.
       ...(isInitialized && {
         elicit: async (...question) => (await import('./callbacks.ts')).elicitByHost(control, ...question),

@@ -30,7 +30,7 @@ export class HostServers {
 
   /** Those that were named in `initialize`. */
   begin({ sdkServers, sdkServerConfigs, sdkServerManifests }: SaidOfServers): readonly McpServerEntry[] {
-    return sdkServers.map((name) => this.#entry(name, sdkServerConfigs[name], manifestOf(sdkServerManifests[name])))
+    return sdkServers.map((name) => this.entry(name, sdkServerConfigs[name], manifestOf(sdkServerManifests[name])))
   }
 
   /** Another set, as `mcp_set_servers` names it. @throws UsageError for what is no set of servers */
@@ -39,7 +39,7 @@ export class HostServers {
     const { readMcpServer } = await import('@halting/agent/mcp')
     return Object.entries(given).map(([name, server]): McpServerEntry => {
       if (!isJsonObject(server)) return { name, server: { problem: 'it must be an object' } }
-      return server['type'] === 'sdk' ? this.#entry(name, server) : { name, server: readMcpServer(server, env) }
+      return server['type'] === 'sdk' ? this.entry(name, server) : { name, server: readMcpServer(server, env) }
     })
   }
 
@@ -52,7 +52,8 @@ export class HostServers {
     server.receive(message)
   }
 
-  #entry(name: string, config: Json | undefined, manifest?: Manifest): McpServerEntry {
+  /** One of them, by its name. */
+  entry(name: string, config: Json | undefined, manifest?: Manifest): McpServerEntry {
     const instance = this.#servers.get(name) ?? new HostServer(name, this.#control, manifest)
     this.#servers.set(name, instance)
     const toolMs = isJsonObject(config) ? config['timeout'] : undefined

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
 import type { ShellHookTable } from '@halting/agent/hooks'
 import type { McpServerEntry, SessionServersOptions } from '@halting/agent/mcp'
@@ -14,6 +15,8 @@ export interface Face {
   readonly hooks?: ShellHookTable
   /** Servers that go before those of flags and settings. Where there are none, some may come later. */
   readonly servers?: readonly McpServerEntry[]
+  /** A server that `--mcp-config` says to be in the process of whoever drives the program. */
+  readonly inHost?: (name: string, server: JsonObject) => McpServerEntry
   /** Asks a person what a server wants to know. */
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>
   /** What becomes of commands that still run when a run would end, unless flags or settings say it: they are waited for without it. */

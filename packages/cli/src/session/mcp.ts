@@ -30,11 +30,17 @@ export async function serverEntries(
   { env, cwd }: Pick<Program, 'env' | 'cwd'>,
   /** What commands get: the keys of models are not in it. */
   toolEnv: Program['env'],
+  /** A server that `--mcp-config` says to be in the process of whoever drives the program. */
+  inHost?: (name: string, server: JsonObject) => McpServerEntry,
 ): Promise<readonly McpServerEntry[]> {
+  const entryOf = (name: string, server: JsonObject): McpServerEntry =>
+    server['type'] === 'sdk' && inHost !== undefined
+      ? inHost(name, server)
+      : { name, server: readMcpServer(server, env), scope: 'given' }
   const entries = new Map<string, McpServerEntry>()
   for (const given of mcpConfig)
     for (const [name, server] of Object.entries(await serversGiven(given, cwd)))
-      if (!entries.has(name)) entries.set(name, { name, server: readMcpServer(server, env), scope: 'given' })
+      if (!entries.has(name)) entries.set(name, entryOf(name, server))
   return serversOf([...entries.values()], strictMcpConfig === true ? [] : mcpServers, { env, commandEnv: toolEnv })
 }
 

@@ -160,7 +160,7 @@ class Opening {
   /** Connects to the servers of the session, where it has some. */
   async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
     const { flags, settings } = this.#run
-    const { servers: own, elicit, permissionTool: ownTool } = this.#face
+    const { servers: own, elicit, permissionTool: ownTool, inHost } = this.#face
     const program = this.#program
     const contextWindow = flags.contextWindow ?? model.contextWindow
     const place = { toolbox, settings, program, contextWindow, elicit, ownTool }
@@ -173,7 +173,7 @@ class Opening {
     if (flags.mcpConfig === undefined && settings.mcpServers === undefined && given.length === 0) return onDemand()
     const { openServers, serverEntries } = await import('./mcp.ts')
     const named = new Set(given.map(({ name }) => name))
-    const found = await serverEntries(flags, settings, program, toolbox.workspace.env)
+    const found = await serverEntries(flags, settings, program, toolbox.workspace.env, inHost)
     const entries = [...given, ...found.filter(({ name }) => !named.has(name))]
     return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }

@@ -2,12 +2,14 @@
 import { createSdkMcpServer, type McpServerStatus, type Query, tool } from '@anthropic-ai/claude-agent-sdk'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { endHosts, host, type Host, user } from '../support/host.ts'
 import { installProgram } from '../support/program.ts'
 import { server as hostile } from '../support/servers.ts'
 import { answerOf, asking, endFolders, Said, shownTools, toolResults, use } from './support/sdk.ts'
 
 installProgram()
 endFolders()
+endHosts()
 
 const numbers = { a: z.number(), b: z.number() }
 const calc = () =>
@@ -136,3 +138,41 @@ test('one that is switched off shows nothing; switched on, and connected to anew
     false,
   ])
 })
+
+test('the Python SDK names its own servers in --mcp-config, and answers for them', async () => {
+  const config = JSON.stringify({ mcpServers: { calc: { type: 'sdk', name: 'calc' } } })
+  const python = await host([add, done], { args: ['--mcp-config', config, '--allowedTools', 'mcp__calc__add'] })
+  const serving = serveCalc(python)
+  await python.ask('initialize', { hooks: null })
+  python.send(user('go'))
+  const result = await python.next(({ type }) => type === 'result')
+  const { status } = await python.end()
+  await serving
+  const results = JSON.stringify(python.service.requests[1]?.body['messages'])
+  expect([result['result'], status, results.includes('"3"')]).toEqual(['Done.', 0, true])
+})
+
+/** What the Python SDK says for a server of its own: an older version of the protocol, and nothing but tools. */
+async function serveCalc(python: Host): Promise<void> {
+  const answers: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: '2024-11-05',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'calc', version: '1.0.0' },
+    },
+    'tools/list': { tools: [{ name: 'add', description: 'Adds', inputSchema: { type: 'object' } }] },
+    'tools/call': { content: [{ type: 'text', text: '3' }] },
+  }
+  for (const seen = new Set<unknown>(); ;) {
+    const line = await python
+      .first(({ type, request_id: id }) => type === 'control_request' && !seen.has(id))
+      .catch(() => undefined)
+    if (line === undefined) return
+    seen.add(line['request_id'])
+    // What the program asks here is about its server.
+    const { message } = line['request'] as { readonly message: { readonly id?: number; readonly method: string } }
+    const reply = { jsonrpc: '2.0', id: message.id ?? 0, result: answers[message.method] ?? {} }
+    const response = { subtype: 'success', request_id: line['request_id'], response: { mcp_response: reply } }
+    python.send({ type: 'control_response', response })
+  }
+}

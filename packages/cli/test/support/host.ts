@@ -16,6 +16,8 @@ export interface Host {
   readonly lines: () => readonly Line[]
   /** Resolves with the first line, of those after the ones that were waited for, that is so. */
   readonly next: (isIt: (line: Line) => boolean) => Promise<Line>
+  /** Resolves with the first line of all that is so. */
+  readonly first: (isIt: (line: Line) => boolean) => Promise<Line>
   /** Asks, and waits for the answer: what stands in it. */
   readonly ask: (subtype: string, fields?: object) => Promise<Answer>
   /** Says it, and waits for the result. */
@@ -111,6 +113,7 @@ export async function host(replies: readonly unknown[], options: HostOptions = {
     send,
     lines: () => lines,
     next: (isIt) => find(isIt, () => waited),
+    first: (isIt) => find(isIt, () => 0),
     async ask(subtype, fields = {}) {
       const id = `r${++asked}`
       send({ type: 'control_request', request_id: id, request: { subtype, ...fields } })
