@@ -1,6 +1,7 @@
 // Rules: R-HOST-3, R-HOST-5, R-HOST-7, R-HOST-8, R-HOST-9.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { drawn } from '../../../agent/test/support/deep.ts'
 import { endHosts, host, isResult, user } from '../support/host.ts'
 import { call, installProgram, type Line } from '../support/program.ts'
 
@@ -81,7 +82,7 @@ test('whatever a host says and when: runs stand one behind the other, each messa
       const last = lines.findLast(isResult)
       expect(status).toBe(last?.['is_error'] === true ? 130 : 0)
     }),
-    { numRuns: 12 },
+    { numRuns: drawn(60) },
   )
 }, 240_000)
 
