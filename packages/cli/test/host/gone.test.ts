@@ -1,0 +1,77 @@
+// Spec R-HOST-3a, R-HOST-9, R-HOST-10: a host that goes while it is asked something.
+import { existsSync, mkdtempSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { endHosts, host, isResult, user } from '../support/host.ts'
+import { call, here, installProgram, type Line } from '../support/program.ts'
+
+installProgram()
+endHosts()
+
+const touch = { content: ['I make it.', call('Bash', { command: 'touch made' })] }
+const done = { content: 'Done.' }
+const isQuestion = ({ type, request }: Line): boolean =>
+  type === 'control_request' && JSON.stringify(request).includes('can_use_tool')
+
+async function asked(replies: readonly unknown[], initialize: object = {}) {
+  const cwd = realpathSync(mkdtempSync(join(here(), 'gone-')))
+  const one = await host(replies, { cwd, args: ['--permission-prompt-tool', 'stdio'] })
+  await one.ask('initialize', initialize)
+  one.send(user('go'))
+  await one.next(isQuestion)
+  return { one, hasMade: () => existsSync(join(cwd, 'made')) }
+}
+
+test('the end of stdin denies what nobody can answer any more, and the run goes on to its end', async () => {
+  const { one, hasMade } = await asked([touch, done])
+  const { status, lines } = await one.end()
+  expect([status, hasMade(), lines.filter(isResult)]).toEqual([
+    0,
+    false,
+    [expect.objectContaining({ subtype: 'success', result: 'Done.' })],
+  ])
+  expect(one.service.requests[1]?.text).toContain('can answer nothing any more')
+})
+
+test('a signal withdraws the question: the run has its result, and the program leaves', async () => {
+  const { one, hasMade } = await asked([touch, done])
+  one.running.child.kill('SIGTERM')
+  const { status } = await one.running.ended
+  expect([status, hasMade(), one.lines().filter(isResult)]).toEqual([
+    143,
+    false,
+    [expect.objectContaining({ terminal_reason: 'aborted_tools', is_error: true })],
+  ])
+})
+
+test('an answer to what nobody asked, or that was answered, is passed over', async () => {
+  const { one, hasMade } = await asked([touch, done])
+  const question = one.lines().find(isQuestion)
+  const answer = (id: unknown, response: object) => ({
+    type: 'control_response',
+    response: { subtype: 'success', request_id: id, response },
+  })
+  one.send(
+    answer('nobody', { behavior: 'allow' }),
+    answer(question?.['request_id'], { behavior: 'maybe' }),
+    answer(question?.['request_id'], { behavior: 'allow' }),
+  )
+  await one.next(isResult)
+  const { status } = await one.end()
+  expect([status, hasMade()]).toEqual([0, false])
+  expect(one.service.requests[1]?.text).toContain('The answer was not understood')
+})
+
+test('a guard of a host that is gone blocks', async () => {
+  const guard = { hooks: { PreToolUse: [{ hookCallbackIds: ['h'], onFailure: 'block' }] } }
+  const cwd = realpathSync(mkdtempSync(join(here(), 'gone-')))
+  const one = await host([touch, done], { cwd, args: ['--allowedTools', 'Bash'] })
+  await one.ask('initialize', guard)
+  one.send(user('go'))
+  await one.next(({ type }) => type === 'control_request')
+  await one.end()
+  expect([existsSync(join(cwd, 'made')), one.service.requests[1]?.text.includes('A hook failed')]).toEqual([
+    false,
+    true,
+  ])
+})
