@@ -220,7 +220,7 @@ describe('the exit code is 0 unless the last result is an error', () => {
     expect(status).toBe(exitCode)
   })
 
-  test('a hook that stops a run is no failure here, and none with -p either where it says so by its own code', async () => {
+  test('a hook that stops a run gives 0 here, and 4 with -p', async () => {
     const hooks = {
       PostToolUse: [{ hooks: [{ type: 'command', command: `echo '{"continue":false,"stopReason":"enough"}'` }] }],
     }
