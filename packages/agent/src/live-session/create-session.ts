@@ -12,6 +12,7 @@ import {
 } from '@halting/core'
 import type { PermissionAnswer } from '@halting/core/adapters'
 import { EventListeners } from './event-listeners.ts'
+import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
 import { type Beginning, notKept, nothingChanged, type Running } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
@@ -122,9 +123,8 @@ class LiveSession implements Session {
 
   prompt(content: MessageContent, { id, when = 'next' }: PromptOptions = {}): string {
     this.#check()
-    // Plain JavaScript may give anything. It is refused here, and not when its run begins.
-    if (typeof content !== 'string' && !Array.isArray(content))
-      throw new ConfigurationError('A prompt is a text or a list of blocks.')
+    // It is refused here, and not when its run begins.
+    checkPrompt(content)
     if (id !== undefined && this.#running?.messageId === id) return id
     const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
     const put = begins ? this.#queue.putOwn(content, id) : { id: this.#queue.put(content, when, id), isNew: true }
