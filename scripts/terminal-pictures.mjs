@@ -189,10 +189,7 @@ try {
   for (const scenario of scenarios) {
     const screen = await taken(scenario)
     writeFileSync(join(pictures, `${scenario.name}.svg`), svgOf(screen, { columns, title: scenario.title }))
-    const plain = screen
-      .replaceAll(sequences, '')
-      .replaceAll(/ +$/gm, '')
-      .trimEnd()
+    const plain = screen.replaceAll(sequences, '').replaceAll(/ +$/gm, '').trimEnd()
     // What is shown may have a fence of its own.
     const fence = plain.includes('```') ? '````' : '```'
     sections.push(`${scenario.title}\n\n${fence}text\n${plain.replace(/^\n+/, '')}\n${fence}\n`)

@@ -14,7 +14,7 @@ export interface Agents {
   ended(event: AgentEvent): EndedAgent | undefined
 }
 
-export type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
 
 interface EndedAgent {
   readonly name: string

@@ -5,7 +5,7 @@ import { pendingOf } from '../../session/waiting-calls.ts'
 import { dollars as dollarsText } from './dollars.ts'
 
 /** What one thing to do after an ending comes to, in terms of the session. */
-export type EndingDeed =
+type EndingDeed =
   /** `session.resume(limits)`: the run goes on, with its counters. */
   | { readonly type: 'go_on'; readonly limits: LimitsChange }
   /** `session.set({ limits })`, then `session.prompt(text)`. */

@@ -33,7 +33,7 @@ function needed(terminal: Terminal, name: string, text: (value: number) => strin
 }
 
 /** Every ending in words for a person (spec R-TERM-25). */
-export const endingWords: { readonly [reason in TerminalReason]: EndingWords } = {
+const endingWords: { readonly [reason in TerminalReason]: EndingWords } = {
   completed: { says: 'done', tells: nothing },
   finish_reason: { says: 'done, as a guard asked', tells: message },
   stop_requested: { says: 'a hook, a guard or a tool ended it', tells: message },

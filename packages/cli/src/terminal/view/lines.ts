@@ -72,17 +72,7 @@ export function oneLineOf(text: string, width: number): string {
   return oneLine(shownText(text), Math.max(1, width))
 }
 
-/** The text that a line shows, without its colours. */
-export function unstyled(line: string): string {
-  return inert(line, { styled: false })
-}
-
 /** A block that is made of its width alone. */
 export function blockOf(render: (width: number) => readonly string[]): Block {
   return { render }
-}
-
-/** Blocks below one another. */
-export function stacked(blocks: readonly Block[]): Block {
-  return blockOf((width) => blocks.flatMap((block) => block.render(width)))
 }

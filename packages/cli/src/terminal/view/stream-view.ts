@@ -1,12 +1,5 @@
 import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
-import {
-  isJsonObject,
-  isToolResult,
-  isToolUse,
-  messageOf,
-  type ModelUpdate,
-  type Ranking,
-} from '@halting/core/adapters'
+import { isJsonObject, isToolResult, isToolUse, messageOf, type ModelUpdate } from '@halting/core/adapters'
 import type { SessionEvent } from '@halting/agent/session'
 import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
@@ -58,8 +51,6 @@ export interface StreamView {
   readonly todos: readonly TodoItem[]
   /** Files that the run changed: `2 files changed +12 −3`; '' for none. */
   readonly changes: string
-  /** The ranking after the last lap; undefined before the first. */
-  readonly ranking: Ranking | undefined
 }
 
 interface Call {
@@ -86,7 +77,6 @@ export function createStreamView({
   const agents = followAgents(now, cwd)
   let changes = followChanges()
   let todos: readonly TodoItem[] = []
-  let ranking: Ranking | undefined
   let turn = 0
   let writing: MarkdownStream | undefined
   let thinking = ''
@@ -252,7 +242,6 @@ export function createStreamView({
       case 'signals_overridden':
         return [dimBlock('↻ ', overriddenText(event), style)]
       case 'lap':
-        ranking = event.after
         return lapBlocks(event, style)
       case 'agent': {
         agents.hear(event)
@@ -302,9 +291,6 @@ export function createStreamView({
     },
     get changes() {
       return changes.summary
-    },
-    get ranking() {
-      return ranking
     },
   }
 }
