@@ -55,6 +55,7 @@ const onlyDeep = [
   'packages/cli/test/rewound-calls.test.ts',
   'packages/cli/test/secrets.test.ts',
   'packages/cli/test/terminal-guide.test.ts',
+  'packages/cli/test/terminal/program.test.ts',
   'packages/cli/test/trust-corpus.test.ts',
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',

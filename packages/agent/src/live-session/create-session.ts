@@ -227,8 +227,12 @@ class LiveSession implements Session {
   }
 
   async stopTask(taskId: string): Promise<boolean> {
-    if ((await this.#parts.stopTask?.(taskId)) === true) return true
-    return this.#engine.stopAgent(taskId)
+    try {
+      return (await this.#parts.stopTask?.(taskId)) === true || (await this.#engine.stopAgent(taskId))
+    } finally {
+      // Between runs nothing else tells of it.
+      this.#changed()
+    }
   }
 
   /** Does something during which no run begins; what is handed in meanwhile begins one then. */

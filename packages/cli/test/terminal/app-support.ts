@@ -58,6 +58,8 @@ export interface AppSetup {
   /** Another start in the folders of one before. */
   readonly again?: Pick<RunningApp, 'cwd' | 'home'>
   readonly env?: Readonly<Record<string, string>>
+  /** Typed before the session is there. */
+  readonly whileOpening?: readonly string[]
 }
 
 export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
@@ -103,7 +105,8 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
     await screen.stop()
   })
   app.begin({ prompt: setup.prompt ?? '' })
-  await terminal.sees('scripted')
+  for (const data of setup.whileOpening ?? []) terminal.type(data)
+  await terminal.sees(' · scripted')
   const type = (...data: readonly string[]): void => data.forEach((each) => terminal.type(each))
   return {
     terminal,

@@ -1,0 +1,221 @@
+// What the interactive program can do beside runs: writing, notifications, the background, plans, another start. Holds R-TERM-60, R-TERM-65, R-TERM-69, R-TERM-73.
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { key, startApp } from './app-support.ts'
+
+const bash = (command: string, more: object = {}): unknown => ({
+  type: 'tool_use',
+  name: 'Bash',
+  input: { command, ...more },
+})
+
+describe('writing', () => {
+  test('several lines: Ctrl+J, Shift+Enter, and a backslash before Enter', async () => {
+    const { terminal, type, settled, opened } = await startApp({ replies: [{ content: 'Read.' }] })
+    type('one', '\n', 'two', '\u001B[13;2u', 'three\\', key.enter, 'four')
+    await terminal.sees(/> one\n {2}two\n {2}three\n {2}four/)
+    type(key.enter)
+    await settled()
+    expect(readFileSync(opened[0]!.session.snapshot.file!, 'utf8')).toContain(String.raw`one\ntwo\nthree\nfour`)
+  })
+
+  test('a large paste is a marker, and is sent whole', async () => {
+    const { terminal, type, settled, opened } = await startApp({ replies: [{ content: 'Read.' }] })
+    const lines = Array.from({ length: 41 }, (_, index) => `line ${index}`)
+    type('see ', key.paste(lines.join('\r')), ' end')
+    await terminal.sees('> see [paste #1 +41 lines] end')
+    type(key.enter)
+    await settled()
+    expect(readFileSync(opened[0]!.session.snapshot.file!, 'utf8')).toContain(String.raw`see line 0\nline 1\n`)
+    expect(terminal.all().join('\n')).not.toContain('paste #1')
+  })
+
+  test('a large paste that is queued, and taken back, is whole', async () => {
+    const { terminal, type, say, settled } = await startApp({ replies: [{ content: ['x', bash('sleep 20')] }] })
+    say('go')
+    await terminal.sees('sleep 20')
+    type(key.paste(Array.from({ length: 12 }, (_, index) => `line ${index}`).join('\n')), key.altEnter)
+    await terminal.sees('queued 1 after the run: "line 0 line 1')
+    type(key.escape)
+    await settled()
+    expect(terminal.shown()).toContain('line 11')
+  })
+
+  test('an image whose path is pasted is mentioned', async () => {
+    const { terminal, type, cwd } = await startApp({ files: { 'my pic.png': 'x' } })
+    type('look at ', key.paste(`'${join(cwd, 'my pic.png')}'`))
+    await terminal.sees('look at @"/')
+    expect(terminal.shown().replaceAll(/\n\s*/g, '')).toContain('my pic.png"')
+  })
+
+  test('Ctrl+G hands the text to $EDITOR and takes it back; one that fails changes nothing', async () => {
+    const { terminal, type, home } = await startApp({ env: { EDITOR: 'sh edit.sh' }, files: { 'edit.sh': 'exit 3' } })
+    type('my draft', key.ctrl('g'))
+    await terminal.sees('sh edit.sh ended with exit code 3')
+    expect(terminal.shown()).toContain('> my draft')
+    const editor = join(home, 'append.sh')
+    writeFileSync(editor, '#!/bin/sh\nprintf "%s, edited" "$(cat "$1")" > "$1"\n')
+    chmodSync(editor, 0o755)
+    const other = await startApp({ env: { VISUAL: editor, EDITOR: 'false' } })
+    other.type('my draft', key.ctrl('g'))
+    await other.terminal.sees('> my draft, edited')
+  })
+
+  test('Tab completes a path anywhere', async () => {
+    const { terminal, type } = await startApp({ files: { 'src/only-one.ts': 'x' } })
+    type('!cat src/on', key.tab)
+    await terminal.sees('> !cat src/only-one.ts')
+    expect(terminal.shown()).toContain('only-one.ts')
+  })
+})
+
+describe('a person who looks elsewhere', () => {
+  const away = '\u001B[O'
+  const bell = '\u0007'
+
+  test('is told of a question and of the end', async () => {
+    const { terminal, type, say, settled } = await startApp({
+      replies: [{ content: ['x', bash('touch made')] }, { content: 'Done.' }],
+    })
+    say('go')
+    type(away)
+    await terminal.sees('y yes')
+    expect(terminal.written).toContain(`\u001B]9;halting asks: Bash${bell}`)
+    type('y')
+    await settled()
+    expect(terminal.written).toContain('\u001B]9;halting: completed')
+  })
+
+  test('and one who looks is not', async () => {
+    const { terminal, say, settled } = await startApp({ replies: [{ content: 'Done.' }] })
+    say('go')
+    await settled()
+    expect(terminal.written).not.toContain('\u001B]9;')
+  })
+})
+
+describe('the background', () => {
+  test('is listed and stopped', async () => {
+    const { terminal, type, say, settled } = await startApp({
+      replies: [
+        { content: ['x', bash('sleep 300', { run_in_background: true, description: 'Naps' })] },
+        { content: 'Done.' },
+      ],
+      flags: { allowedTools: ['Bash'] },
+    })
+    say('go')
+    await settled()
+    await terminal.sees('1 in the background')
+    type(key.ctrl('b'))
+    await terminal.sees('In the background')
+    type(key.enter)
+    await terminal.sees('Stopped:')
+    say('/tasks')
+    await terminal.sees('Nothing goes on in the background.')
+    expect(terminal.shown()).not.toContain('1 in the background')
+  })
+})
+
+describe('what the model puts to a person', () => {
+  test('a question of its own', async () => {
+    const asks = {
+      type: 'tool_use',
+      name: 'AskUserQuestion',
+      input: {
+        questions: [
+          { question: 'Tabs or spaces?', header: 'Style', options: [{ label: 'Tabs' }, { label: 'Spaces' }] },
+        ],
+      },
+    }
+    const { terminal, type, say, settled } = await startApp({
+      replies: [{ content: ['Let me ask.', asks] }, { expect: 'Spaces', content: 'Spaces it is.' }],
+    })
+    say('go')
+    await terminal.sees('Tabs or spaces?')
+    type(key.down, key.enter)
+    await settled()
+    expect(terminal.shown()).toContain('Spaces it is.')
+  })
+
+  test('a plan, whose approval ends plan mode', async () => {
+    const plan = { type: 'tool_use', name: 'ExitPlanMode', input: { plan: '1. Do it.\n2. Check it.' } }
+    const { terminal, type, say, settled, opened } = await startApp({
+      replies: [{ content: ['A plan.', plan] }, { content: 'Done as planned.' }],
+      flags: { permissionMode: 'plan' },
+    })
+    say('plan it')
+    await terminal.sees('Check it.')
+    await terminal.sees(/ y /)
+    type('y')
+    await settled()
+    await terminal.sees('Done as planned.')
+    expect(opened[0]!.session.snapshot.permissionMode).not.toBe('plan')
+  })
+})
+
+describe('another start', () => {
+  test('`--continue` shows what was said, and goes on', async () => {
+    const first = await startApp({ replies: [{ content: 'The first answer.' }] })
+    first.say('first')
+    await first.settled()
+    first.app.leave(0)
+    await first.app.ended
+    const { terminal, say, settled, opened } = await startApp({
+      again: first,
+      flags: { continue: true },
+      replies: [{ expect: 'second', content: 'The second answer.' }],
+    })
+    await terminal.sees('The first answer.')
+    say('second')
+    await settled()
+    await terminal.sees('The second answer.')
+    expect(opened[0]!.session.id).toBe(first.opened[0]!.session.id)
+  })
+
+  test('what is typed while the session is being opened is there, and what is sent goes in', async () => {
+    const { terminal, settled } = await startApp({
+      replies: [{ content: 'Answered.' }],
+      whileOpening: ['early', key.enter, 'draft'],
+    })
+    await terminal.sees('> early')
+    await settled()
+    await terminal.sees('Answered.')
+    expect(terminal.shown()).toContain('> draft')
+  })
+
+  test('a session that cannot be opened costs nothing', async () => {
+    const { terminal, say, settled, opened } = await startApp({ replies: [{ content: 'A.' }, { content: 'B.' }] })
+    say('one')
+    await settled()
+    say('/resume 00000000')
+    await terminal.sees('No conversation found')
+    say('two')
+    await settled()
+    expect([opened.length, terminal.all().join('\n').includes('B.')]).toEqual([1, true])
+  })
+})
+
+test('the session is ended with the program, in the middle of a run too', async () => {
+  const { app, say, terminal, opened } = await startApp({ replies: [{ content: ['x', bash('sleep 60')] }] })
+  say('go')
+  await terminal.sees('sleep 60')
+  app.leave(0)
+  expect(await app.ended).toBe(0)
+  expect(opened[0]!.session.snapshot.status).toBe('closed')
+  expect(readFileSync(opened[0]!.session.snapshot.file!, 'utf8')).toContain('"type":"end"')
+})
+
+test('a small terminal shows the editor and the keys, whatever else there is', async () => {
+  const { terminal, say, type, settled } = await startApp({
+    replies: [{ content: 'A long answer. '.repeat(60) }],
+    rows: 12,
+    columns: 33,
+  })
+  say('go')
+  await settled()
+  type('typing')
+  await terminal.sees('> typing')
+  expect(terminal.rowsShown().every((row) => row.length <= 33)).toBe(true)
+  expect(terminal.shown()).toContain('✓ done')
+})
