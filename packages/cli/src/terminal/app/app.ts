@@ -57,6 +57,9 @@ export interface App {
   leave(exitCode: number): void
 }
 
+/** A session that is being opened, or closes, and takes longer than this is not waited for. */
+const longestCloseMs = 10_000
+
 /** The interactive program on a screen that was started. It keeps what is on the screen; the session keeps all else. */
 export function createApp(options: AppOptions): App {
   const { screen, flags, bindings, history, theme, now } = options
@@ -236,16 +239,27 @@ export function createApp(options: AppOptions): App {
     questions.look()
     layout.arrange()
   }
-  async function change(chosen: Flags, says: string): Promise<void> {
-    const before = open
+  /** What is sent meanwhile waits for the session to stand there. */
+  async function opened(chosen: Flags, says: string): Promise<OpenSession> {
     const next = await options.openSession(chosen, program)
-    opening = Promise.resolve(next)
-    note(says)
+    if (says !== '') note(says)
     await show(next)
-    await before?.session.close()
+    return next
+  }
+  async function change(chosen: Flags, says: string): Promise<void> {
+    const before = await opening
+    const next = opened(chosen, says)
+    // Where it fails, what was sent goes into the one that stays.
+    opening = next.catch(() => before)
+    await next
+    await before.session.close()
   }
   function runCommand(name: string): void {
     void (async () => ownCommandNamed(name)?.run(context, ''))().catch(fail)
+  }
+  /** Soon for a session that is not there yet. */
+  function late(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs).unref())
   }
   function leave(exitCode: number): void {
     if (isLeaving) return
@@ -253,7 +267,7 @@ export function createApp(options: AppOptions): App {
     changed()
     void (async () => {
       own.stop()
-      await open?.session.close()
+      await Promise.race([opening.then(({ session }) => session.close()), late()])
       await history.flush()
     })()
       .catch(fail)
@@ -280,9 +294,8 @@ export function createApp(options: AppOptions): App {
       return open
     },
     begin({ prompt, command }) {
-      opening = options.openSession(flags, program)
+      opening = opened(flags, '')
       opening
-        .then(show)
         .then(() => {
           if (command !== undefined) runCommand(command)
           if (prompt.trim() !== '') submit(prompt, 'next')
