@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIB-1 to R-LIB-8.
+// Holds rules of docs/spec.md: R-LIB-1 to R-LIB-8, R-LIB-10.
 import {
   cpSync,
   existsSync,
@@ -420,6 +420,42 @@ test('hooks of the settings are called, may end a run, and are told of the end o
     'PreToolUse',
     'SessionEnd',
   ])
+})
+
+test('a hook that wants a call interrupted ends that run, and not those after it', async () => {
+  const decision = { behavior: 'deny', message: 'no', interrupt: true }
+  const answer = JSON.stringify({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } })
+  write('answer.json', answer)
+  const settings = {
+    hooks: { PermissionRequest: [{ hooks: [{ type: 'command', command: `cat '${cwd}/answer.json'` }] }] },
+  }
+  const { builder } = await open([edit, 'Done.'], { settings })
+  const engine = await builder.engine()
+  expect((await ask(engine, 'go')).stop.reason).toBe('aborted_tools')
+  expect((await ask(engine, 'and now?')).stop.reason).toBe('completed')
+})
+
+test('it is talked to as a session: questions, a rewind, and its end is that of the builder (R-LIB-10)', async () => {
+  const { builder } = await open([edit, 'Done.', 'Again.'], { onAsk: 'wait' })
+  const session = await builder.session()
+  await expect(builder.engine()).rejects.toThrow('This session has an engine')
+  session.listen((event) => {
+    if (event.type === 'question') session.answer(event.question.id, { behavior: 'allow' })
+  })
+  session.prompt('make it', { id: 'first' })
+  await session.settled()
+  expect(readFileSync(join(cwd, 'new.txt'), 'utf8')).toBe('made')
+  expect(session.snapshot).toMatchObject({
+    last: { reason: 'completed' },
+    cwd,
+    file: expect.stringContaining('.jsonl'),
+  })
+  expect((await session.rewind({ before: 'first' })).content).toBe('make it')
+  session.prompt('once more')
+  await session.settled()
+  expect(session.snapshot.last?.reason).toBe('completed')
+  await session.close()
+  await expect(builder.engine()).rejects.toThrow(/over|disposed|ended/)
 })
 
 describe('the end (R-LIB-6)', () => {

@@ -16,9 +16,10 @@ import type { ShellHooks } from '../hooks/shell-hooks.ts'
 import type { SessionServers } from '../mcp/session-servers.ts'
 import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
 import { endSession } from './end-session.ts'
+import type { Session } from '../live-session/session.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import { type RunsGoingOn, SessionAgent } from './session-agent.ts'
-import { disposed, type SessionOnDisk } from './session-of.ts'
+import { disposed, type KeptOnDisk, type SessionOnDisk } from './session-of.ts'
 
 /** What builders of one session share. */
 export interface OpenedSession extends SessionWorkspace {
@@ -28,6 +29,8 @@ export interface OpenedSession extends SessionWorkspace {
   /** Removes what tools wrote for a session that is not kept. */
   readonly removeFiles: (() => Promise<void>) | undefined
   readonly shell: ShellHooks | undefined
+  /** Ends the run of the engine that goes on: a hook may want that. */
+  readonly interruption: { now?: () => void }
   readonly servers: SessionServers | undefined
   readonly init: NonNullable<QueryOptions['init']>
   readonly notes: readonly string[]
@@ -97,38 +100,86 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
    * @throws HaltingError `driver` for a session that another process writes, or whose file is damaged.
    */
   async engine(options: EngineOptions = {}): Promise<QueryEngine<Output>> {
+    return this.#taking((kept) => {
+      const engine = new QueryEngine<Output>({
+        ...this.#engineOptions(options, kept),
+        ...(kept !== undefined && { session: kept }),
+      })
+      this.#session.servers?.attach(engine)
+      this.#session.interruption.now = () => engine.interrupt()
+      return engine
+    })
+  }
+
+  /**
+   * The session as something to talk to, in place of its engine (docs/guide/embedding.md). With `onAsk: 'wait'`, and without `canUseTool`, its questions are
+   * answered by `Session.answer`. Its `close` is the `dispose` of the builder.
+   * @throws as `engine` does.
+   */
+  async session(options: EngineOptions = {}): Promise<Session> {
+    const { createSession } = await import('../live-session/create-session.ts')
+    return this.#taking((kept) => {
+      const { permissions, workspace, servers, interruption } = this.#session
+      const made = this.#engineOptions(options, kept)
+      const session = createSession({
+        options: made,
+        journal: kept,
+        answersQuestions: made.onAsk === 'wait' && made.canUseTool === undefined,
+        permissions,
+        cwd: workspace.cwd,
+        attach: (engine) => servers?.attach(engine),
+        ...(options.onEvent !== undefined && { hear: options.onEvent }),
+        async stopTask(id) {
+          const task = workspace.tasks.get(id)
+          if (task?.state !== 'running') return false
+          await workspace.tasks.stop(task)
+          return true
+        },
+        end: () => this.dispose(),
+      })
+      interruption.now = () => void session.interrupt()
+      return session
+    })
+  }
+
+  /** Whoever has the session on disk is one. */
+  async #taking<T>(make: (kept: KeptOnDisk | undefined) => T): Promise<T> {
     this.#check()
     const session = this.#session
     if (session.state === 'taken')
       throw new ConfigurationError('This session has an engine: one writes it. Open another session with codingAgent.')
     session.state = 'taken'
-    const { onDisk, servers, init, sessionId } = session
     try {
-      // Tools of servers come to it as these bring them.
-      const { steps: _, output, ...rest } = this.#interruptible(super.loopOptions())
-      const kept = await onDisk?.open(session.version)
+      const kept = await session.onDisk?.open(session.version)
       // Nobody would close it.
       this.#check()
-      const engine = new QueryEngine<Output>({
-        ...rest,
-        ...options,
-        // What answers come to is what the schema says, which came in with this type.
-        ...(output !== undefined && { output: output as OutputSchema<Output> }),
-        ...servers?.options,
-        sessionId,
-        init,
-        ...(kept !== undefined && { session: kept, background: this.#background(kept) }),
-        onTerminal(terminal) {
-          onDisk?.ended(terminal)
-          ;(options.onTerminal ?? rest.onTerminal)?.(terminal)
-        },
-      })
-      servers?.attach(engine)
-      return engine
+      return make(kept)
     } catch (thrown) {
-      await onDisk?.close()
+      await session.onDisk?.close()
       if (session.state === 'taken') session.state = 'open'
       throw thrown
+    }
+  }
+
+  #engineOptions(options: EngineOptions, kept: KeptSession | undefined): Omit<QueryOptions<Output>, 'session'> {
+    const { onDisk, servers, init, sessionId, over } = this.#session
+    // Tools of servers come to it as these bring them.
+    const { steps: _, output, signal, ...rest } = super.loopOptions()
+    return {
+      ...rest,
+      ...options,
+      // A hook that wants a run to end has that one interrupted, and not those after it.
+      signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
+      // What answers come to is what the schema says, which came in with this type.
+      ...(output !== undefined && { output: output as OutputSchema<Output> }),
+      ...servers?.options,
+      sessionId,
+      init,
+      background: this.#background(kept),
+      onTerminal(terminal) {
+        onDisk?.ended(terminal)
+        ;(options.onTerminal ?? rest.onTerminal)?.(terminal)
+      },
     }
   }
 

@@ -95,6 +95,7 @@ class Opening<Schema extends AnswerSchema> {
   readonly #given: Given<Schema>
   #workspace: SessionWorkspace['workspace'] | undefined
   #servers: SessionServers | undefined
+  readonly #interruption: OpenedSession['interruption'] = {}
 
   constructor(given: Given<Schema>) {
     this.#given = given
@@ -155,6 +156,7 @@ class Opening<Schema extends AnswerSchema> {
       onDisk,
       removeFiles: onDisk === undefined ? unkeptFolder({ ...places, sessionId: named.sessionId }) : undefined,
       shell: hooks?.shell,
+      interruption: this.#interruption,
       servers,
       init: {
         cwd: places.cwd,
@@ -339,6 +341,7 @@ class Opening<Schema extends AnswerSchema> {
         model: model.id,
         source: named.goesOn ? 'resume' : 'startup',
         note: (text) => this.#note(text),
+        interrupt: () => this.#interruption.now?.(),
         ...(onDisk !== undefined && { flush: () => onDisk.flush() }),
       },
       given,

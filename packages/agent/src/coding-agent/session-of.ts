@@ -1,3 +1,4 @@
+import type { SessionFile } from '../live-session/parts.ts'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm, rmdir, stat } from 'node:fs/promises'
@@ -55,6 +56,9 @@ export function unkeptFolder(place: SessionPlace): () => Promise<void> {
 /** What is said to those who come after the end. */
 export const disposed = 'This session was disposed of. Open another one with codingAgent.'
 
+/** A session on disk as its engine has it, and as what is built on that. */
+export type KeptOnDisk = SessionFile
+
 /**
  * The session on disk, from when an engine takes it until all of its runs are there.
  *
@@ -79,19 +83,33 @@ export class SessionOnDisk {
   }
 
   /** @throws HaltingError `driver` for a session that another process writes, a damaged file, and what the file system refuses. */
-  async open(version: string): Promise<KeptSession> {
+  async open(version: string): Promise<KeptOnDisk> {
     const { cwd, sessionId } = this.#place
     const options = { path: this.path, sessionId, cwd, version }
     const journal = this.#goesOn ? await openJournal(options) : await openNewJournal(options)
     this.#journal = journal
-    const { open, ended, stages, transcript, isRewound, log } = journal
+    const { log } = journal
     return {
       sessionId,
-      ended,
-      stages,
-      transcript,
-      open,
-      ...(isRewound === true && { isRewound }),
+      path: journal.path,
+      // A rewind makes them others.
+      get ended() {
+        return journal.ended
+      },
+      get stages() {
+        return journal.stages ?? []
+      },
+      get transcript() {
+        return journal.transcript
+      },
+      get open() {
+        return journal.open
+      },
+      get isRewound() {
+        return journal.isRewound === true
+      },
+      rewind: (message) => journal.rewind(message),
+      messageOf: (message) => journal.messageOf(message),
       log: {
         ...log,
         append: (record) => {

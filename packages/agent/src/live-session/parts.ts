@@ -1,14 +1,17 @@
 import type { LoopEvent, QueryEngine, QueryOptions, SdkMessage } from '@halting/core'
-import type { PersonsMessage } from '@halting/core/steps'
+import type { KeptSession, PersonsMessage } from '@halting/core/steps'
 import type { SessionJournal } from '../session/session-journal.ts'
 import type { Rewound } from './session.ts'
+
+/** A session on disk, such as `openJournal` gives it. */
+export type SessionFile = KeptSession & Pick<SessionJournal, 'path' | 'rewind' | 'messageOf'>
 
 /** What a session is made of: what the program, or a coding agent, has opened. */
 export interface SessionParts {
   /** Of the engine. What is on disk, and who is asked, the session gives it. */
   readonly options: Omit<QueryOptions, 'session' | 'stepsFor'>
   /** Where the session is kept; undefined where it is not. */
-  readonly journal: SessionJournal | undefined
+  readonly journal: SessionFile | undefined
   /** Somebody answers questions by `Session.answer`. */
   readonly answersQuestions: boolean
   /** The mode and the modes where nothing was set. */

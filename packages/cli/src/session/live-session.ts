@@ -9,13 +9,13 @@ import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
 /** A command that a person may ask for with a slash. */
-export interface CommandInfo {
+interface CommandInfo {
   readonly name: string
   readonly description: string
   readonly argumentHint: string
 }
 
-export interface AgentInfo {
+interface AgentInfo {
   readonly name: string
   readonly description: string
   readonly model?: string
