@@ -1,4 +1,5 @@
 // Keys of the interactive program (spec R-TERM-63): each does one thing, and a person's file is read with what is wrong in it told.
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,6 +91,14 @@ describe('a file', () => {
     expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('is no JSON')])
     writeFileSync(join(folder, 'keybindings.json'), '\uFEFF{"queue": "f9"}')
     expect((await readKeybindings(folder)).keysOf.queue).toEqual(['f9'])
+  })
+
+  test('that is no file is told, and not waited for', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'halting-keys-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'keybindings.json')
+    expect(spawnSync('mkfifo', [path]).status).toBe(0)
+    expect((await readKeybindings(folder)).warnings).toEqual([expect.stringContaining('is no regular file')])
   })
 })
 

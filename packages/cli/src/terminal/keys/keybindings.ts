@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOfThrown } from '../own-files.ts'
+import { boundedText } from '@halting/agent'
 import { nearest } from '../../flags/nearest.ts'
 import { type Action, actionNames, actions } from './actions.ts'
 import { readKey, shownKey } from './key-names.ts'
@@ -77,23 +76,21 @@ function keysIn(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) && value.every((each): each is string => typeof each === 'string') ? value : undefined
 }
 
+/** Nobody writes more by hand. */
+const largestBytes = 1024 * 1024
+
 /** Reads `keybindings.json` of the folder; the defaults where there is none. */
 export async function readKeybindings(folder: string): Promise<Keybindings> {
   const path = join(folder, 'keybindings.json')
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (thrown) {
-    const code = codeOfThrown(thrown)
+  const read = await boundedText(path, largestBytes)
+  if (read.kind !== 'text') {
     const { keysOf } = bindingsOf(undefined, path)
-    return {
-      keysOf,
-      warnings:
-        code === 'ENOENT' ? [] : [`${path} cannot be read (${code}): the keys are those that the program comes with.`],
-    }
+    const warnings =
+      read.kind === 'absent' ? [] : [`${path} ${read.why}: the keys are those that the program comes with.`]
+    return { keysOf, warnings }
   }
   try {
-    return bindingsOf(JSON.parse(text.replace(/^\uFEFF/, '')), path)
+    return bindingsOf(JSON.parse(read.text), path)
   } catch (thrown) {
     const { keysOf } = bindingsOf(undefined, path)
     const why = thrown instanceof Error ? thrown.message : String(thrown)
