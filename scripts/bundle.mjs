@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { lazyParser } from './lazy-parser.mjs'
 import { lazySegmenter } from './lazy-segmenter.mjs'
+import { noticesOf } from './notices.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
@@ -32,9 +33,11 @@ const libraries = {
   },
 }
 
+const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
+
 async function bundle(name, entryPoints, options) {
   const folder = fileURLToPath(new URL(`../packages/${name}/`, import.meta.url))
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     absWorkingDir: folder,
     entryPoints,
     outdir: 'dist',
@@ -42,11 +45,17 @@ async function bundle(name, entryPoints, options) {
     bundle: true,
     splitting: true,
     write: false,
+    metafile: true,
     format: 'esm',
     target: 'node20.19',
     logLevel: 'warning',
     ...options,
   })
+  if (name === 'cli') {
+    // The parser of shell commands is bundled by a plugin, and is no input of this.
+    const inputs = [...Object.keys(metafile.inputs).map((path) => join(folder, path)), join(modules, 'unbash', 'package.json')]
+    writeFileSync(join(folder, 'dist', 'notices.txt'), noticesOf(inputs))
+  }
   // Source maps of libraries are by line; the program has none.
   replace(join(folder, 'dist', 'chunks'), name === 'cli' ? withoutBareImports(outputFiles) : outputFiles)
 }

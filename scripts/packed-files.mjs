@@ -36,6 +36,8 @@ export const packedFiles = {
       /^package\.json$/,
       /^bin\/halting\.js$/,
       /^dist\/main\.js$/,
+      // Licences of what the bundle holds.
+      /^dist\/notices\.txt$/,
       /^dist\/chunks\/[a-z-]+(?:-[A-Z\d]{8}){1,2}\.js$/,
       /^dist\/chunks\/shell-parser\.cjs$/,
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,

@@ -1,0 +1,209 @@
+// What the interactive terminal programs take: from the start until what is typed is seen, memory, and for a reply that streams: CPU and bytes a token, and how long
+// a key takes to be seen meanwhile; in a new conversation and after many lines; and that while a command writes 10 MB. See README.md. Linux, and script of util-linux.
+// Run: node bench/interactive.mjs [--repeats=5] [--peers=FOLDER] [--tokens=600] [--lines=20000]. Needs a build. FOLDER holds node_modules with the peers.
+import { fork, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const repeats = numberOf('repeats', 5)
+const tokens = numberOf('tokens', 600)
+const lines = numberOf('lines', 20_000)
+const peers = join(textOf('peers', here), 'node_modules')
+const limitMs = 120_000
+const ticksPerMs = 0.1
+const keys = 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ'
+/** Those that were typed before are drawn again. */
+const otherKeys = 'абвгдежзиклмнопрстуф'
+/** Ten megabytes, in two seconds and a half at least. */
+const flood = "for i in $(seq 50); do head -c 200000 /dev/zero | tr '\\0' x | fold -w 80; sleep 0.05; done"
+
+const programs = {
+  halting: ({ url }) => ({
+    command: [process.execPath, join(here, '../packages/cli/bin/halting.js'), '--dangerously-skip-permissions'],
+    shell: 'Bash',
+    env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
+  }),
+  pi: ({ url, home }) => {
+    write(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { anthropic: { baseUrl: url } } }))
+    return {
+      package: '@mariozechner/pi-coding-agent',
+      command: [join(peers, '.bin/pi'), '--provider', 'anthropic'],
+      shell: 'bash',
+      env: { ANTHROPIC_API_KEY: 'k', PI_OFFLINE: '1' },
+    }
+  },
+}
+
+heading('Interactive terminal programs')
+const folder = mkdtempSync(join(tmpdir(), 'halting-interactive-'))
+const service = fork(join(here, 'lib/stream-service.mjs'))
+try {
+  const { port } = await told()
+  const rows = []
+  for (const [name, of] of Object.entries(programs)) {
+    const home = join(folder, name)
+    mkdirSync(join(home, 'work'), { recursive: true })
+    const program = of({ url: `http://127.0.0.1:${port}`, home })
+    if (program.package !== undefined && !existsSync(join(peers, program.package))) {
+      console.log(`Not measured: ${name} is not installed.\n`)
+      continue
+    }
+    // The first is not counted: what is kept for later runs is made in it.
+    await play({ ...program, home }, 0)
+    const samples = []
+    for (let round = 0; round < repeats; round++) samples.push(await play({ ...program, home }, 0))
+    const after = await play({ ...program, home }, lines)
+    rows.push(rowOf(name, program, samples, after))
+  }
+  const head = ['median', 'start to a key seen, ms', 'RSS at the prompt, MB', 'RSS after the reply, MB']
+  const more = ['CPU a token, ms', `after ${lines} lines`, 'bytes a token', `after ${lines} lines`, 'key seen p95, ms', `after ${lines} lines`, 'while a command writes 10 MB']
+  console.log(table([...head, ...more], rows))
+} finally {
+  service.kill()
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+function rowOf(name, { package: of }, samples, after) {
+  const middle = (key) => median(samples.map((sample) => sample[key]))
+  const label = of === undefined ? name : `${name} ${JSON.parse(readFileSync(join(peers, of, 'package.json'), 'utf8')).version}`
+  return [
+    label,
+    ms(middle('startMs')),
+    ...['rssMb', 'rssAfterMb'].map((key) => middle(key).toFixed(0)),
+    ...['cpuMs', 'bytes', 'echoMs'].flatMap((key) => [ms(middle(key)), ms(after[key])]),
+    ms(middle('floodMs')),
+  ]
+}
+
+/** One process in a terminal of 100 columns and 30 rows: its start, then, after a reply of so many lines, one that streams while keys are typed. */
+async function play({ command, shell, env, home }, linesBefore) {
+  const began = performance.now()
+  const quoted = command.map((part) => `'${part}'`).join(' ')
+  const terminal = spawn('script', ['-qefc', `stty rows 30 cols 100; exec ${quoted}`, '/dev/null'], {
+    cwd: join(home, 'work'),
+    env: { PATH: process.env.PATH, HOME: home, TERM: 'xterm-256color', ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  })
+  const screen = { text: '', bytes: 0 }
+  const listeners = new Set()
+  terminal.stdout.on('data', (data) => {
+    screen.text = (screen.text + data).slice(-200_000)
+    screen.bytes += data.length
+    // It is asked what it is, as a real terminal is.
+    if (String(data).includes('\u001B[c')) terminal.stdin.write('\u001B[?62;22c')
+    for (const listener of listeners) listener()
+  })
+  const timer = setTimeout(() => process.kill(-terminal.pid, 'SIGKILL'), limitMs)
+  const sees = (text) =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`${JSON.stringify(text)} was not seen, but ${JSON.stringify(screen.text.slice(-2_000))}`)), limitMs / 2)
+      const look = () => {
+        if (!screen.text.includes(text)) return
+        clearTimeout(late)
+        listeners.delete(look)
+        resolve()
+      }
+      listeners.add(look)
+      look()
+    })
+  try {
+    // Raw mode is on when this comes: what is typed is echoed by the program.
+    await sees('\u001B[?2004h')
+    terminal.stdin.write('Q')
+    await sees('Q')
+    const startMs = performance.now() - began
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    const pid = descendant(terminal.pid)
+    const rssMb = rssOf(pid)
+    if (linesBefore > 0) await reply({ lines: linesBefore, tokens: 0 }, '')
+    const before = { cpu: cpuOf(pid), bytes: screen.bytes }
+    const echoes = await reply({ lines: 0, tokens }, keys)
+    const floodMs = p95(await reply({ call: { name: shell, input: { command: flood } } }, otherKeys))
+    return {
+      startMs,
+      rssMb,
+      rssAfterMb: rssOf(pid),
+      cpuMs: (cpuOf(pid) - before.cpu) / tokens,
+      bytes: (screen.bytes - before.bytes) / tokens,
+      echoMs: p95(echoes),
+      floodMs,
+    }
+  } finally {
+    clearTimeout(timer)
+    try {
+      process.kill(-terminal.pid, 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  }
+
+  /** Asks for a reply, and types while it comes; gives how long each key took to be seen. */
+  async function reply(plan, keys) {
+    service.send(plan)
+    await told()
+    screen.text = ''
+    terminal.stdin.write('go')
+    await sees('go')
+    const begins = told()
+    terminal.stdin.write('\r')
+    await begins
+    const echoes = []
+    for (const key of keys) {
+      const at = performance.now()
+      terminal.stdin.write(key)
+      await sees(key)
+      echoes.push(performance.now() - at)
+      await new Promise((resolve) => setTimeout(resolve, 40))
+    }
+    await sees('EndOfReply')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return echoes
+  }
+}
+
+function p95(values) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0
+}
+
+/** The program itself: `script` starts a shell, which becomes it. */
+function descendant(pid) {
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+  return Number(children[0])
+}
+
+function parentOf(pid) {
+  try {
+    return Number(fieldsOf(pid)[1])
+  } catch {
+    return undefined
+  }
+}
+
+/** Behind the name, which may hold spaces. */
+function fieldsOf(pid) {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ')
+}
+
+/** Milliseconds of the processor, of the program and the system in its name. */
+function cpuOf(pid) {
+  const fields = fieldsOf(pid)
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerMs
+}
+
+function rssOf(pid) {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
+}
+
+function write(path, text) {
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+}
+
+function told() {
+  return new Promise((resolve) => service.once('message', resolve))
+}
