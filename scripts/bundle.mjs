@@ -53,7 +53,10 @@ async function bundle(name, entryPoints, options) {
   })
   if (name === 'cli') {
     // The parser of shell commands is bundled by a plugin, and is no input of this.
-    const inputs = [...Object.keys(metafile.inputs).map((path) => join(folder, path)), join(modules, 'unbash', 'package.json')]
+    const inputs = [
+      ...Object.keys(metafile.inputs).map((path) => join(folder, path)),
+      join(modules, 'unbash', 'package.json'),
+    ]
     writeFileSync(join(folder, 'dist', 'notices.txt'), noticesOf(inputs))
   }
   // Source maps of libraries are by line; the program has none.

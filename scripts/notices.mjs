@@ -32,7 +32,8 @@ function textOf(folder, { license, author }) {
   const file = readdirSync(folder).find((name) => /^licen[cs]e(?:\.\w+)?$/i.test(name))
   if (file !== undefined) return readFileSync(join(folder, file), 'utf8')
   const by = typeof author === 'string' ? author : (author?.name ?? 'its authors')
-  if (license !== 'MIT') throw new Error(`${folder} comes under ${license} without its text: scripts/notices.mjs has to know it.`)
+  if (license !== 'MIT')
+    throw new Error(`${folder} comes under ${license} without its text: scripts/notices.mjs has to know it.`)
   return `Copyright (c) ${by}\n\n${mit}`
 }
 
