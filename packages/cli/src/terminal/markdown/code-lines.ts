@@ -2,7 +2,7 @@ import type { CodeRole } from '../theme.ts'
 import { type HighlightResult, highlighted } from './languages.ts'
 
 /** A part of a line of code that has one colour. */
-export interface CodePart {
+interface CodePart {
   readonly text: string
   readonly role: CodeRole | undefined
 }
