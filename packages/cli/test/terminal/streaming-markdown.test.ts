@@ -130,6 +130,11 @@ test('a language that is not known, or not loaded yet, costs no line and no orde
   expect(printed([text])).toEqual(['```brainfuck', '+++', '```', '```swift', 'let a = 1', '```', 'End.'])
 })
 
+test('what stands behind the mark of a fence is cut to the width', () => {
+  for (const line of printed([`\`\`\`${'漢字'.repeat(30)}\nx\n\`\`\`\n`], 33))
+    expect(visibleWidth(line)).toBeLessThanOrEqual(33)
+})
+
 test('nothing of a text steers the terminal, and no line is wider than the width', () => {
   const hostile = fc.array(
     fc.oneof(

@@ -14,8 +14,13 @@ export function fenceBlock(
   { indent, hasGap }: { readonly indent: number; readonly hasGap: boolean },
   theme: Theme,
 ): Block {
-  const line = ' '.repeat(indent) + theme.paint('border', mark)
-  return { render: () => (hasGap ? ['', line] : [line]) }
+  return {
+    render(width) {
+      // What stands behind the mark may be of any length.
+      const line = ' '.repeat(indent) + theme.paint('border', fitting(mark, Math.max(8, width - indent), true))
+      return hasGap ? ['', line] : [line]
+    },
+  }
 }
 
 function rowsOf(line: CodeLine, indent: number, width: number, theme: Theme): readonly string[] {
