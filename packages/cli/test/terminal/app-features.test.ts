@@ -10,6 +10,9 @@ const bash = (command: string, more: object = {}): unknown => ({
   input: { command, ...more },
 })
 
+/** A person reads before they answer. */
+const answering = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
+
 describe('writing', () => {
   test('several lines: Ctrl+J, Shift+Enter, and a backslash before Enter', async () => {
     const { terminal, type, settled, opened } = await startApp({ replies: [{ content: 'Read.' }] })
@@ -82,6 +85,7 @@ describe('a person who looks elsewhere', () => {
     type(away)
     await terminal.sees('y yes')
     expect(terminal.written).toContain(`\u001B]9;halting asks: Bash${bell}`)
+    await answering()
     type('y')
     await settled()
     expect(terminal.written).toContain('\u001B]9;halting: completed')
@@ -133,6 +137,7 @@ describe('what the model puts to a person', () => {
     })
     say('go')
     await terminal.sees('Tabs or spaces?')
+    await answering()
     type(key.down, key.enter)
     await settled()
     expect(terminal.shown()).toContain('Spaces it is.')
@@ -147,6 +152,7 @@ describe('what the model puts to a person', () => {
     say('plan it')
     await terminal.sees('Check it.')
     await terminal.sees(/ y /)
+    await answering()
     type('y')
     await settled()
     await terminal.sees('Done as planned.')

@@ -400,6 +400,8 @@ describe('commands', () => {
 
 describe('a question', () => {
   const asks = { content: ['I ask.', bash('touch made')] }
+  /** A person reads before they answer. */
+  const answering = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
   test('waits until nobody types, takes no key that was meant for the editor, and keeps the draft', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
@@ -409,16 +411,32 @@ describe('a question', () => {
     await terminal.sees('> yes and')
     expect(existsSync(join(cwd, 'made'))).toBe(false)
     await terminal.sees(/y yes/)
+    await answering()
     type('y')
     await settled()
     expect(existsSync(join(cwd, 'made'))).toBe(true)
     await terminal.sees('> yes and')
   })
 
+  test('that has only just come takes no key: the key is typed, and the question comes again', async () => {
+    const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
+    say('go')
+    await terminal.sees(/y yes/)
+    type('y')
+    await terminal.sees('> y')
+    expect(existsSync(join(cwd, 'made'))).toBe(false)
+    await terminal.sees(/y yes/)
+    await answering()
+    type('n')
+    await settled()
+    expect(terminal.shown()).toContain('> y')
+  })
+
   test('that is answered with no tells the model so', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
     await terminal.sees(/y yes/)
+    await answering()
     type('n')
     await settled()
     expect(existsSync(join(cwd, 'made'))).toBe(false)
@@ -429,6 +447,7 @@ describe('a question', () => {
     const { terminal, say, type, settled } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
     await terminal.sees(/y yes/)
+    await answering()
     type(key.escape)
     await terminal.sees('■')
     await settled()

@@ -208,8 +208,9 @@ export function createApp(options: AppOptions): App {
     },
   })
   const unlisten = screen.onKey((data) => {
-    questions.keyPressed()
-    return keyActions(data)
+    if (questions.keyPressed() && !keyActions(data)) editor.component.handleInput?.(data)
+    else return keyActions(data)
+    return true
   })
 
   function hear(event: SessionEvent): void {

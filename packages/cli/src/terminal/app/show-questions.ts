@@ -12,28 +12,33 @@ interface Options {
 export interface Questions {
   /** Something about the questions is another. */
   look(): void
-  keyPressed(): void
+  /** A key was pressed; true: it was not meant for the question, which had only just come, and goes away for the moment. */
+  keyPressed(): boolean
 }
 
 /** A question comes only when no key was pressed for so long: what is typed is never an answer by accident. */
 const quietMs = 300
+/** The same where something is written: somebody thinks, and goes on. */
+const quietWithDraftMs = 1_000
+/** What is pressed so soon after a question came was meant for what stood there before. */
+const freshMs = 400
 
 export function createQuestions({ app, now }: Options): Questions {
   let lastKeyAt = -Infinity
   let timer: NodeJS.Timeout | undefined
-  let shown: { readonly id: string; close: () => void } | undefined
+  let shown: { readonly id: string; readonly at: number; close: () => void } | undefined
   const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
   const look = (): void => {
     clearTimeout(timer)
     if (shown !== undefined && !waiting().some(({ id }) => id === shown?.id)) shown.close()
     const [first] = waiting()
     if (shown !== undefined || first === undefined) return
-    const wait = lastKeyAt + quietMs - now()
+    const wait = lastKeyAt + (app.editor.isEmpty ? quietMs : quietWithDraftMs) - now()
     if (wait > 0) {
       timer = setTimeout(look, wait)
       return
     }
-    const own = { id: first.id, close: (): void => undefined }
+    const own = { id: first.id, at: now(), close: (): void => undefined }
     shown = own
     void app
       .overlay<undefined>((close) => {
@@ -60,6 +65,9 @@ export function createQuestions({ app, now }: Options): Questions {
     look,
     keyPressed() {
       lastKeyAt = now()
+      if (shown === undefined || lastKeyAt - shown.at > freshMs) return false
+      shown.close()
+      return true
     },
   }
 }
