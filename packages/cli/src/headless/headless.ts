@@ -30,6 +30,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
       answersQuestions: false,
       isOneShot: true,
       firstPrompt: said,
+      written,
       async ready() {
         prompt = piped ?? (await promptOf(written, program, isNew))
         interruption = watchInterruption(output)

@@ -29,6 +29,8 @@ export interface Face {
   readonly isOneShot?: boolean
   /** The prompt that is there already: a command in it may name a model. */
   readonly firstPrompt?: string
+  /** What of it the person wrote, and not what was piped in: notes are made of that alone. Of no prompt without it. */
+  readonly written?: string
   /** Called when all is there that may fail, and nothing is on disk yet. What it throws ends all of it. */
   readonly ready?: () => Promise<void>
 }

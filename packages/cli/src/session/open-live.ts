@@ -293,7 +293,7 @@ class Opening {
     const { openAfter } = await import('./after-run.ts')
     const { stagesFor } = await import('./stages.ts')
     // What was piped in is no word of the person, also where it is all of the prompt: others may have written it.
-    const written = this.#face.firstPrompt ?? ''
+    const written = this.#face.written ?? ''
     const notes = { owner: whose(this.#program), settings, model: smallModel ?? options.model, written }
     const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
     return openAfter({ ...wanted, stages, model: smallModel })
