@@ -1,14 +1,12 @@
 import { redactSecrets } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
-import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { openLive } from '../session/open-live.ts'
 import { checkModel } from '../session/models.ts'
 import { settingsFor } from '../session/run-settings.ts'
 import { trustAtStart } from '../trust/at-start.ts'
 import { UsageError } from '../usage-error.ts'
 import { createApp } from './app/app.ts'
-import { branchOf } from './app/branch.ts'
+import { branchReader } from './app/branch.ts'
 import { openSessionOf } from './app/open-session.ts'
 import { fileList } from './completion/file-list.ts'
 import { openHistory } from './history/history-file.ts'
@@ -40,7 +38,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     cwd,
     redact: settings.redactSecrets === true ? redactSecrets : (text) => text,
     now: () => new Date(),
-    onProblem: (message) => output.err(told(message)),
+    onProblem: (message) => app.note(message),
   })
   // `--resume` alone asks which.
   const { resume, ...others } = given
@@ -59,11 +57,13 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     files: fileList(cwd, () => performance.now()),
     theme,
     async openSession(chosen, around) {
+      // Loaded when the screen is there already.
+      const { openLive } = await import('../session/open-live.ts')
       const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
       isFirst = false
       return openSessionOf(live)
     },
-    branch: () => branchOf(cwd),
+    branch: branchReader(cwd, () => performance.now()),
     now: () => Date.now(),
   })
   screen.start()
@@ -71,9 +71,9 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     theme.choose(firstTheme(given.theme, env, background))
     screen.requestFrame()
   })
+  for (const warning of bindings.warnings) app.note(warning)
   app.begin({ prompt: words[0] ?? '', ...(resume === '' && { command: 'resume' }) })
-  const exitCode = await app.ended
-  await screen.stop()
+  const exitCode = await app.ended.finally(() => screen.stop())
   const last = app.last?.session.snapshot
   if (last?.file !== undefined && last.last !== undefined)
     output.out(`Go on with it: halting --resume ${app.last?.session.id}\n`)

@@ -52,6 +52,8 @@ export interface App {
   readonly last: OpenSession | undefined
   /** Opens the session, and has that begin which the program was called for. */
   begin(first: { readonly prompt: string; readonly command?: string }): void
+  /** What a person should know. */
+  note(text: string): void
   /** Resolves when nothing that was sent is on its way, and no run goes on. */
   settled(): Promise<void>
   leave(exitCode: number): void
@@ -307,6 +309,7 @@ export function createApp(options: AppOptions): App {
           onBroken(thrown)
         })
     },
+    note,
     async settled() {
       await handIn.settled()
       await open?.session.settled()

@@ -1,8 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
+/** What is checked out is looked at again after so long: it is asked for with every frame. */
+const freshMs = 2_000
+
+/** The branch of a folder; '' where there is none. */
+export function branchReader(cwd: string, now: () => number): () => string {
+  let known: { readonly at: number; readonly branch: string } | undefined
+  return () => {
+    if (known === undefined || now() - known.at > freshMs) known = { at: now(), branch: branchOf(cwd) }
+    return known.branch
+  }
+}
+
 /** The branch that is checked out, as git has it on disk: `main`, or the beginning of a commit; '' where there is no repository. No program is run. */
-export function branchOf(cwd: string): string {
+function branchOf(cwd: string): string {
   try {
     const head = readFileSync(join(gitFolder(cwd), 'HEAD'), 'utf8').trim()
     return /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? head.slice(0, 8)
