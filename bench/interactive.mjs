@@ -17,7 +17,7 @@ const limitMs = 120_000
 const ticksPerMs = 0.1
 const keys = 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ'
 /** Those that were typed before are drawn again. */
-const otherKeys = 'абвгдежзиклмнопрстуф'
+const otherKeys = 'абвгдежзийклмнопрстуфхцчшщъыьэюяєіїґџ'
 /** Ten megabytes, in two seconds and a half at least. */
 const flood = "for i in $(seq 50); do head -c 200000 /dev/zero | tr '\\0' x | fold -w 80; sleep 0.05; done"
 
@@ -167,7 +167,7 @@ async function play({ command, shell, env, home }, linesBefore) {
 }
 
 function p95(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? 0
 }
 
 /** The program itself: `script` starts a shell, which becomes it. */
