@@ -73,7 +73,12 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   })
   for (const warning of bindings.warnings) app.note(warning)
   app.begin({ prompt: words[0] ?? '', ...(resume === '' && { command: 'resume' }) })
-  const exitCode = await app.ended.finally(() => screen.stop())
+  let exitCode: number
+  try {
+    exitCode = await app.ended
+  } finally {
+    await screen.stop()
+  }
   const last = app.last?.session.snapshot
   if (last?.file !== undefined && last.last !== undefined)
     output.out(`Go on with it: halting --resume ${app.last?.session.id}\n`)
