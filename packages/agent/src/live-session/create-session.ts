@@ -61,6 +61,7 @@ class LiveSession implements Session {
   #hasBegun = false
   #isClosed = false
   #closing: Promise<void> | undefined
+  readonly #forgetBackground: (() => void) | undefined
   #snapshot: SessionSnapshot | undefined
 
   constructor(parts: SessionParts) {
@@ -76,6 +77,8 @@ class LiveSession implements Session {
     this.#engine = this.#newEngine()
     const last = journal?.ended.at(-1)?.terminal
     this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
+    // A command may end while no run is there to tell of it.
+    this.#forgetBackground = options.background?.onEnd(() => this.#changed())
   }
 
   #newEngine(): QueryEngine {
@@ -269,6 +272,7 @@ class LiveSession implements Session {
       await end()
     } finally {
       await closeJournal?.(this.#hasBegun)
+      this.#forgetBackground?.()
       this.#tell({ type: 'closed' })
       this.#listeners.clear()
     }

@@ -268,3 +268,32 @@ test('figures, what stops next and what the window holds are told', async () => 
   expect(categories.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(totalTokens)
   expect(totalTokens).toBeGreaterThan(0)
 })
+
+test('a command that ends while no run goes on is a change of the session', async () => {
+  const listeners = new Set<() => void>()
+  const background: NonNullable<QueryOptions['background']> = {
+    atEnd: 'keep',
+    waitMs: 1_000,
+    running: () => [],
+    ended: () => [],
+    told: () => undefined,
+    knows: () => false,
+    fateOf: () => undefined,
+    onEnd(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    leave: () => [],
+  }
+  const { session, told } = sessionOf([{ text: 'Hello.' }], { background })
+  session.prompt('hi')
+  await session.settled()
+  await Promise.resolve()
+  const [before, toldBefore] = [session.snapshot, told.length]
+  for (const listener of listeners) listener()
+  await Promise.resolve()
+  expect(session.snapshot).not.toBe(before)
+  expect(told.slice(toldBefore)).toEqual([{ type: 'changed' }])
+  await session.close()
+  expect(listeners.size).toBe(0)
+})
