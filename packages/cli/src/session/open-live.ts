@@ -213,7 +213,11 @@ class Opening {
         ...options,
         ...servers?.options,
         ...hooks?.options,
-        init: initOf({ ...options.init, capabilities: face.capabilities ?? [] }, init, { permissionMode, servers }),
+        init: initOf(
+          { ...options.init, ...(face.capabilities !== undefined && { capabilities: face.capabilities }) },
+          init,
+          { permissionMode, servers },
+        ),
         background,
         modelNamed(name) {
           if (flags.script === undefined) checkModelName(name, env)
