@@ -171,6 +171,8 @@ export class QueryEngine<Output = unknown> {
     const checked = checkedChange(contextOf(this.#options), this.#inForce, change)
     this.#current?.loop.set(checked)
     this.#inForce = inForceAfter(this.#inForce, checked, false)
+    // Stages after a run heed it too. A run that goes on sets it with its next request.
+    if (this.#current === undefined) this.#account.limit(contextWith(contextOf(this.#options), this.#inForce).settings)
   }
 
   /** Another model of the options, by its id or a name that `modelNamed` knows; without one the model that the engine began with. @throws ConfigurationError */
@@ -203,8 +205,9 @@ export class QueryEngine<Output = unknown> {
     isPrompt('prompt', prompt)
     optional(isName)('The id of a prompt', id)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
-    if (command !== null) return this.compact(command[1] ?? '')
-    return this.#run({ prompt, ...(id !== undefined && { promptId: id }) })
+    const name = id !== undefined && { promptId: id }
+    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...name })
+    return this.#run({ prompt, ...name })
   }
 
   /**
@@ -338,8 +341,7 @@ export class QueryEngine<Output = unknown> {
       executionCount: this.#runs,
       ...(this.#learned !== undefined && { learned: this.#learned }),
     })
-    if (promptId !== undefined && prompt !== undefined)
-      this.#inbox.enterTaken([{ id: promptId, kind: 'steer', content: prompt }])
+    if (promptId !== undefined) this.#inbox.enterTaken([{ id: promptId, kind: 'steer', content: prompt ?? '' }])
     const { session, clock } = this.#options
     const driver =
       session === undefined

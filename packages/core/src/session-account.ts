@@ -50,6 +50,11 @@ export class SessionAccount {
     return Object.fromEntries(usage)
   }
 
+  /** Another limit for all that comes. What was spent stays spent, also above it. */
+  limit({ maxBudgetUsd }: { readonly maxBudgetUsd: number }): void {
+    this.ledger.setLimits({ nanos: nanosOf(maxBudgetUsd) })
+  }
+
   /** What a run came to; the ledger has it already. */
   add(terminal: Terminal): void {
     if (this.#last !== undefined) this.#add(this.#last.costUsd, this.#last.summary.modelUsage)

@@ -12,7 +12,7 @@ import {
 } from '@halting/core'
 import type { PermissionAnswer } from '@halting/core/adapters'
 import { EventListeners } from './event-listeners.ts'
-import { checkPrompt } from './check-prompt.ts'
+import { checkPrompt, compactCommand } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
 import { type Beginning, notKept, nothingChanged, type Running } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
@@ -34,8 +34,6 @@ import type {
 export function createSession(parts: SessionParts): Session {
   return new LiveSession(parts)
 }
-
-const compactCommand = /^\/compact(?:\s|$)/
 
 /**
  * S1: one run at a time; `#running` is set from the moment at which something is there to run until its result and all after it are told.
@@ -68,14 +66,14 @@ class LiveSession implements Session {
     this.#parts = parts
     const say = (message: SdkMessage): void => this.#tell({ type: 'message', message })
     this.#say = parts.through?.(say) ?? say
-    const { options, journal, permissions } = parts
+    const { options, permissions } = parts
     this.#questions = new Questions((event) => {
       this.#tell(event)
       this.#changed()
     })
     this.#queue = new MessageQueue(() => this.#engine)
     this.#engine = this.#newEngine()
-    const last = journal?.ended.at(-1)?.terminal
+    const last = parts.journal?.ended.at(-1)?.terminal
     this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
     // A command may end while no run is there to tell of it.
     this.#forgetBackground = options.background?.onEnd(() => this.#changed())
@@ -152,9 +150,15 @@ class LiveSession implements Session {
     return { wasRunning, stillQueued: this.#queue.waiting, givenBack }
   }
 
-  #interruptRun(because: AbortCause): void {
+  /** Resolves when what they spent is on record. */
+  async #endStages(): Promise<void> {
     this.#stages.abort()
     this.#stages = new AbortController()
+    await Promise.all(this.#after)
+  }
+
+  #interruptRun(because: AbortCause): void {
+    void this.#endStages()
     if (this.#running === undefined) return
     this.#running.interruptedBy ??= because
     this.#engine.interrupt(because)
@@ -205,6 +209,7 @@ class LiveSession implements Session {
       const change =
         wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, dryRun === true) : nothingChanged
       if (dryRun !== true && filesOnly !== true) {
+        await this.#endStages()
         await journal.rewind(before)
         const { permissionUpdates: _, isPastFallback: __, ...set } = this.#engine.inForce ?? {}
         const engine = this.#engine

@@ -96,7 +96,10 @@ export class RunFigures {
 
   /** `sessionUsd`: with all that was spent. */
   figures(sessionUsd: number): SessionFigures {
-    return { ...this.#told, sessionUsd }
+    const left = leftOf(this.#limits.maxBudgetUsd, sessionUsd)
+    const { leftUsd: told } = this.#told
+    // What comes after a run spends too, and tells of no figures.
+    return { ...this.#told, leftUsd: told === null || left === null ? told : Math.min(told, left), sessionUsd }
   }
 
   get turns(): number {

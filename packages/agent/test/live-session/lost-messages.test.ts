@@ -60,3 +60,14 @@ test('a message that comes again interrupts nothing, whatever is said of when', 
   expect(runs()).toEqual(['m1', 'completed'])
   await session.close()
 })
+
+test('a command to compact that comes again makes nothing shorter again', async () => {
+  const { session, runs } = await kept()
+  session.prompt('one', { id: 'm1' })
+  for (let time = 0; time < 3; time++) {
+    session.prompt('/compact', { id: 'm2' })
+    await session.settled()
+  }
+  expect(runs().filter((line) => line === 'm2')).toHaveLength(1)
+  await session.close()
+})
