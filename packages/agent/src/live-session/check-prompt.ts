@@ -19,7 +19,7 @@ export function checkPrompt(content: MessageContent): void {
     const { type, text } = block
     if (ofOthers.has(type))
       throw new ConfigurationError(
-        `A prompt has no block of the type ${String(type)}: those are of replies and results.`,
+        `A prompt has no block of the type ${type}: those are of replies and results.`,
       )
     if (type === 'text' && (typeof text !== 'string' || text === ''))
       throw new ConfigurationError('A block of the type text needs its text, and not an empty one.')

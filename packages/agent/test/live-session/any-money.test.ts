@@ -10,7 +10,6 @@ import { afterRun, type Stage } from '@halting/core/after'
 import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { looks } from './support.ts'
 
 const sessionId = '00000000-0000-4000-8000-000000000001'
 const usage = { input_tokens: 1, output_tokens: 9 }
@@ -44,7 +43,9 @@ async function opened(path: string, spent: { usd: number }, withStages: boolean)
     ({ messages }) => {
       spent.usd += 0.01
       const last = JSON.stringify(messages.at(-1))
-      return last.includes('look around') ? { ...looks, usage } : { text: 'Yes.', usage }
+      return last.includes('look around')
+        ? { toolCalls: [{ name: 'Look', input: {} }], usage }
+        : { text: 'Yes.', usage }
     },
     { maxOutputTokens: 100 },
   )
