@@ -1,4 +1,4 @@
-// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-66, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-71, R-TERM-72, R-TERM-73.
+// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-66, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-71, R-TERM-72, R-TERM-73.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -150,6 +150,32 @@ describe('keys', () => {
     type(key.ctrl('c'))
     await terminal.sees('■')
     expect(terminal.shown()).toMatch('■')
+  })
+
+  test('a key that cleared the text or stopped a run is no first one of a pair', async () => {
+    const { terminal, say, type, settled } = await startApp({ replies: [slow] })
+    say('go')
+    await terminal.sees('sleep 20')
+    type('half a th', key.ctrl('c'), key.ctrl('c'))
+    // The run has ended, and the program is there.
+    await terminal.sees('■')
+    await settled()
+    expect(terminal.shown()).not.toContain('leaving')
+    type(key.ctrl('u'))
+    say('/limits')
+    await terminal.sees('no limit')
+  })
+
+  test('Esc that stopped a run, pressed again, does not go back to before a message', async () => {
+    const { terminal, say, type, settled } = await startApp({ replies: [slow] })
+    say('go')
+    await terminal.sees('sleep 20')
+    type(key.escape)
+    await terminal.sees('■')
+    await settled()
+    type(key.escape)
+    await terminal.sees('Esc again goes back')
+    expect(terminal.shown()).not.toContain('Go back to before')
   })
 
   test('Ctrl+D leaves on an empty line alone', async () => {

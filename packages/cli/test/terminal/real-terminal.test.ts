@@ -1,4 +1,4 @@
-// R-TERM-5: a shell is usable after the program, however it ends: in a terminal of the system (needs script of util-linux), and in tmux.
+// R-TERM-5, R-TERM-5a: a shell is usable after the program, however it ends: in a terminal of the system (needs script of util-linux), and in tmux.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,16 +14,21 @@ const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
 /** It has the terminal until it is told how to end. */
 const program = `
+  import { spawn } from 'node:child_process'
   import { writeFileSync } from 'node:fs'
   import { createScreen } from './screen/screen.ts'
   import { processTerminal } from './screen/process-terminal.ts'
   const [how, told] = process.argv.slice(2)
-  const asked = how === 'asked' ? { onSignal: (signal) => { screen.print({ render: () => ['bye, ' + signal] }); void screen.stop() } } : {}
+  const asked = how === 'asked' ? { onSignal: (signal) => { screen.print({ render: () => ['bye, ' + signal] }); setTimeout(() => void screen.stop(), 300) } } : {}
   const screen = createScreen(processTerminal(process.stdin, process.stdout), asked)
   const keys = []
   screen.setLive([{ render: () => ['live', 'keys ' + keys.join(' ')] }])
   screen.onKey((key) => {
     if (key === '\\u001A') screen.suspend()
+    else if (key === 'e') void screen.lend(() => new Promise((resolve) => {
+      const editor = 'trap "echo interrupted" INT; echo in the editor; until read -r line; do :; done; echo wrote $line'
+      spawn('bash', ['-c', editor], { stdio: 'inherit' }).once('close', resolve)
+    }))
     else if (key === 'c') throw new Error('it broke')
     else if (key === 'r') void Promise.reject(new Error('nobody looked'))
     else if (key === 'x') process.exit(7)
@@ -121,6 +126,17 @@ test
 
 test
   .skipIf(!hasScript)
+  .concurrent('a terminal that closes tells it twice, and there is time to end well (needs script)', async () => {
+    const twice = (pid: number): void => {
+      process.kill(pid, 'SIGHUP')
+      setTimeout(() => process.kill(pid, 'SIGHUP'), 100)
+    }
+    const { text } = await ended('hangup', twice, 'asked')
+    expect(text).toMatch(/printed\nbye, SIGHUP\ncode 0/)
+  })
+
+test
+  .skipIf(!hasScript)
   .concurrent('a stop that does not come, as nobody could end it, costs nothing (needs script)', async () => {
     const { text } = await ended('no-shell', (pid, type) => {
       process.kill(pid, 'SIGTSTP')
@@ -129,36 +145,75 @@ test
     expect(text).toMatch(/code 0/)
   })
 
-test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (needs tmux)', async () => {
-  const socket = `halting-test-${process.pid}`
-  const tmux = (...args: string[]): string =>
+interface Tmux {
+  readonly shown: () => string
+  readonly sees: (text: RegExp) => Promise<void>
+  readonly send: (...keys: readonly string[]) => void
+}
+
+async function inTmux(name: string, work: (tmux: Tmux) => Promise<void>): Promise<void> {
+  const socket = `halting-test-${name}-${process.pid}`
+  const tmux = (...args: readonly string[]): string =>
     execFileSync('tmux', ['-L', socket, '-f', '/dev/null', ...args], { encoding: 'utf8' })
   const shown = (): string => tmux('capture-pane', '-p', '-t', 'it')
   const sees = (text: RegExp): Promise<void> => until(() => text.test(shown()), shown)
+  const send = (...keys: readonly string[]): void => void tmux('send-keys', '-t', 'it', ...keys)
   tmux('new-session', '-d', '-s', 'it', '-x', '80', '-y', '24', 'env PS1="ready> " bash --norc --noprofile -i')
   try {
     await sees(/ready>/)
-    tmux('send-keys', '-t', 'it', `${process.execPath} ${path} alone ${join(folder, 'tmux.pid')}`, 'Enter')
-    await sees(/live/)
-    tmux('send-keys', '-t', 'it', 'a')
-    await sees(/keys a/)
-    tmux('send-keys', '-t', 'it', 'C-z')
-    await sees(/Stopped/)
-    expect(shown()).not.toMatch(/^live/m)
-    tmux('send-keys', '-t', 'it', 'echo in the shell', 'Enter')
-    await sees(/^in the shell/m)
-    tmux('send-keys', '-t', 'it', 'fg', 'Enter')
+    send(`${process.execPath} ${path} alone ${join(folder, `${name}.pid`)}`, 'Enter')
     await sees(/^live/m)
-    tmux('send-keys', '-t', 'it', 'b')
-    await sees(/keys a b/)
-    // The shell's lines are above, each once.
-    expect(shown().match(/^in the shell/gm)).toHaveLength(1)
-    tmux('send-keys', '-t', 'it', 'q')
-    // What is typed while it leaves is not the shell's.
-    await until(() => /ready>\s*$/.test(shown()), shown)
-    tmux('send-keys', '-t', 'it', 'echo "and $((1 + 1))"', 'Enter')
-    await sees(/^and 2/m)
+    await work({ shown, sees, send })
   } finally {
     tmux('kill-server')
   }
+}
+
+test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (needs tmux)', async () => {
+  await inTmux('stops', async ({ shown, sees, send }) => {
+    send('a')
+    await sees(/keys a/)
+    send('C-z')
+    await sees(/Stopped/)
+    expect(shown()).not.toMatch(/^live/m)
+    send('echo in the shell', 'Enter')
+    await sees(/^in the shell/m)
+    send('fg', 'Enter')
+    await sees(/^live/m)
+    send('b')
+    await sees(/keys a b/)
+    // The shell's lines are above, each once.
+    expect(shown().match(/^in the shell/gm)).toHaveLength(1)
+    send('q')
+    // What is typed while it leaves is not the shell's.
+    await until(() => /ready>\s*$/.test(shown()), shown)
+    send('echo "and $((1 + 1))"', 'Enter')
+    await sees(/^and 2/m)
+  })
 })
+
+test
+  .skipIf(!hasTmux)
+  .concurrent(
+    'Ctrl+C and Ctrl+Z in a program that the terminal is lent to are for that program (needs tmux)',
+    async () => {
+      await inTmux('lent', async ({ shown, sees, send }) => {
+        send('e')
+        await sees(/^in the editor/m)
+        send('C-c')
+        await sees(/interrupted/)
+        send('C-z')
+        await sees(/Stopped/)
+        send('fg', 'Enter')
+        await until(() => (shown().match(/fg$/gm) ?? []).length > 0, shown)
+        send('my words', 'Enter')
+        await sees(/^wrote my words/m)
+        await sees(/^live/m)
+        // Not before the other one had ended.
+        expect(shown()).toMatch(/wrote my words[^]*live/)
+        expect(shown()).not.toMatch(/live[^]*wrote my words/)
+        send('b')
+        await sees(/keys b/)
+      })
+    },
+  )

@@ -21,6 +21,9 @@ interface Options {
   readonly hint: (text: string) => void
 }
 
+/** Whether the key was for the program; `alone`: it did something that makes it no first one of a pair. */
+type Done = boolean | 'alone'
+
 /** A key pressed again within this time is a second one of a pair. */
 const pairMs = 1_000
 
@@ -43,7 +46,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
     app.history.add(text)
     app.editor.remember(text)
   }
-  const deeds: { readonly [action in AppAction]: () => boolean } = {
+  const deeds: { readonly [action in AppAction]: () => Done } = {
     queue() {
       if (app.editor.isEmpty) return true
       submit(app.editor.take(), 'later')
@@ -58,7 +61,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
     interrupt() {
       if (app.editor.hasMenu) return false
       const wasRunning = stop()
-      if (wasRunning || !app.editor.isEmpty) return true
+      if (wasRunning || !app.editor.isEmpty) return 'alone'
       if (isSecond('interrupt')) run('rewind')
       else hint('Esc again goes back to an earlier message')
       return true
@@ -66,7 +69,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
     clear() {
       if (!app.editor.isEmpty) {
         keepText(app.editor.take())
-        return true
+        return 'alone'
       }
       if (isSecond('clear')) app.leave(0)
       else if (stop()) hint('Stopping. Ctrl+C again leaves')
@@ -126,15 +129,15 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
       app.editor.insert(mention)
       return true
     }
-    const isDone = action !== undefined && deeds[action]()
-    before = action === undefined || isSecond(action) ? undefined : { action, at: now() }
-    return isDone
+    const done = action !== undefined && deeds[action]()
+    before = action === undefined || done === 'alone' || isSecond(action) ? undefined : { action, at: now() }
+    return done !== false
   }
 
   /** Where the editor is covered, these still mean what they mean. */
   function coveredKey(action: AppAction | undefined): boolean {
     if (action !== 'redraw' && action !== 'suspend') return false
-    return deeds[action]()
+    return deeds[action]() !== false
   }
 }
 
@@ -149,10 +152,13 @@ async function outside(app: AppContext): Promise<void> {
   const text = app.editor.take()
   try {
     const edited = await app.screen.lend(() => editOutside(text, app.program.env, app.program.cwd))
+    // A run may have given something back meanwhile.
+    const givenBack = app.editor.take()
     app.editor.setText(edited.kind === 'edited' ? edited.text : text)
+    if (givenBack !== '') app.editor.putBefore([givenBack])
     if (edited.kind === 'failed') app.note(edited.why)
   } catch (thrown) {
-    app.editor.setText(text)
+    app.editor.putBefore([text])
     app.note(messageOf(thrown))
   }
 }

@@ -42,7 +42,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
 /** A stop that has not begun after so long does not come: nobody could bring a process back that no shell looks after. */
 const stopMs = 100
 
-function guardProcess({ leave, comeBack, onSignal }: ProcessGuard): () => void {
+function guardProcess({ leave, comeBack, onSignal, isLent }: ProcessGuard): () => void {
   const remove: (() => void)[] = []
   const on = (name: NodeJS.Signals | 'exit', listener: () => void): void => {
     process.on(name, listener)
@@ -52,6 +52,9 @@ function guardProcess({ leave, comeBack, onSignal }: ProcessGuard): () => void {
   let asked = false
   for (const signal of endSignals) {
     on(signal, () => {
+      if (isLent() && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
+      // A terminal that closes tells it twice: by the shell, and by the system.
+      if (asked && signal === 'SIGHUP') return
       if (onSignal !== undefined && !asked) {
         asked = true
         onSignal(signal)

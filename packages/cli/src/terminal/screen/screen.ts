@@ -46,6 +46,7 @@ class RootScreen implements TerminalScreen {
   /** The terminal is ours, and is written to. */
   #isOurs = false
   #isStarted = false
+  #isLent = false
   #lastFrame = Number.NEGATIVE_INFINITY
   #callOffFrame: (() => void) | undefined
   #callOffResize: (() => void) | undefined
@@ -123,9 +124,11 @@ class RootScreen implements TerminalScreen {
 
   async lend<T>(work: () => Promise<T>): Promise<T> {
     this.#leave()
+    this.#isLent = true
     try {
       return await work()
     } finally {
+      this.#isLent = false
       this.#comeBack()
     }
   }
@@ -150,7 +153,12 @@ class RootScreen implements TerminalScreen {
     this.#isStarted = true
     this.#input = createInput(this.#timers, (piece) => this.#take(piece))
     this.#unhook = [
-      this.#terminal.guard({ leave: () => this.#leave(), comeBack: () => this.#comeBack(), onSignal: this.#onSignal }),
+      this.#terminal.guard({
+        leave: () => this.#leave(),
+        comeBack: () => this.#comeBack(),
+        onSignal: this.#onSignal,
+        isLent: () => this.#isLent,
+      }),
       this.#terminal.onData((data) => this.#input?.feed(data)),
       this.#terminal.onResize(() => this.#resized()),
       this.#timers.after(answerMs, () => this.#tellBackground()),
@@ -218,7 +226,7 @@ class RootScreen implements TerminalScreen {
   }
 
   #comeBack(): void {
-    if (this.#stopped !== undefined) return
+    if (this.#stopped !== undefined || this.#isLent) return
     this.#writeLeave()
     this.#terminal.setRaw(true)
     this.#isOurs = true

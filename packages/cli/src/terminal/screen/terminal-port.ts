@@ -24,6 +24,8 @@ export interface ProcessGuard {
   readonly comeBack: () => void
   /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. */
   readonly onSignal?: ((signal: EndSignal) => void) | undefined
+  /** The terminal is lent: its keys that end or stop a program are for who has it, and reach this process as signals beside. */
+  readonly isLent: () => boolean
 }
 
 export type EndSignal = 'SIGTERM' | 'SIGHUP' | 'SIGINT' | 'SIGQUIT'
