@@ -112,6 +112,8 @@ function isAlive({ pid, began, host }: LockHolder): boolean {
   } catch (error) {
     if (codeOf(error) !== 'EPERM') return false
   }
+  // One that only waits for its parent to look writes nothing any more. Where the first process looks at none, as in containers, it waits for ever.
+  if (/^[ZX]$/.test(statusOf(pid)[0] ?? '')) return false
   const now = beginningOf(pid)
   return began === '' || now === '' || now === began
 }
@@ -122,13 +124,22 @@ function ownHolder(pid: number): LockHolder {
 
 /** When a process began, by the kernel's own count since the machine did; '' where that cannot be found out. */
 function beginningOf(pid: number): string {
+  const started = statusOf(pid)[19]
+  if (started === undefined) return ''
   try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    // The name of the program stands in parentheses and may hold anything. Field 22 of proc(5) is the twentieth behind it.
-    const started = status.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-    return `${boot} ${started}`
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${started}`
   } catch {
     return ''
+  }
+}
+
+/** Fields of proc(5) from the third on, the state; none where they cannot be found out. */
+function statusOf(pid: number): readonly string[] {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name of the program stands in parentheses and may hold anything.
+    return status.slice(status.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return []
   }
 }

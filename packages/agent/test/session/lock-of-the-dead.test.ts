@@ -1,0 +1,35 @@
+// Holds rules of docs/spec.md: R-JOUR-5: a process that was killed holds no session, also while nobody has looked at its end.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { takeLock } from '../../src/session/journal-lock.ts'
+
+/** A process that has ended and whose parent never looks. */
+async function neverLookedAt(): Promise<number> {
+  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void parent.kill('SIGKILL'))
+  const pid = await new Promise<number>((resolve) =>
+    parent.stdout.once('data', (text: Buffer) => resolve(Number(text.toString()))),
+  )
+  while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  return pid
+}
+
+test.skipIf(!existsSync('/proc/self/stat'))(
+  'the lock of a process that ended is no lock, also before its parent has looked',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'halting-lock-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'a.lock')
+    const holder = { pid: await neverLookedAt(), began: '', host: hostname(), since: '' }
+    writeFileSync(path, JSON.stringify(holder))
+    const lock = await takeLock(path)
+    expect(lock.kind).toBe('locked')
+    // One that runs holds it.
+    writeFileSync(path, JSON.stringify({ ...holder, pid: process.pid }))
+    expect((await takeLock(path)).kind).toBe('held')
+  },
+)
