@@ -21,6 +21,7 @@ import { briefingOf } from './briefing.ts'
 import { checkpointsOf } from './checkpoints.ts'
 import type { Face } from './face.ts'
 import type { SessionHooks } from './hooks.ts'
+import { initOf } from './init-of.ts'
 import { type ChosenSession, chooseSession, closeSession, openSession } from './kept-session.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
@@ -213,11 +214,7 @@ class Opening {
         ...options,
         ...servers?.options,
         ...hooks?.options,
-        init: initOf(
-          { ...options.init, ...(face.capabilities !== undefined && { capabilities: face.capabilities }) },
-          init,
-          { permissionMode, servers },
-        ),
+        init: initOf(face, [options.init, init], { permissionMode, servers }),
         background,
         modelNamed(name) {
           if (flags.script === undefined) checkModelName(name, env)
@@ -372,26 +369,6 @@ function followMode(session: Session, permissions: Toolbox['permissions']): void
     const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
     if (mode !== undefined && mode !== permissions.mode) permissions.setMode(mode)
   })
-}
-
-/** What `init` tells, with the servers that are there: their prompts are commands beside those that people wrote. The mode is that of the moment. */
-function initOf(
-  init: QueryOptions['init'],
-  ofServers: QueryOptions['init'],
-  { permissionMode, servers }: { readonly permissionMode: () => string; readonly servers: SessionServers | undefined },
-): NonNullable<QueryOptions['init']> {
-  const commands = [...(init?.slash_commands ?? []), ...(ofServers?.slash_commands ?? [])]
-  return {
-    ...init,
-    ...ofServers,
-    ...(ofServers !== undefined && { slash_commands: commands }),
-    get permissionMode() {
-      return permissionMode()
-    },
-    get mcp_servers() {
-      return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
-    },
-  }
 }
 
 /** The program's own hook is no hook of a person's. */
