@@ -46,15 +46,15 @@ const elsewhere: Readonly<Record<string, string>> = {
   status: 'halting doctor',
   settings: 'halting config',
   model: 'halting models',
-  resume: 'halting --resume ID -p "PROMPT"',
-  continue: 'halting --continue -p "PROMPT"',
+  resume: 'halting --resume, or halting --resume ID -p "PROMPT"',
+  continue: 'halting --continue, or halting --continue -p "PROMPT"',
   session: 'halting sessions',
   history: 'halting sessions',
   list: 'halting sessions',
   compact: 'a run makes room by itself; --autocompact says when',
   exec: 'halting -p "PROMPT"',
   run: 'halting -p "PROMPT"',
-  chat: 'halting -p "PROMPT"',
+  chat: 'halting',
   print: 'halting -p "PROMPT"',
 }
 
@@ -71,6 +71,6 @@ export function refuseUnknownCommand(word: string): never {
   const hint =
     instead === undefined ? (meant === undefined ? '' : ` Did you mean halting ${meant}?`) : ` Instead: ${instead}.`
   throw new UsageError(
-    `There is no command "${word}".${hint} The commands are ${commands.join(', ')}; as a prompt it goes behind -p: halting -p "${word}".`,
+    `There is no command "${word}".${hint} The commands are ${commands.join(', ')}; as a prompt it goes behind -p (halting -p "${word}"), or is typed in the conversation that halting opens.`,
   )
 }

@@ -23,6 +23,7 @@ export function helpText(width: number): string {
 
 const usage = `halting: a coding agent that always stops, and says why
 
+  halting ["PROMPT"] [flags]    a conversation in the terminal, which may begin with a prompt
   halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
   halting acp [flags]           serves an editor over stdin and stdout (Agent Client Protocol)
   halting check [flags]         what a run with these flags cannot exceed; runs nothing

@@ -96,6 +96,15 @@ describe('files', () => {
   })
 })
 
+test('nothing is offered for what is written out: Enter sends it', async () => {
+  expect(await offered('/limits usd')).toEqual([])
+  expect(await offered('/limits us')).toContain('usd')
+  expect(await offered('see @src/app/main.ts')).toEqual([])
+  expect(await offered('see @src/app/main.t')).toContain('@src/app/main.ts')
+  // A folder is gone into.
+  expect(await offered('see @src/app')).toContain('@src/app/')
+})
+
 describe('an image that is dropped on the terminal', () => {
   test.each([
     ['its path', () => join(cwd, 'pic.png'), () => `@${join(cwd, 'pic.png')} `],

@@ -104,7 +104,8 @@ describe('the question whether a command may run', () => {
     ['\u001B[200~y\u001B[201~', []],
     ['yes', []],
   ])('%j answers it', (key, expected) => {
-    const { press, answers } = put(asked)
+    const { press, screen, answers } = put(asked)
+    screen()
     press(key)
     expect(answers.map(([, answer]) => answer)).toEqual(expected)
   })
@@ -291,6 +292,29 @@ describe('what somebody says yes to is seen', () => {
     expect(screen()).toContain('y yes (Enter)')
     press(keys.enter)
     expect(answers.map(([, answer]) => answer)).toEqual([{ behavior: 'allow' }])
+  })
+
+  test('on a small screen nothing is above its top: the head is moved with what is asked about', () => {
+    const rules = ['npm test -- run', 'git push -u origin flaky', 'curl https://x.example/a'].map((ruleContent) => ({
+      toolName: 'Bash',
+      ruleContent,
+    }))
+    const command = 'npm test -- run && git push -u origin flaky && curl https://x.example/a && true'
+    const asked = question('Bash', { command }, { suggestions: [{ ...rule, rules }] })
+    const { press, screen, answers } = put(asked, { rows: () => 14, explain: () => ({ parts: [] }) })
+    const pages: string[] = [screen(33)]
+    for (let page = 0; page < 30; page++) {
+      press(keys.enter)
+      if (answers.length > 0) break
+      const text = screen(33)
+      // One line of the screen is printed, one is the status.
+      expect(text.split('\n').length).toBeLessThanOrEqual(12)
+      pages.push(text)
+      press('\u001B[B')
+    }
+    expect(answers).toEqual([['q1', { behavior: 'allow' }]])
+    expect(pages[0]).toContain('? Bash: no rule allows it.\n')
+    for (const part of command.split(' ')) expect(pages.join('\n')).toContain(part)
   })
 
   test('one key answers several only where all of them are seen to their end', () => {

@@ -264,6 +264,8 @@ describe('what happens beside calls', () => {
       lap('next_turn', 3),
       { type: 'notice', message: 'The reply may be incomplete.' },
       user('Run the tests.', 'hook'),
+      // What the program tells of the folder is no news to a person.
+      user('The repository at the start of this run (told by halting, not by the user):\nBranch: main', 'hook'),
       reply([
         { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
         { type: 'text', text: 'Done.' },

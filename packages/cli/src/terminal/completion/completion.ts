@@ -40,13 +40,14 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
           commands()
             .find((command) => command.name === name)
             ?.values?.() ?? []
-        return given(
-          ranked(values, argument, ({ value }) => value),
-          argument,
-        )
+        const found = ranked(values, argument, ({ value }) => value)
+        return given(unlessWhole(found, argument), argument)
       }
       const mention = /(?:^|[\s(])(@(?:"[^"]*|[^\s"]*))$/.exec(before)?.[1]
-      if (mention !== undefined) return given(await mentionItems(mention, files, cwd, signal), mention)
+      if (mention !== undefined) {
+        const found = await mentionItems(mention, files, cwd, signal)
+        return given(unlessWhole(found, mention), mention)
+      }
       if (!force) return null
       const word = /(?:^|\s)(\S*)$/.exec(before)?.[1] ?? ''
       return given(await pathItems(word, cwd, ''), word)
@@ -65,6 +66,11 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
     },
     shouldTriggerFileCompletion: () => true,
   }
+}
+
+/** None where one of them is typed already: with an open menu Enter would complete what is complete, and send nothing. */
+function unlessWhole(items: readonly AutocompleteItem[], typed: string): readonly AutocompleteItem[] {
+  return items.some(({ value }) => value === typed) ? [] : items
 }
 
 function given(

@@ -1,4 +1,4 @@
-import type { TranscriptEntry } from '@halting/core'
+import type { MessageContent, TranscriptEntry } from '@halting/core'
 import { isToolResult, isToolUse, textOf } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
 import { foldedLines, hanging } from '../view/lines.ts'
@@ -50,7 +50,12 @@ function userLines(
       )
     })
   const who = origin === 'prompt' || origin === 'steer' || origin === 'follow_up' ? '> ' : `[${origin}] `
-  return ['', ...hanging(who, textOf(content).trim(), width).map(who === '> ' ? style.bold : style.dim)]
+  return ['', ...hanging(who, saidWhole(content).trim(), width).map(who === '> ' ? style.bold : style.dim)]
+}
+
+/** Each text begins a line of its own: a file or the output of a command stands below what was said. */
+function saidWhole(content: MessageContent): string {
+  return typeof content === 'string' ? content : content.map((block) => textOf([block]).trim()).join('\n')
 }
 
 function callLines(name: string, input: unknown, { width, style, cwd }: Options): readonly string[] {

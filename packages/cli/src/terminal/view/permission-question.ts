@@ -45,6 +45,9 @@ export function permissionQuestion(options: QuestionOptions): Component {
   const mode = suggestions.find((update) => update.type === 'setMode')
   const alike = waiting.filter((other) => other.toolName === toolName && !mayHarm(toolName, other.input, cwd))
   const subject = scrolled((width) => subjectLines(options, width, Infinity), style)
+  // On a screen with no room for both, what stands above the subject is moved with it.
+  const withHead = scrolled((width) => [...headLines(options, width), ...subjectLines(options, width, Infinity)], style)
+  let shown = subject
   let destination: Destination = rule?.destination ?? 'session'
   let writing: Writing | undefined
   let areOthersSeen = false
@@ -59,8 +62,8 @@ export function permissionQuestion(options: QuestionOptions): Component {
     updatedPermissions: updates,
   })
 
-  const choices = (): readonly Choice[] => [
-    { key: 'y', label: isHarmful || !subject.isSeen ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
+  const choices = (isSeen: boolean): readonly Choice[] => [
+    { key: 'y', label: isHarmful || !isSeen ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
     ...(rule === undefined
       ? []
       : [
@@ -116,29 +119,34 @@ export function permissionQuestion(options: QuestionOptions): Component {
     changed()
   }
 
+  const askingLines = (width: number): readonly string[] => {
+    const rows = options.rows()
+    const waits = others(width)
+    const head = [ruler(width, style), ...headLines(options, width)]
+    // Of the screen one line is what was printed, and one the status below.
+    const room = rows - 2 - waits.length - choiceLines(choices(true), width, style).length
+    shown = room - head.length >= 3 ? subject : withHead
+    const above = shown === subject ? head : []
+    const lines = shown.lines(width, Math.min(Math.max(3, rows - 12), room - above.length))
+    return [...above, ...lines, ...waits, ...choiceLines(choices(shown.isSeen), width, style)]
+  }
+
   return {
-    render: (width) => [
-      ruler(width, style),
-      ...headLines(options, width),
-      ...(writing === undefined
-        ? [
-            ...subject.lines(width, Math.max(3, options.rows() - 12)),
-            ...others(width),
-            ...choiceLines(choices(), width, style),
-          ]
-        : writingLines(writing, options, width)),
-    ],
+    render: (width) =>
+      writing === undefined
+        ? askingLines(width)
+        : [ruler(width, style), ...headLines(options, width), ...writingLines(writing, options, width)],
     handleInput(data) {
       if (writing !== undefined) return handleWriting(writing, data)
       if (isKey(data, 'escape')) return say(interrupting)
-      if (isKey(data, 'enter')) return isHarmful || !subject.isSeen ? undefined : say({ behavior: 'allow' })
-      if (subject.handleInput(data)) return changed()
+      if (isKey(data, 'enter')) return isHarmful || !shown.isSeen ? undefined : say({ behavior: 'allow' })
+      if (shown.handleInput(data)) return changed()
       if (isKey(data, 'tab') && rule !== undefined) {
         destination = destinations[(destinations.indexOf(destination) + 1) % destinations.length] ?? 'session'
         return changed()
       }
       const typed = typedCharacter(data)
-      choices()
+      choices(true)
         .find(({ key }) => key === typed)
         ?.choose()
     },

@@ -1,10 +1,11 @@
+import { many } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { oneLineOf } from './lines.ts'
 import { isKey } from './text-field.ts'
 
 /** Lines of which as many are shown as there is room for; the rest is a key away. */
 export interface Scrolled {
-  /** At most so many. */
+  /** At most so many; of fewer than two, one line that says that there is more. */
   lines(width: number, most: number): readonly string[]
   /** Whether all of them have been on the screen. */
   readonly isSeen: boolean
@@ -36,14 +37,14 @@ export function scrolled(linesFor: (width: number) => readonly string[], style: 
       page = Math.max(1, most - 1)
       from = Math.max(0, Math.min(from, whole.length - page))
       const to = from + page
-      // What is skipped is not seen.
-      if (from <= seen) seen = Math.max(seen, to)
+      // What is skipped is not seen, nor what there is no room for at all.
+      if (from <= seen && most >= 2) seen = Math.max(seen, to)
       const left = whole.length - to
-      const where = left > 0 ? `${left} more lines below: ↓ PgDn` : 'the end: ↑ PgUp'
-      return [...whole.slice(from, to), style.bold(`  ${oneLineOf(`… ${where}`, width - 2)}`)]
+      const where = left > 0 ? `${many(left, 'more line')} below: ↓ PgDn` : 'the end: ↑ PgUp'
+      return [...(most < 2 ? [] : whole.slice(from, to)), style.bold(`  ${oneLineOf(`… ${where}`, width - 2)}`)]
     },
     get isSeen() {
-      return made === undefined || seen >= made.lines.length
+      return made !== undefined && seen >= made.lines.length
     },
     handleInput(data) {
       const move = moves.find(([key]) => isKey(data, key))?.[1]

@@ -1,5 +1,5 @@
-import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
-import { isJsonObject, isToolResult, isToolUse, messageOf, type ModelUpdate } from '@halting/core/adapters'
+import type { ContentBlock, LoopEvent, MessageContent, ToolStatus, TranscriptEntry } from '@halting/core'
+import { isJsonObject, isToolResult, isToolUse, messageOf, textOf, type ModelUpdate } from '@halting/core/adapters'
 import type { SessionEvent } from '@halting/agent/session'
 import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
@@ -61,6 +61,11 @@ interface Call {
 }
 
 type Entry<Kind extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { readonly kind: Kind }>
+
+/** What the program itself tells the model of the folder at the beginning. No hook of anybody, and a person knows it; the pager shows it. */
+function isBriefing(content: MessageContent): boolean {
+  return /^[^\n]*\(told by halting, not by the user\):/.test(textOf(content))
+}
 
 export function createStreamView({
   style,
@@ -173,7 +178,7 @@ export function createStreamView({
       case 'tool_results':
         return seeResults(entry)
       case 'hook':
-        return [toldBlock('hook', content, style)]
+        return isBriefing(content) ? [] : [toldBlock('hook', content, style)]
       case 'loop':
         return [toldBlock('told to the model', content, style)]
       case 'interruption':

@@ -1,0 +1,20 @@
+// The pager shows the whole conversation, each text from a line of its own (spec R-TERM-60).
+import type { TranscriptEntry } from '@halting/core'
+import { expect, test } from 'vitest'
+import { transcriptLines } from '../../src/terminal/pager/transcript.ts'
+import { plain } from './view-support.ts'
+
+test('what a message brought in stands below what was said', () => {
+  const content = ['Look at it.', 'The user ran this command themselves:\n$ ls\na.ts'].map((text) => ({
+    type: 'text' as const,
+    text,
+  }))
+  const entry: TranscriptEntry = { kind: 'user', id: '1', origin: 'prompt', message: { role: 'user', content } }
+  expect(transcriptLines([entry], { width: 80, style: plain, cwd: '/' })).toEqual([
+    '',
+    '> Look at it.',
+    '  The user ran this command themselves:',
+    '  $ ls',
+    '  a.ts',
+  ])
+})
