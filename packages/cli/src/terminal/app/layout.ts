@@ -43,7 +43,14 @@ export function createLayout({ app, conversation, own, overlays, branch, hint, i
       ...app.handIn.onTheirWay.map((text) => style.dim(oneLine(`sending "${text}"`, width))),
       ...(app.handIn.attached === 0
         ? []
-        : [style.dim(oneLine(`${many(app.handIn.attached, 'output')} of commands ${app.handIn.attached === 1 ? 'goes' : 'go'} with the next message`, width))]),
+        : [
+            style.dim(
+              oneLine(
+                `${many(app.handIn.attached, 'output')} of commands ${app.handIn.attached === 1 ? 'goes' : 'go'} with the next message`,
+                width,
+              ),
+            ),
+          ]),
     ],
   }
   const todos: Component = {
