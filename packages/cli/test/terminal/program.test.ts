@@ -18,6 +18,7 @@ interface Window {
   text(text: string): void
   screen(): string
   sees(text: string | RegExp): Promise<void>
+  close(): void
 }
 
 function place(): Place {
@@ -52,6 +53,7 @@ function start({ cwd, home }: Place, args: string): Window {
     keys: (...keys) => void tmux('send-keys', '-t', 't', ...keys),
     text: (text) => void tmux('send-keys', '-t', 't', '-l', text),
     screen,
+    close: () => void tmux('kill-server'),
     async sees(text) {
       const deadline = performance.now() + 20_000
       for (;;) {
@@ -103,6 +105,32 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       encoding: 'utf8',
     })
     expect(told).toMatch(/aborted_streaming|terminated|user_requested/)
+  })
+
+  test('whose window is closed in the middle of a run ends that run, and leaves nothing behind', async () => {
+    const where = place()
+    writeFileSync(
+      join(where.home, 'script.json'),
+      JSON.stringify({ replies: [{ content: 'Slow.', delay_ms: 60_000 }] }),
+    )
+    const window = start(where, '"a question"')
+    await window.sees('Esc stops')
+    const [, shell = ''] = /^(\d+)$/m.exec(window.screen()) ?? []
+    const [child = ''] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).trim().split('\n')
+    window.close()
+    // The kernel and the shell tell it both, and nothing can be written any more.
+    const deadline = performance.now() + 20_000
+    while (spawnSync('kill', ['-0', child]).status === 0) {
+      if (performance.now() > deadline) throw new Error('It goes on without a window.')
+      spawnSync('kill', ['-HUP', child])
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    const told = execFileSync(process.execPath, [programPath(), 'why'], {
+      cwd: where.cwd,
+      env: { HOME: where.home, PATH: process.env['PATH'] },
+      encoding: 'utf8',
+    })
+    expect(told).toContain('Raised by abort, as user_requested.')
   })
 
   test('asks about a folder that nobody trusted before it reads it, and keeps a yes', async () => {

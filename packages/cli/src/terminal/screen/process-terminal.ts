@@ -26,13 +26,22 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
       return () => stdout.off('resize', listener)
     },
     setRaw(isRaw) {
-      // Off first: after a stop the terminal is another than Node believes, and what Node believes to be so it does not set.
-      stdin.setRawMode(false)
-      if (isRaw) stdin.setRawMode(true)
+      try {
+        // Off first: after a stop the terminal is another than Node believes, and what Node believes to be so it does not set.
+        stdin.setRawMode(false)
+        if (isRaw) stdin.setRawMode(true)
+      } catch {
+        // Its window is closed: there is nothing to set, and what goes on is to be ended all the same.
+      }
       if (isRaw) stdin.resume()
       else stdin.pause()
     },
-    guard: guardProcess,
+    guard(given) {
+      const release = guardProcess(given)
+      // For good: what is written at the end may fail after everything else.
+      for (const stream of [stdin, stdout]) stream.on('error', () => undefined)
+      return release
+    },
     suspend() {
       process.kill(process.pid, 'SIGTSTP')
     },
@@ -60,6 +69,8 @@ function guardProcess({ leave, comeBack, onSignal, isLent }: ProcessGuard): () =
         onSignal(signal)
         return
       }
+      // A window is closed once, and tells it twice: the kernel and the shell. The run is still being ended.
+      if (asked && signal === 'SIGHUP') return
       leave()
       for (const each of remove.splice(0)) each()
       process.kill(process.pid, signal)
