@@ -111,10 +111,10 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     const where = place()
     writeFileSync(
       join(where.home, 'script.json'),
-      JSON.stringify({ replies: [{ content: 'Slow.', delay_ms: 60_000 }] }),
+      JSON.stringify({ replies: [{ content: [{ type: 'tool_use', name: 'Bash', input: { command: 'sleep 60' } }] }] }),
     )
     const window = start(where, '"a question"')
-    await window.sees('Esc stops')
+    await window.sees('Bash sleep 60')
     const [, shell = ''] = /^(\d+)$/m.exec(window.screen()) ?? []
     const [child = ''] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).trim().split('\n')
     window.close()
