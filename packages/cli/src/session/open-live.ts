@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  backgroundOf,
-  endSession,
-  permissionModes,
-  type SessionAgents,
-  sessionFile,
-  type SessionJournal,
-} from '@halting/agent'
+import type { SessionAgents, SessionJournal } from '@halting/agent'
+import { backgroundOf, endSession, permissionModes, sessionFile } from '@halting/agent'
 import { createSession, type Session } from '@halting/agent/session'
 import type { QueryOptions, SdkMessage } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
