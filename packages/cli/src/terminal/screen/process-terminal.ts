@@ -4,6 +4,8 @@ const endSignals: readonly EndSignal[] = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUI
 
 /** The terminal that the process was started in. */
 export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): TerminalPort {
+  // For good: where the window is closed, what is written at the very end fails too.
+  for (const stream of [stdin, stdout]) stream.on('error', () => undefined)
   return {
     get columns() {
       return stdout.columns > 0 ? stdout.columns : 80
@@ -36,12 +38,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
       if (isRaw) stdin.resume()
       else stdin.pause()
     },
-    guard(given) {
-      const release = guardProcess(given)
-      // For good: what is written at the end may fail after everything else.
-      for (const stream of [stdin, stdout]) stream.on('error', () => undefined)
-      return release
-    },
+    guard: guardProcess,
     suspend() {
       process.kill(process.pid, 'SIGTSTP')
     },
@@ -69,8 +66,6 @@ function guardProcess({ leave, comeBack, onSignal, isLent }: ProcessGuard): () =
         onSignal(signal)
         return
       }
-      // A window is closed once, and tells it twice: the kernel and the shell. The run is still being ended.
-      if (asked && signal === 'SIGHUP') return
       leave()
       for (const each of remove.splice(0)) each()
       process.kill(process.pid, signal)
