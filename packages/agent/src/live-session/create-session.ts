@@ -371,7 +371,7 @@ class LiveSession implements Session {
     try {
       await afterRun(engine, signal, (message) => this.#tell({ type: 'message', message }))
     } catch (error) {
-      this.#tell({ type: 'failed', error, givenBack: [] })
+      this.#tell({ type: 'failed', error, givenBack: [], isAfterRun: true })
     }
   }
 

@@ -212,7 +212,13 @@ export type SessionEvent =
   /** After the run's result. */
   | { readonly type: 'run_end'; readonly runId: string; readonly terminal: Terminal; readonly result: SdkResult }
   /** A run broke before it had a result: what could not be begun or written. `givenBack`: the message that it would have begun with. */
-  | { readonly type: 'failed'; readonly error: unknown; readonly givenBack: readonly QueuedMessage[] }
+  | {
+      readonly type: 'failed'
+      readonly error: unknown
+      readonly givenBack: readonly QueuedMessage[]
+      /** What broke is a stage after a run, which has its result. Another run may go on by now, and does. */
+      readonly isAfterRun?: true
+    }
   /** What a person should know, in one sentence. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'closed' }

@@ -103,6 +103,10 @@ export function openServers(given: SessionServersOptions): SessionServers {
     redacted.set(tool, made)
     return made
   }
+  /** One at a time: after a rewind the session has another engine. */
+  let attached: Pick<QueryEngine, 'set'> | undefined
+  const show = (): void => attached?.set({ tools: servers.names })
+  servers.onChange(show)
   const moreTools = (name: string): AnyTool | undefined => {
     const tool = servers.tool(name)
     return tool === undefined || !redacts ? tool : withoutSecrets(tool)
@@ -120,9 +124,8 @@ export function openServers(given: SessionServersOptions): SessionServers {
       }
     },
     attach(engine) {
-      const show = (): void => engine.set({ tools: servers.names })
+      attached = engine
       show()
-      servers.onChange(show)
     },
     tools: () => servers.names.flatMap((name) => moreTools(name) ?? []),
     prompt: (text, signal) => servers.prompt(text, signal),

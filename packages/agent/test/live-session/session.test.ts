@@ -297,3 +297,12 @@ test('a command that ends while no run goes on is a change of the session', asyn
   await session.close()
   expect(listeners.size).toBe(0)
 })
+
+test('a stage that breaks is told apart from a run that breaks (R-LIVE-3a)', async () => {
+  const afterRun = () => Promise.reject(new Error('The stage broke.'))
+  const { session, told } = sessionOf(['Yes.'], {}, { afterRun })
+  session.prompt('Go.')
+  await session.settled()
+  expect(told.filter(({ type }) => type === 'failed')).toMatchObject([{ givenBack: [], isAfterRun: true }])
+  await session.close()
+})

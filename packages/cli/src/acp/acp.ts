@@ -6,6 +6,7 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import { serveAgent } from './agent-app.ts'
+import { boundedDepth } from './bounded-depth.ts'
 import { openerOf } from './open-sessions.ts'
 
 /** What is settled within this time after the client has gone is settled; the rest is for a resume. */
@@ -24,8 +25,9 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   const served = serveAgent({ opener: openerOf(flags, program), program, version: versionOf(program) })
   const { input, ended } = untilEnded(stdin, output)
   // Node's own type of web streams and that of the library are the same streams.
-  const stream = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
-  const connection = served.app.connect(stream)
+  const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
+  const bounded = boundedDepth((message) => output.out(`${JSON.stringify(message)}\n`))
+  const connection = served.app.connect({ readable: readable.pipeThrough(bounded), writable })
   const exitCode = await Promise.race([ended, connection.closed.then(() => 0), interrupted()])
   await Promise.race([served.closeAll(), new Promise((resolve) => setTimeout(resolve, patienceMs).unref())])
   connection.close()

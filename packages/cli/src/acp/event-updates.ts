@@ -1,7 +1,7 @@
 import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk'
 import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { LoopEvent, Terminal } from '@halting/core'
-import { isToolResult, isToolUse } from '@halting/core/adapters'
+import { isToolResult, isToolUse, messageOf } from '@halting/core/adapters'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { CallUpdates } from './call-updates.ts'
 import { ReplyText } from './reply-text.ts'
@@ -47,6 +47,8 @@ export class EventUpdates {
       case 'run_end':
         return this.#ending(event.terminal)
       case 'failed':
+        if (event.isAfterRun === true) return this.note('warning', messageOf(event.error))
+        return this.#calls.closeAll('The run ended before this call did.')
       case 'closed':
         return this.#calls.closeAll('The run ended before this call did.')
       case 'run_start':

@@ -106,6 +106,8 @@ export class Prompts {
         return
       case 'failed': {
         const { error, givenBack } = event
+        // The run before has its answer, and the one that goes on will have its own.
+        if (event.isAfterRun === true) return
         for (const entry of this.#entries.values()) {
           const isOfRun = entry.runId !== undefined || isWaiting(entry)
           const isMeant = givenBack.length === 0 ? isOfRun : givenBack.some(({ id }) => id === entry.id)

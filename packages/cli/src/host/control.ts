@@ -41,6 +41,7 @@ export class ControlError extends Error {
 }
 
 interface Waiting {
+  readonly request: JsonObject
   readonly answered: (response: JsonObject) => void
   readonly failed: (error: ControlError) => void
 }
@@ -99,6 +100,7 @@ export class Control {
         reject(withdrawn())
       }
       this.#ours.set(id, {
+        request,
         answered: (response) => {
           signal?.removeEventListener('abort', onAbort)
           resolve(response)
@@ -111,6 +113,13 @@ export class Control {
       signal?.addEventListener('abort', onAbort, { once: true })
       this.#ports.write({ type: 'control_request', request_id: id, request })
     })
+  }
+
+  /** Requests of ours of this kind that have no answer, as they were written. */
+  unanswered(subtype: string): readonly JsonObject[] {
+    return [...this.#ours]
+      .filter(([, { request }]) => request['subtype'] === subtype)
+      .map(([id, { request }]) => ({ type: 'control_request', request_id: id, request }))
   }
 
   /** The host says nothing any more: what waits for it, or asks it from now on, is told so. Its own requests are still answered. */

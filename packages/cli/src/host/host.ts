@@ -90,11 +90,13 @@ class Host {
       this.#leave = resolve
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
+    let hasLeft = false
     const read = this.#read().catch((error: unknown) => {
-      // To leave before its end is an error, too.
-      if (!stdin.destroyed || stdin.errored !== null) this.#warn(`stdin cannot be read (${messageOf(error)})`)
+      // To leave before its end is an error of the stream, too.
+      if (!hasLeft) this.#warn(`stdin cannot be read (${messageOf(error)})`)
     })
     await Promise.race([read, left])
+    hasLeft = true
     stdin.destroy()
     this.#tellHow()
     this.#control.gone('The host has closed its side, and can answer nothing any more.')
@@ -182,7 +184,7 @@ class Host {
       }
     }
     const opened = await this.#open()
-    return answerInitialize(opened, { fields, first: this.#initialized })
+    return answerInitialize(opened, { fields, first: this.#initialized, control: this.#control })
   }
 
   /** Opens the session: once. */
@@ -241,7 +243,11 @@ class Host {
         this.#states.tell(session)
         return
       case 'failed':
-        // What breaks after the result of a run takes nothing from it.
+        // What breaks after the result of a run takes nothing from it, nor from the one that goes on.
+        if (event.isAfterRun === true) {
+          this.#warn(messageOf(event.error))
+          return
+        }
         if (event.givenBack.length > 0 || this.#states.isOpen) this.#fails(messageOf(event.error))
         else this.#warn(messageOf(event.error))
         this.#states.end()

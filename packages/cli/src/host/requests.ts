@@ -4,7 +4,7 @@ import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { UsageError } from '../usage-error.ts'
 import { contextAnswer } from './context-answer.ts'
-import type { Answered, HostRequest } from './control.ts'
+import type { Answered, Control, HostRequest } from './control.ts'
 import type { Given } from './initialize.ts'
 import { mcpRequests } from './mcp-requests.ts'
 import type { Opened } from './opened.ts'
@@ -74,10 +74,11 @@ interface Initialized {
   readonly fields: JsonObject
   /** The first one, by which the session was opened; undefined where a message came before it. */
   readonly first: { readonly fields: JsonObject; readonly given: Given } | undefined
+  readonly control: Pick<Control, 'unanswered'>
 }
 
 /** @throws UsageError for one that asks for another session than the one that is open. */
-export function answerInitialize({ session, about }: Opened, { fields, first }: Initialized): Answered {
+export function answerInitialize({ session, about }: Opened, { fields, first, control }: Initialized): Answered {
   const { subtype: _, ...asked } = fields
   const { subtype: __, ...begunWith } = first?.fields ?? {}
   if (!isDeepStrictEqual(asked, begunWith) && Object.keys(asked).length > 0)
@@ -96,7 +97,10 @@ export function answerInitialize({ session, about }: Opened, { fields, first }: 
       ...(names?.servers === true && { mcp_servers_applied: true }),
       ...(names?.plugins === true && { plugins_applied: false }),
     },
-    beside: { pending_permission_requests: [], pending_user_dialog_requests: [] },
+    beside: {
+      pending_permission_requests: control.unanswered('can_use_tool'),
+      pending_user_dialog_requests: [],
+    },
   }
 }
 

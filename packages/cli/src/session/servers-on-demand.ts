@@ -7,7 +7,7 @@ export function serversOnDemand(open: () => Promise<SessionServers>): SessionSer
   let opening: Promise<SessionServers> | undefined
   let opened: SessionServers | undefined
   let isOver = false
-  const engines = new Set<Pick<QueryEngine, 'set'>>()
+  let attached: Pick<QueryEngine, 'set'> | undefined
   const none = (name: string): never => {
     throw new Error(`There is no MCP server ${name}.`)
   }
@@ -18,14 +18,14 @@ export function serversOnDemand(open: () => Promise<SessionServers>): SessionSer
       throw new Error('the session is over')
     }
     opened = servers
-    for (const engine of engines) servers.attach(engine)
+    if (attached !== undefined) servers.attach(attached)
     return servers
   }
   return {
     options: { moreTools: (name) => opened?.options.moreTools(name) },
     begin: async () => opened?.begin() ?? {},
     attach(engine) {
-      engines.add(engine)
+      attached = engine
       opened?.attach(engine)
     },
     tools: () => opened?.tools() ?? [],

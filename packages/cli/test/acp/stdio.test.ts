@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-1, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14: the program itself, over stdin and stdout.
+// Holds rules of docs/spec.md: R-ACP-1, R-ACP-1a, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14: the program itself, over stdin and stdout.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -66,6 +66,18 @@ async function talk(args: readonly string[], env: Readonly<Record<string, string
   await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} })
   return { ...running, agent, wire, strangers, asked }
 }
+
+test('messages nested beyond reason are answered with an error, and the next ones are read', async () => {
+  const one = await talk([])
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000)
+  one.child.stdin?.write(`{"jsonrpc":"2.0","id":${deep},"method":"x"}\n`)
+  one.child.stdin?.write(`{"jsonrpc":"2.0","id":"p","method":"session/list","params":${deep}}\n`)
+  one.child.stdin?.write(`{"jsonrpc":"2.0","id":${deep}}\n`)
+  expect(await one.agent.request(methods.agent.session.list, {})).toEqual({ sessions: [] })
+  const errors = one.wire.said.filter(({ from }) => from === 'agent').map(({ message }) => JSON.stringify(message))
+  expect(errors.filter((line) => line.includes('-32600')).length).toBeGreaterThan(1)
+  expect(errors.some((line) => line.includes('"id":"p"'))).toBe(true)
+})
 
 const say = (text: string) => [{ type: 'text' as const, text }]
 const exited = async ({ ended }: Running): Promise<unknown> => (await ended).status

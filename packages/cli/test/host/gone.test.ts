@@ -1,4 +1,4 @@
-// Spec R-HOST-3a, R-HOST-9, R-HOST-10: a host that goes while it is asked something.
+// Spec R-HOST-4b, R-HOST-3a, R-HOST-9, R-HOST-10: a host that goes while it is asked something.
 import { existsSync, mkdtempSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -31,6 +31,15 @@ test('the end of stdin denies what nobody can answer any more, and the run goes 
     [expect.objectContaining({ subtype: 'success', result: 'Done.' })],
   ])
   expect(one.service.requests[1]?.text).toContain('can answer nothing any more')
+})
+
+test('a second initialize is told what waits for an answer', async () => {
+  const { one } = await asked([touch, done])
+  await one.ask('initialize')
+  const question = one.lines().find(isQuestion)
+  const answers = one.lines().filter(({ type }) => type === 'control_response')
+  expect(answers.at(-1)).toMatchObject({ response: { pending_permission_requests: [question] } })
+  expect(question).toBeDefined()
 })
 
 test('a signal withdraws the question: the run has its result, and the program leaves', async () => {

@@ -243,6 +243,7 @@ describe('the exit code is 0 unless the last result is an error', () => {
     const { status, stderr } = await one.running.ended
     expect(status).toBe(2)
     expect(stderr).toContain('No conversation found with session ID')
+    expect(stderr).not.toContain('stdin cannot be read')
   })
 })
 

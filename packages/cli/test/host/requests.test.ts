@@ -49,6 +49,12 @@ test('a reply that is cut is told with what there is of it', async () => {
   await one.next(({ type, event }) => type === 'stream_event' && JSON.stringify(event).includes('text_delta'))
   expect(await one.ask('interrupt')).toMatchObject({ subtype: 'success' })
   expect(await one.next(isResult)).toMatchObject({ terminal_reason: 'aborted_streaming' })
+  const told = one.lines().filter(({ type }) => ['assistant', 'user', 'result'].includes(type))
+  expect(told).toMatchObject([
+    { type: 'assistant', aborted: true, message: { content: [{ type: 'text', text: expect.any(String) as unknown }] } },
+    { type: 'user', message: { content: [{ type: 'text', text: '[Request interrupted by user]' }] } },
+    { type: 'result', subtype: 'error_during_execution' },
+  ])
   expect((await one.end()).status).toBe(130)
 })
 

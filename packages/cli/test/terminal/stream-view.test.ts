@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-20, R-TERM-21, R-TERM-22.
+// Holds rules of docs/spec.md: R-TERM-20, R-TERM-21, R-TERM-21a, R-TERM-22.
 import type { LoopEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import {
@@ -263,6 +263,7 @@ describe('what happens beside calls', () => {
       lap('max_output_tokens_recovery', 2),
       lap('next_turn', 3),
       { type: 'notice', message: 'The reply may be incomplete.' },
+      user('The repository at the start of this run (told by halting, not by the user):\nBranch: main', 'hook'),
       user('Run the tests.', 'hook'),
       // What the program tells of the folder is no news to a person.
       user('The repository at the start of this run (told by halting, not by the user):\nBranch: main', 'hook'),

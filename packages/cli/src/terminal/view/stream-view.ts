@@ -274,6 +274,7 @@ export function createStreamView({
         case 'note':
           return [noticeBlock(event.text, style)]
         case 'failed':
+          if (event.isAfterRun === true) return [noticeBlock(messageOf(event.error), style)]
           return [...endWriting(), errorBlock(messageOf(event.error), style)]
         case 'run_end':
           return endWriting()
