@@ -1,4 +1,4 @@
-// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-66, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-71, R-TERM-72, R-TERM-73.
+// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-61a, R-TERM-66, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-71, R-TERM-72, R-TERM-73.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -178,6 +178,15 @@ describe('keys', () => {
     expect(terminal.shown()).not.toContain('Go back to before')
   })
 
+  test('what is written when a signal ends the program is in the history', async () => {
+    const { terminal, type, app, home } = await startApp()
+    type('half a thought')
+    await terminal.sees('> half a thought')
+    app.leave(143)
+    expect(await app.ended).toBe(143)
+    expect(readFileSync(join(home, '.halting', 'history.jsonl'), 'utf8')).toContain('"half a thought"')
+  })
+
   test('Ctrl+D leaves on an empty line alone', async () => {
     const { terminal, type, app } = await startApp()
     type('x', key.ctrl('d'))
@@ -271,6 +280,29 @@ describe('commands of the shell', () => {
     say('what was that?')
     await settled()
     expect(terminal.shown()).toContain('Seen.')
+  })
+
+  test('what ! printed goes with the next message again, where its own comes back', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [slow, { expect: 'from-the-shell', content: 'Seen.' }],
+    })
+    say('go')
+    await terminal.sees('sleep 20')
+    say('!echo from-the-shell')
+    await terminal.sees('1 output of commands goes with the next message')
+    type('and that', key.altEnter)
+    await terminal.sees('queued 1 after the run: "and that')
+    type(key.altUp)
+    await terminal.sees('1 output of commands goes with the next message')
+    type(key.altEnter)
+    await terminal.sees('queued 1 after the run: "and that')
+    type(key.escape)
+    await terminal.sees('■')
+    await settled()
+    await terminal.sees('1 output of commands goes with the next message')
+    type(key.enter)
+    await terminal.sees('Seen.')
+    expect(terminal.shown()).not.toContain('goes with the next message')
   })
 
   test('what !! prints does not', async () => {

@@ -267,6 +267,8 @@ export function createApp(options: AppOptions): App {
   function leave(exitCode: number): void {
     if (isLeaving) return
     isLeaving = true
+    // By a signal: what is written is found again.
+    history.add(editor.written)
     changed()
     void (async () => {
       own.stop()

@@ -56,19 +56,26 @@ interface Way {
 
 export function createHandIn({ taker, current, note, giveBack, changed }: HandInOptions): HandIn {
   const ways: Way[] = []
-  const typed = new Map<string, string>()
+  const typed = new Map<string, { readonly text: string; readonly attached: readonly string[] }>()
   let attached: string[] = []
   let last = Promise.resolve()
 
-  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id) ?? saidText(content)
+  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id)?.text ?? saidText(content)
+  /** What went with a message that comes back goes with the next one. */
+  const comesBack = (message: QueuedMessage): string => {
+    attached = [...(typed.get(message.id)?.attached ?? []), ...attached]
+    const text = textFor(message)
+    typed.delete(message.id)
+    return text
+  }
   const goes = async (way: Way): Promise<void> => {
     try {
       const taking = await taker()
       const content = await taking.prepare(way.text)
       if (way.isCalledBack) return
       const id = taking.session.prompt(withAttached(content, attached), { when: way.when })
+      typed.set(id, { text: way.text, attached })
       attached = []
-      typed.set(id, way.text)
     } catch (thrown) {
       if (way.isCalledBack) return
       note(messageOf(thrown))
@@ -108,22 +115,19 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
       if (text !== undefined) return text
       const queued = current()?.snapshot.queue.at(-1)
       if (queued === undefined || current()?.retract(queued.id) !== true) return undefined
-      const back = textFor(queued)
-      typed.delete(queued.id)
-      return back
+      return comesBack(queued)
     },
     interrupt() {
       const onTheirWay = callBack([...ways])
       const interrupted = current()?.interrupt({ queue: 'give_back' })
       const { wasRunning = false, givenBack = [] } = interrupted ?? {}
-      const texts = [...givenBack.map(textFor), ...onTheirWay]
-      for (const { id } of givenBack) typed.delete(id)
+      // The last one first: the outputs stay in their order.
+      const texts = [...givenBack.toReversed().map(comesBack).toReversed(), ...onTheirWay]
       if (texts.length > 0) giveBack(texts)
       return wasRunning
     },
     returned(messages) {
-      if (messages.length > 0) giveBack(messages.map(textFor))
-      for (const { id } of messages) typed.delete(id)
+      if (messages.length > 0) giveBack(messages.toReversed().map(comesBack).toReversed())
     },
     forget(ids) {
       for (const id of ids) typed.delete(id)

@@ -9,6 +9,8 @@ export interface PromptEditor {
   readonly component: Component
   /** As it was written: with what stands for large pastes in its place. */
   readonly text: string
+  /** With the large pastes themselves. */
+  readonly written: string
   readonly isEmpty: boolean
   /** A menu is open: Esc, arrows and Enter are for it. */
   readonly hasMenu: boolean
@@ -81,6 +83,9 @@ export function promptEditor(options: EditorOptions): PromptEditor {
     },
     get text() {
       return editor.getText()
+    },
+    get written() {
+      return editor.getExpandedText()
     },
     get isEmpty() {
       return editor.getText() === ''
