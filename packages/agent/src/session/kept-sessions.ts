@@ -60,7 +60,8 @@ async function filesOf(base: string, project: string): Promise<readonly KeptFile
       const path = join(base, project, name)
       // Another process may have removed it since.
       const stats = await stat(path).catch(() => undefined)
-      return stats === undefined
+      // Whoever opens a pipe waits for who writes it.
+      return stats === undefined || stats.isFIFO()
         ? []
         : [{ sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }]
     }),

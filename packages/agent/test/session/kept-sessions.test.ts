@@ -1,6 +1,8 @@
 // Holds rules of docs/spec.md: R-SESS-8a: a list reads the ends of large sessions, and all of those whose ends do not tell enough.
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -19,7 +21,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/session/fork-session.ts'
 import { lineOf } from '../../src/session/journal-line.ts'
 import { folderOfKept } from '../../src/session/kept-ends.ts'
-import { summariesOf, summaryOf, type KeptFile } from '../../src/session/kept-sessions.ts'
+import { keptSessions, summariesOf, summaryOf, type KeptFile } from '../../src/session/kept-sessions.ts'
 import { readJournal } from '../../src/session/read-journal.ts'
 import { openJournal } from '../../src/session/session-journal.ts'
 
@@ -165,3 +167,15 @@ test('a session whose runs ended is opened as reading all of it tells, and goes 
   expect(new Set(uuids).size).toBe(uuids?.length)
   expect(foldSession(after.runs).transcript.messages()).toHaveLength(transcript.messages().length + 4)
 })
+
+test.skipIf(process.platform === 'win32')(
+  'a pipe among them is no session: nobody waits for who writes it',
+  async () => {
+    const project = join(folder, '.halting', 'projects', 'p')
+    mkdirSync(project, { recursive: true })
+    writeFileSync(join(project, 'a.jsonl'), '')
+    execFileSync('mkfifo', [join(project, 'b.jsonl')])
+    const kept = await keptSessions({ cwd: '/work', home: folder, env: {} }, 'all')
+    expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
+  },
+)
