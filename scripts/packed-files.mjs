@@ -43,6 +43,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_200 * kilobyte, unpacked: 4_890 * kilobyte },
+    mostBytes: { packed: 1_215 * kilobyte, unpacked: 4_930 * kilobyte },
   },
 }
