@@ -1,5 +1,4 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { Explanation } from '@halting/agent'
 import type { Question } from '@halting/agent/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
@@ -22,25 +21,35 @@ export function subjectLines(
       return [
         ...commandLines(raw('command'), { explain, style }, width, most),
         ...described(text('description'), width, style),
+        ...furtherLines(input, ['command', 'description'], width),
       ]
     case 'Edit':
     case 'Write': {
       const path = raw('file_path')
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
+      const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
       return [
         ...hanging('  ', everyCharacter(shownPath(path, cwd)), width),
-        ...diffLines([hunk], { width, style, most: Math.max(2, most - 1) }),
+        ...further,
+        ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]
     }
     default:
-      return headOfLines(
-        Object.entries(input).flatMap(([name, value]) =>
-          hanging('  ', everyCharacter(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`), width),
-        ),
-        most,
-        width,
-      )
+      return headOfLines(inputLines(Object.entries(input), width), most, width)
   }
+}
+
+function inputLines(entries: readonly (readonly [string, unknown])[], width: number): readonly string[] {
+  return entries.flatMap(([name, value]) =>
+    hanging('  ', everyCharacter(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`), width),
+  )
+}
+
+/** What else the input says, such as that every place is changed, or that nobody waits for the command. What is off says nothing. */
+function furtherLines(input: Question['input'], shown: readonly string[], width: number): readonly string[] {
+  const isSaid = ([name, value]: readonly [string, unknown]): boolean =>
+    !shown.includes(name) && value !== undefined && value !== false
+  return inputLines(Object.entries(input).filter(isSaid), width)
 }
 
 function described(description: string, width: number, style: Style): readonly string[] {
@@ -49,7 +58,7 @@ function described(description: string, width: number, style: Style): readonly s
 
 const marks = { allow: '✓', ask: '?', deny: '✗' } as const
 
-/** One part a line, and what nothing allows is marked. */
+/** The command, which says what joins its parts and what they read; then one part a line, and what nothing allows is marked. */
 function commandLines(
   command: string,
   { explain, style }: Pick<QuestionOptions, 'explain' | 'style'>,
@@ -63,17 +72,10 @@ function commandLines(
   )
   // One part is the command: why it is asked about is said above.
   if (parts.length < 2) return whole
-  const shown = saysMore(command, parts) ? whole : []
   const told = parts.flatMap(({ part, behavior, because }) =>
     hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${because})`, width).map(paints[behavior]),
   )
-  return headOfLines([...shown, ...told], most, width)
-}
-
-/** Whether something of the command is in none of its parts, such as what it gives to a program to read. */
-function saysMore(command: string, parts: Explanation['parts']): boolean {
-  const rest = parts.reduce((left, { part }) => left.replace(part, () => ' '), command)
-  return /[^\s;&|(){}]/.test(rest)
+  return headOfLines([...whole, ...told], most, width)
 }
 
 /** Where the file is known, with the numbers of its lines. */
