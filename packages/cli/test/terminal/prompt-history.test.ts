@@ -1,5 +1,14 @@
 // What was said before, over sessions (spec R-TERM-64).
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { redactSecrets } from '@halting/agent'
@@ -42,6 +51,15 @@ test('the file is for the person alone', async () => {
   await history.flush()
   expect(statSync(join(folder, 'history.jsonl')).mode & 0o777).toBe(0o600)
   expect(statSync(folder).mode & 0o777).toBe(0o700)
+})
+
+test('a file that others could read is closed to them, before anything is said', async () => {
+  const folder = folderOf()
+  const file = join(folder, 'history.jsonl')
+  writeFileSync(file, '{"text":"old","cwd":"/a","at":"x"}\n', { mode: 0o644 })
+  chmodSync(file, 0o644)
+  expect(textsOf(await opened(folder))).toEqual(['old'])
+  expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
 test('secrets are not written where they are to be taken out', async () => {

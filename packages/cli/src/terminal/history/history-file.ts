@@ -81,6 +81,8 @@ async function readEnd(path: string): Promise<{ readonly text: string; readonly 
     const file = await open(path, 'r')
     try {
       const info = await file.stat()
+      // Made by another program, or brought from elsewhere. One that is not ours to close is read all the same.
+      if ((info.mode & 0o077) !== 0) await file.chmod(0o600).catch(() => undefined)
       const from = Math.max(0, info.size - largestBytes)
       const { buffer, bytesRead } = await file.read(Buffer.alloc(info.size - from), 0, info.size - from, from)
       const text = buffer.toString('utf8', 0, bytesRead)
