@@ -410,6 +410,17 @@ describe('commands', () => {
     await terminal.sees('code blocks 1 to 1')
   })
 
+  test('/copy takes what was seen: no control, no direction, nothing that was written over', async () => {
+    const hostile = 'ls\u001B[201~evil\u202E\n\tone\u0007\u009B31m\nrm -rf x\rls\r\n'
+    const { terminal, say, settled } = await startApp({ replies: [{ content: `\`\`\`sh\n${hostile}\`\`\`` }] })
+    say('how?')
+    await settled()
+    say('/copy 1')
+    await terminal.sees('Copied ')
+    const [, copied = ''] = /\u001B\]52;c;([^\u0007]*)\u0007/.exec(terminal.written) ?? []
+    expect(Buffer.from(copied, 'base64').toString()).toBe('lsevil\n\tone\nls\n')
+  })
+
   test('/export writes the session to a file', async () => {
     const { terminal, say, settled, cwd } = await startApp({ replies: [{ content: 'An answer.' }] })
     say('a question')

@@ -3,6 +3,7 @@ import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import { keptEntries, lastAnswerIn } from '../app/kept-entries.ts'
 import type { Program } from '../../program.ts'
+import { copyableText } from '../screen/strip.ts'
 import { foldedLines } from '../view/lines.ts'
 import { captured } from './captured.ts'
 import type { Command } from './command.ts'
@@ -65,8 +66,10 @@ const copy: Command = {
   does: 'Copy the last answer; with a number that code block of it',
   argumentHint: '[N]',
   async run(app, argument) {
-    const answer = lastAnswerIn(await keptEntries(fileOf(app)))
-    if (answer === undefined) return app.note('Nothing was answered yet.')
+    const said = lastAnswerIn(await keptEntries(fileOf(app)))
+    if (said === undefined) return app.note('Nothing was answered yet.')
+    // Where it is pasted, it does what was seen: nothing that the screen left out goes with it.
+    const answer = copyableText(said)
     const blocks = [...answer.matchAll(/^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^\1/gm)].map(([, , code = '']) => code)
     const wanted = argument === '' ? answer : blocks[Number(argument) - 1]
     if (wanted === undefined)

@@ -22,6 +22,11 @@ export function plainText(text: string): string {
   return withoutOverwritten(text).replaceAll('\t', '    ').replaceAll(keepsColours, '')
 }
 
+/** What is shown of a text, to be taken elsewhere: `plainText` with its tabs. */
+export function copyableText(text: string): string {
+  return hasControls.test(text) ? withoutOverwritten(text).replaceAll(keepsColours, '') : text
+}
+
 function withoutOverwritten(text: string): string {
   if (!text.includes('\r')) return text
   const lines = text.split('\n').map((line) => line.replace(/\r+$/, ''))
