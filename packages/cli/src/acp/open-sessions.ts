@@ -53,8 +53,8 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
     session,
     commands: live.commands,
     models: modelsWithKey(live.run.env),
-    async prepare({ said, rest, images }, signal) {
-      return withImages(await live.prepare(said, rest, signal), images)
+    async prepare({ parts, rest, images }, signal) {
+      return withImages(await live.prepare(parts, rest, signal), images)
     },
     onNote: (listener) => notes.listen(listener),
   }

@@ -3,34 +3,38 @@ import type { ContentBlock as AcpBlock } from '@agentclientprotocol/sdk'
 import type { ContentBlock, MessageContent } from '@halting/core'
 import type { ImageBlock } from '@halting/core/adapters'
 import { headOf } from '@halting/core/adapters'
+import type { SaidPart } from '../session/live-session.ts'
 
 /** What a client said: in it the words of the person are told apart from what the editor gave with them. */
 export interface GivenPrompt {
-  /** What the person wrote, with the names of files where they mentioned them: a command, and a file by `@`, are looked for in this alone. */
+  /** What the person wrote, with the names of files where they mentioned them: a command is looked for in this alone. */
   readonly said: string
+  /** The same in pieces: a file by `@` is looked for in the words of the person alone. */
+  readonly parts: readonly SaidPart[]
   /** What the editor holds of files, and other things that are sent as they are; it stands behind. */
   readonly rest: string
   readonly images: readonly ImageBlock[]
 }
 
 export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
-  let [said, rest] = ['', '']
+  const parts: SaidPart[] = []
+  let rest = ''
   const images: ImageBlock[] = []
   for (const block of prompt) {
     switch (block.type) {
       case 'text':
-        said += block.text
+        parts.push({ text: block.text, isName: false })
         break
       case 'image':
         images.push(imageOf(block.mimeType, block.data))
         break
       case 'resource_link':
-        said += mention(block.uri, block.name)
+        parts.push({ text: mention(block.uri, block.name), isName: true })
         break
       case 'resource': {
         const { resource } = block
         if ('text' in resource) {
-          said += mention(resource.uri, resource.uri)
+          parts.push({ text: mention(resource.uri, resource.uri), isName: true })
           rest += embedded(resource.uri, resource.text)
         } else if (resource.mimeType?.startsWith('image/') === true)
           images.push(imageOf(resource.mimeType, resource.blob))
@@ -42,7 +46,7 @@ export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
         rest += '\n[Audio was given, which this agent does not hear.]\n'
     }
   }
-  return { said, rest, images }
+  return { said: parts.map(({ text }) => text).join(''), parts, rest, images }
 }
 
 function imageOf(mediaType: string, data: string): ImageBlock {

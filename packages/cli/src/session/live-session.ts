@@ -21,6 +21,12 @@ interface AgentInfo {
   readonly model?: string
 }
 
+/** A piece of what was said: words of the person, or the name of something that an editor attached, which mentions no file. */
+export interface SaidPart {
+  readonly text: string
+  readonly isName: boolean
+}
+
 /** A session as faces show it: the session itself, and what stands around it. */
 export interface LiveSession {
   readonly session: Session
@@ -44,5 +50,5 @@ export interface LiveSession {
    * should know of it goes to the output of the program.
    * @throws UsageError for a prompt that its server does not have.
    */
-  prepare(text: string, rest?: string, signal?: AbortSignal): Promise<MessageContent>
+  prepare(said: string | readonly SaidPart[], rest?: string, signal?: AbortSignal): Promise<MessageContent>
 }

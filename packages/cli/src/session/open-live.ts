@@ -316,13 +316,15 @@ class Opening {
       servers,
       memoryFiles: briefing?.files ?? [],
       outputStyle: 'default',
-      async prepare(text, rest = '', signal = new AbortController().signal) {
+      async prepare(said, rest = '', signal = new AbortController().signal) {
+        const parts = typeof said === 'string' ? [{ text: said, isName: false }] : said
+        const text = parts.map((part) => part.text).join('')
         const whole = text + rest
         const answered = whole.startsWith('/mcp__') ? await servers?.prompt(whole, signal) : undefined
         if (answered !== undefined) return answered
         if (!namesSomething.test(text)) return whole
         const { contentOf } = await import('./said.ts')
-        return contentOf(text, whole, briefing, toolbox, output)
+        return contentOf(parts, rest, briefing, toolbox, output)
       },
     }
   }

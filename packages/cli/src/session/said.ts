@@ -3,6 +3,7 @@ import type { ContentBlock, MessageContent } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
+import type { SaidPart } from './live-session.ts'
 import type { Briefing } from './read-briefing.ts'
 import { modelOf, type RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -70,17 +71,36 @@ export async function withModelOfCommand(
 
 /** The prompt with the text of the command that it asks for, and the files that it names. What was piped in beside it is no command. */
 export async function contentOf(
-  said: string,
-  prompt: string,
+  said: readonly SaidPart[],
+  rest: string,
   briefing: Briefing | undefined,
   toolbox: Toolbox,
   output: Output,
 ): Promise<MessageContent> {
-  const { text, blocks, notes } = await prepareSaid(said, briefing, toolbox, new AbortController().signal)
-  for (const note of notes) output.err(told(oneLine(note, 500)))
+  const { marked, unmarked } = withMarks(said)
+  const { text, blocks, notes } = await prepareSaid(marked, briefing, toolbox, new AbortController().signal)
+  for (const note of notes) output.err(told(oneLine(unmarked(note), 500)))
   const { redact = (shown: string) => shown } = toolbox.workspace
-  const whole = redact(text + prompt.slice(said.length))
+  const whole = redact(unmarked(text) + rest)
   if (blocks.length === 0) return whole
   const shown = blocks.map((block) => (block.type === 'text' ? { ...block, text: redact(block.text) } : block))
   return [{ type: 'text', text: whole }, ...shown]
+}
+
+/** While mentions are looked for, marks stand for the names of what was attached: one may hold an `@`, and is one word of the arguments of a command. */
+function withMarks(said: readonly SaidPart[]): {
+  readonly marked: string
+  readonly unmarked: (text: string) => string
+} {
+  const names = new Map<string, string>()
+  const marked = said.map(({ text, isName }) => {
+    if (!isName) return text
+    const mark = `\`${crypto.randomUUID()}\``
+    names.set(mark, text)
+    return mark
+  })
+  return {
+    marked: marked.join(''),
+    unmarked: (text) => text.replaceAll(/`[\da-f-]{36}`/g, (mark) => names.get(mark) ?? mark),
+  }
 }

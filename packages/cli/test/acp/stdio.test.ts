@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-1, R-ACP-1a, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14: the program itself, over stdin and stdout.
+// Holds rules of docs/spec.md: R-ACP-1, R-ACP-1a, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14, R-ACP-15: the program itself, over stdin and stdout.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -253,6 +253,35 @@ test('a client may load what it has open: what was said so far comes again', asy
   expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('two') })).toMatchObject({
     stopReason: 'end_turn',
   })
+  expect(wire.problems).toEqual([])
+})
+
+test('names of what an editor attached mention nothing, also as arguments of a command (R-ACP-15)', async () => {
+  const cwd = join(here(), 'work')
+  mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
+  for (const name of ['named.txt', 'written.txt']) writeFileSync(join(cwd, name), `text of ${name}`)
+  writeFileSync(join(cwd, '.halting', 'commands', 'look.md'), 'Look at $1 and $2.')
+  const { agent, wire } = await talk(['--script', script([{ content: 'First.' }, { content: 'Second.' }])])
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  const attached = [
+    { type: 'resource_link', uri: 'file:///w/a%20@named.txt%20b', name: 'a' },
+    { type: 'resource_link', uri: 'https://x/y', name: ' @named.txt ' },
+    { type: 'resource_link', uri: '@named.txt ', name: 'z' },
+    { type: 'resource', resource: { uri: 'file:///w/c%20@named.txt%20d', text: 'held' } },
+  ] as const
+  for (const text of ['See @written.txt ', '/look @written.txt '])
+    await agent.request(methods.agent.session.prompt, { sessionId, prompt: [...say(text), ...attached] })
+  const before = wire.said.length
+  await agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
+  const said = updatesIn({ said: wire.said.slice(before) })
+    .filter(({ sessionUpdate }) => sessionUpdate === 'user_message_chunk')
+    .map(({ content }) => (content as { text?: string }).text ?? '')
+    .join('\n')
+  expect(said).not.toContain('text of named.txt')
+  expect(said.split('text of written.txt')).toHaveLength(3)
+  const names = '`/w/a @named.txt b`[ @named.txt ](https://x/y)[z](@named.txt )`/w/c @named.txt d`'
+  expect(said).toContain(`See @written.txt ${names}`)
+  expect(said).toContain(`Look at @written.txt and ${names}.`)
   expect(wire.problems).toEqual([])
 })
 
