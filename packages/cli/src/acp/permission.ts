@@ -2,6 +2,7 @@ import type { PermissionOption, RequestPermissionOutcome } from '@agentclientpro
 import type { Question } from '@halting/agent/session'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
+import { everyCharacter } from '../io/seen.ts'
 
 /** More of them nobody reads. */
 const mostSuggestions = 3
@@ -9,10 +10,10 @@ const longestName = 160
 
 /** What a person may say to a question. What would be saved is in the name of the option that saves it. */
 export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' | 'suggestions'>): PermissionOption[] {
-  const saving = suggestions.slice(0, mostSuggestions).map((update, index): PermissionOption => ({
-    optionId: `allow_always:${index}`,
+  const saving = offered(suggestions).map(({ optionId, name }): PermissionOption => ({
+    optionId,
     kind: 'allow_always',
-    name: oneLine(`Always allow ${savedBy(update)}`, longestName),
+    name,
   }))
   return [
     { optionId: 'allow_once', kind: 'allow_once', name: 'Allow once' },
@@ -24,6 +25,24 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
       name: oneLine(`Reject, and each same call of ${toolName} in this session`, longestName),
     },
   ]
+}
+
+interface Saving {
+  readonly optionId: string
+  readonly name: string
+  readonly update: PermissionUpdate
+}
+
+/** Those whose name says all that they save: nobody says yes for ever to what they have not seen. */
+function offered(suggestions: readonly PermissionUpdate[]): readonly Saving[] {
+  return suggestions
+    .slice(0, mostSuggestions)
+    .map((update, index) => ({
+      optionId: `allow_always:${index}`,
+      name: `Always allow ${savedBy(update)}`,
+      update,
+    }))
+    .filter(({ name }) => oneLine(name, longestName) === name && everyCharacter(name) === name)
 }
 
 /** What an option changes, and where it is kept. */
@@ -65,7 +84,7 @@ export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pic
     }
   const { optionId } = outcome
   if (optionId === 'allow_once') return { answer: { behavior: 'allow' }, rejectsAlways: false }
-  const update = suggestions.find((_, index) => index < mostSuggestions && optionId === `allow_always:${index}`)
+  const update = offered(suggestions).find((saving) => saving.optionId === optionId)?.update
   if (update !== undefined) return { answer: { behavior: 'allow', updatedPermissions: [update] }, rejectsAlways: false }
   return { answer: rejection, rejectsAlways: optionId === 'reject_always' }
 }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-3, R-ACP-4, R-ACP-8: what is told, without a client.
+// Holds rules of docs/spec.md: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-8: what is told, without a client.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'
@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { CallUpdates } from '../../src/acp/call-updates.ts'
 import { Outbox } from '../../src/acp/outbox.ts'
+import { answerOf, optionsFor } from '../../src/acp/permission.ts'
 import { givenPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
 import { answersOfForm, formFor, questionsOf } from '../../src/acp/person-questions.ts'
 import { replayOf } from '../../src/acp/replay.ts'
@@ -322,6 +323,46 @@ test('an earlier conversation is told in order, and a call without a result has 
     'tool_call_update c2 failed',
   ])
   expect(callProblems(updates)).toEqual([])
+})
+
+test('what an option saves is shown whole, or the option is not offered (R-ACP-7)', () => {
+  const namesFor = (...contents: readonly string[]): readonly string[] =>
+    optionsFor({
+      toolName: 'Bash',
+      suggestions: [
+        {
+          type: 'addRules',
+          behavior: 'allow',
+          destination: 'userSettings',
+          rules: contents.map((ruleContent) => ({ toolName: 'Bash', ruleContent })),
+        },
+        { type: 'setMode', mode: 'acceptEdits', destination: 'session' },
+      ],
+    })
+      .filter(({ kind }) => kind === 'allow_always')
+      .map(({ optionId, name }) => `${optionId} ${name}`)
+  const mode = 'allow_always:1 Always allow what the mode acceptEdits allows (this session)'
+  expect(namesFor('ls:*', 'cat:*')).toEqual([
+    'allow_always:0 Always allow Bash(ls:*), Bash(cat:*) (every project)',
+    mode,
+  ])
+  for (const contents of [
+    [`ls ${'a'.repeat(200)}`, 'curl:*'],
+    ['ls\ncurl:*'],
+    ['ls  a'],
+    ['ls \u202Ea'],
+    ['ls\u200B'],
+    ['ls \u001B[8m'],
+  ])
+    expect(namesFor(...contents)).toEqual([mode])
+  const hidden = {
+    type: 'addRules',
+    behavior: 'allow',
+    destination: 'session',
+    rules: [{ toolName: 'Bash', ruleContent: 'a'.repeat(200) }],
+  } as const
+  const unoffered = answerOf({ outcome: 'selected', optionId: 'allow_always:0' }, { suggestions: [hidden] })
+  expect(unoffered.answer.behavior).toBe('deny')
 })
 
 test('questions of the model become a form, and its answers come back by question', () => {
