@@ -56,11 +56,17 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
       return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
     }
     case 'NotebookEdit':
-      return at('notebook_path', plain('edit', `Edit ${field('notebook_path')}`))
+      return at('notebook_path', {
+        ...plain('edit', `Edit ${field('notebook_path')}`),
+        content: [
+          ...wholeInput(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))),
+          ...(field('new_source') === '' ? [] : [textContent(whole(field('new_source')))]),
+        ],
+      })
     case 'Bash': {
       const command = `\`${field('command')}\``
       const view = plain('execute', command)
-      const texts = [...(view.title === command ? [] : [wholeCommand(field('command'))]), field('description')]
+      const texts = [...(view.title === command ? [] : [whole(field('command'), 'sh')]), field('description')]
       const content = texts.filter((text) => text !== '').map(textContent)
       return { ...view, content }
     }
@@ -71,7 +77,10 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         plain('search', `${name} ${field('pattern')}${field('path') === '' ? '' : ` in ${field('path')}`}`),
       )
     case 'WebFetch':
-      return plain('fetch', `Fetch ${field('url')}`)
+      return {
+        ...plain('fetch', `Fetch ${field('url')}`),
+        content: [field('url'), field('prompt')].filter((text) => text !== '').map((text) => textContent(whole(text))),
+      }
     case 'WebSearch':
       return plain('fetch', `Search the web for ${field('query')}`)
     case 'Agent':
@@ -90,7 +99,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'AskUserQuestion':
       return plain('other', 'Ask the person')
     default:
-      return plain('other', name)
+      return { ...plain('other', name), content: wholeInput(fields) }
   }
 }
 
@@ -102,11 +111,17 @@ function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 
+/** Every field on a line of its own, as JSON: what stands in one cannot look like another. */
+function wholeInput(fields: Readonly<Record<string, unknown>>): ToolCallContent[] {
+  const lines = Object.entries(fields).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+  return lines.length === 0 ? [] : [textContent(whole(`{\n${lines.join(',\n')}\n}`, 'json'))]
+}
+
 /** What a title has no room for, or leaves out: nobody says yes to a command whose end they have not seen (spec R-ACP-7a). */
-function wholeCommand(command: string): string {
-  const shown = everyCharacter(command)
+function whole(text: string, language = ''): string {
+  const shown = everyCharacter(text)
   const fence = '`'.repeat(Math.max(3, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
-  return `${fence}sh\n${shown}\n${fence}`
+  return `${fence}${language}\n${shown}\n${fence}`
 }
 
 function absolute(path: string, cwd: string): string {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-8: what is told, without a client.
+// Holds rules of docs/spec.md: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: what is told, without a client.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'
@@ -124,6 +124,32 @@ describe('what an editor shows of a call', () => {
     const [fenced] = toolViewOf('Bash', { command: `${command} \`\`\`` }, '/work').content
     expect(fenced).toMatchObject({ content: { text: expect.stringMatching(/^````sh\n[^]*\n````$/) as unknown } })
     expect(toolViewOf('Bash', { command: 'ls' }, '/work').content).toEqual([])
+  })
+
+  const textsOf = (name: string, input: unknown): string =>
+    toolViewOf(name, input, '/work')
+      .content.map((content) =>
+        content.type === 'content' && content.content.type === 'text' ? content.content.text : '',
+      )
+      .join('\n')
+  const long = `https://x/${'a'.repeat(300)}?secret`
+
+  test.each<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
+    [
+      'mcp__mail__send',
+      { to: 'evil\u202E', all: { keys: ['k'.repeat(30_000)] } },
+      ['evil⟦U+202E⟧', 'k'.repeat(30_000)],
+    ],
+    [
+      'NotebookEdit',
+      { notebook_path: 'a.ipynb', new_source: 'import os\n#\u001B[8m\u200B' },
+      ['import os\n#⟦U+001B⟧[8m⟦U+200B⟧'],
+    ],
+    ['NotebookEdit', { notebook_path: 'a.ipynb', cell_id: 'c7', edit_mode: 'delete' }, ['c7', 'delete']],
+    ['WebFetch', { url: long, prompt: 'Tell\u0000 it' }, [long, 'Tell⟦U+0000⟧ it']],
+    ['a tool of somebody', { target: '``` all' }, ['````', '``` all']],
+  ])('the input of %s is shown whole, with every character to be seen (R-ACP-7a)', (name, input, texts) => {
+    for (const text of texts) expect(textsOf(name, input)).toContain(text)
   })
 
   test('a Write shows what the file was, where that is of the folder and a text', () => {
