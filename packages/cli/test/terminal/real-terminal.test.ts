@@ -26,7 +26,7 @@ const program = `
   screen.onKey((key) => {
     if (key === '\\u001A') screen.suspend()
     else if (key === 'e') void screen.lend(() => new Promise((resolve) => {
-      const editor = 'trap "echo interrupted" INT; echo in the editor; until read -r line; do :; done; echo wrote $line'
+      const editor = 'trap "echo interrupted" INT; echo in the editor; for try in {1..100}; do read -r line && break; sleep 0.1; done; echo wrote $line'
       spawn('bash', ['-c', editor], { stdio: 'inherit' }).once('close', resolve)
     }))
     else if (key === 'c') throw new Error('it broke')
