@@ -187,7 +187,7 @@ describe('halting undo', () => {
   test.each([
     [['undo', 'deadbeef'], 'No conversation found with session ID: deadbeef'],
     [['undo', '--redo', '--yes'], 'Nothing was undone'],
-    [['sessions', '--dry-run'], '--dry-run belongs to halting undo and rewind.'],
+    [['sessions', '--dry-run'], '--dry-run belongs to halting setup, undo and rewind.'],
     [['undo', '--files-only'], '--files-only belongs to halting rewind.'],
     [['rewind', id, '1', '--files-only', '--conversation-only'], 'not both'],
     [['rewind'], 'Say of which session'],

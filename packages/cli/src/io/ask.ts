@@ -9,7 +9,10 @@ export async function askLine(question: string, { stdin, stderr }: AskedTerminal
   if (stdin.readableEnded) return undefined
   const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: stdin, output: stderr })
-  const ended = new Promise<undefined>((resolve) => void lines.once('close', () => resolve(undefined)))
+  // The last line may come with the end: it is an answer then.
+  const ended = new Promise<undefined>((resolve) => {
+    lines.once('close', () => setImmediate(() => resolve(undefined)))
+  })
   // Some versions of Node reject for Ctrl-C, and others never answer.
   const answered = lines.question(question).catch(() => undefined)
   try {

@@ -39,6 +39,7 @@ test('whatever a file says, no key does two things, and it is never refused', ()
       const all = ownersOf(read(file))
       expect([...all.values()].filter((owners) => owners.length > 1)).toEqual([])
     }),
+    { examples: [[{ send: ['__proto__'] }], [{ send: 'constructor' }]] },
   )
 })
 

@@ -7,12 +7,12 @@ const named = new Set(
     'f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12'
   ).split(' '),
 )
-const otherNames: { readonly [name: string]: string } = {
-  esc: 'escape',
-  return: 'enter',
-  pageup: 'pageUp',
-  pagedown: 'pageDown',
-}
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['esc', 'escape'],
+  ['return', 'enter'],
+  ['pageup', 'pageUp'],
+  ['pagedown', 'pageDown'],
+])
 
 /** Most terminals send the same for both: a key of the left would take that of the right. */
 const sameKeys: { readonly [key: string]: string } = {
@@ -49,7 +49,7 @@ export function readKey(written: string): ReadKey {
 }
 
 function baseOf(last: string): string | undefined {
-  const name = otherNames[last.toLowerCase()] ?? last
+  const name = otherNames.get(last.toLowerCase()) ?? last
   if (named.has(name)) return name
   const lower = name.toLowerCase()
   if (named.has(lower)) return lower
