@@ -1,4 +1,4 @@
-const order = ['core', 'models', 'agent', 'cli']
+const order = ['core', 'models', 'agent', 'restate', 'cli']
 
 /** A package may import from itself and from those before it. */
 const downwardOnly = order.slice(0, -1).map((name, index) => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { lazyParser } from './scripts/lazy-parser.mjs'
-import { lazySegmenter } from './scripts/lazy-segmenter.mjs'
+import { lazyGraphemes } from './scripts/lazy-graphemes.mjs'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
 // What the tests load as JavaScript that Node itself loads: core, file by file, and the program, bundled. Both are made from the sources of this moment.
@@ -46,6 +46,8 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/memory': source('agent/src/memory/index.ts'),
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
+  '@halting/restate/client': source('restate/src/client/index.ts'),
+  '@halting/restate': source('restate/src/index.ts'),
 }
 
 const common = {
@@ -87,9 +89,9 @@ async function bundleProgram(): Promise<string> {
     entryPoints: { main: 'src/main.ts' },
     outdir: join(home, 'dist'),
     platform: 'node',
-    external: ['@vscode/ripgrep'],
-    plugins: [lazyParser(), lazySegmenter()],
-    alias: sources,
+    external: ['@vscode/ripgrep', '@halting/restate'],
+    plugins: [lazyParser(), lazyGraphemes()],
+    alias: Object.fromEntries(Object.entries(sources).filter(([name]) => name !== '@halting/restate')),
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },

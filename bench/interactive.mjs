@@ -1,6 +1,6 @@
 // What the interactive terminal programs take: from the start until what is typed is seen, memory, and for a reply that streams: CPU and bytes a token, and how long
 // a key takes to be seen meanwhile; in a new conversation and after many lines; and that while a command writes 10 MB. See README.md. Linux, and script of util-linux.
-// Run: node bench/interactive.mjs [--repeats=5] [--peers=FOLDER] [--tokens=600] [--lines=20000]. Needs a build. FOLDER holds node_modules with the peers.
+// Run: node bench/interactive.mjs [--repeats=5] [--peers=FOLDER] [--tokens=600] [--lines=20000] [--only=start]. Needs a build. FOLDER holds node_modules with the peers.
 import { fork, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const repeats = numberOf('repeats', 5)
 const tokens = numberOf('tokens', 600)
 const lines = numberOf('lines', 20_000)
+const isStartOnly = textOf('only', '') === 'start'
 const peers = join(textOf('peers', here), 'node_modules')
 const limitMs = 120_000
 const ticksPerMs = 0.1
@@ -56,12 +57,12 @@ try {
     await play({ ...program, home }, 0)
     const samples = []
     for (let round = 0; round < repeats; round++) samples.push(await play({ ...program, home }, 0))
-    const after = await play({ ...program, home }, lines)
+    const after = isStartOnly ? {} : await play({ ...program, home }, lines)
     rows.push(rowOf(name, program, samples, after))
   }
-  const head = ['median', 'start to a key seen, ms', 'RSS at the prompt, MB', 'RSS after the reply, MB']
+  const head = ['median', 'start to a key seen, ms', 'CPU till then, ms', 'RSS at the prompt, MB', 'RSS after the reply, MB']
   const more = ['CPU a token, ms', `after ${lines} lines`, 'bytes a token', `after ${lines} lines`, 'key seen p95, ms', `after ${lines} lines`, 'while a command writes 10 MB']
-  console.log(table([...head, ...more], rows))
+  console.log(table(isStartOnly ? head.slice(0, 4) : [...head, ...more], rows))
 } finally {
   service.kill()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -73,7 +74,15 @@ function rowOf(name, { package: of }, samples, after) {
   return [
     label,
     ms(middle('startMs')),
-    ...['rssMb', 'rssAfterMb'].map((key) => middle(key).toFixed(0)),
+    ms(middle('startCpuMs')),
+    middle('rssMb').toFixed(0),
+    ...(isStartOnly ? [] : replyColumns(middle, after)),
+  ]
+}
+
+function replyColumns(middle, after) {
+  return [
+    middle('rssAfterMb').toFixed(0),
     ...['cpuMs', 'bytes', 'echoMs'].flatMap((key) => [ms(middle(key)), ms(after[key])]),
     ms(middle('floodMs')),
   ]
@@ -117,15 +126,18 @@ async function play({ command, shell, env, home }, linesBefore) {
     terminal.stdin.write('Q')
     await sees('Q')
     const startMs = performance.now() - began
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
     const pid = descendant(terminal.pid)
+    const startCpuMs = cpuOf(pid)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
     const rssMb = rssOf(pid)
+    if (isStartOnly) return { startMs, startCpuMs, rssMb }
     if (linesBefore > 0) await reply({ lines: linesBefore, tokens: 0 }, '')
     const before = { cpu: cpuOf(pid), bytes: screen.bytes }
     const echoes = await reply({ lines: 0, tokens }, keys)
     const floodMs = p95(await reply({ call: { name: shell, input: { command: flood } } }, otherKeys))
     return {
       startMs,
+      startCpuMs,
       rssMb,
       rssAfterMb: rssOf(pid),
       cpuMs: (cpuOf(pid) - before.cpu) / tokens,

@@ -8,7 +8,7 @@ const engine = new QueryEngine({ model, maxTurns: 10 })
 async function ask(prompt) {
   for await (const message of engine.submit(prompt)) {
     if (message.type === 'result')
-      console.log(`${message.result} (${message.num_turns} turns, ${message.terminal_reason})`)
+      console.log(`${message.result} (turns: ${message.num_turns}, ${message.terminal_reason})`)
   }
 }
 

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { lazyParser } from './lazy-parser.mjs'
-import { lazySegmenter } from './lazy-segmenter.mjs'
+import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { noticesOf } from './notices.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
@@ -31,6 +31,7 @@ const libraries = {
     'mcp/index': 'src/mcp/index.ts',
     'json-schema/index': 'src/json-schema/index.ts',
   },
+  restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
 }
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
@@ -93,9 +94,9 @@ await bundle(
     // Our packages have no side effects: an import that only makes a chunk load with another one may be left out.
     logOverride: { 'ignored-bare-import': 'silent' },
     // Finds its binary next to its own file.
-    // An optional peer, with binaries of its own.
-    external: ['@vscode/ripgrep', 'sharp'],
-    plugins: [lazyParser(), lazySegmenter()],
+    // Optional peers: one has binaries of its own, the other is for clusters alone.
+    external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
+    plugins: [lazyParser(), lazyGraphemes()],
     // CommonJS packages inside an ES module still call require().
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

@@ -8,6 +8,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
+import { tellChecks } from './tell-checks.mjs'
 
 const version = '0.19.1'
 const patienceMs = 120_000
@@ -46,7 +47,8 @@ const checks = {
 }
 
 try {
-  tell(outcomes())
+  const { failed } = tellChecks('editor-client', outcomes())
+  process.exitCode = failed === 0 ? 0 : 1
 } finally {
   rmSync(home, { recursive: true, force: true })
 }
@@ -137,16 +139,4 @@ function openCalls(messages) {
     if (update?.toolCallId !== undefined) status.set(update.toolCallId, update.status ?? status.get(update.toolCallId))
   }
   return [...status].filter(([, last]) => last !== 'completed' && last !== 'failed')
-}
-
-function tell(all) {
-  for (const { title, kind, why } of all)
-    console.log(why === undefined ? `${kind}: ${title}` : `${kind}: ${title}: ${why}`)
-  const count = (wanted) => all.filter(({ kind }) => kind === wanted).length
-  const sum = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') }
-  const told = new URL('.tmp/', root)
-  if (!existsSync(told)) mkdirSync(told)
-  writeFileSync(new URL('editor-client.json', told), `${JSON.stringify(sum)}\n`)
-  console.log(`editor client: ${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`)
-  process.exitCode = sum.failed === 0 ? 0 : 1
 }

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 
 export const root = new URL('../', import.meta.url)
 
-export const packages = ['core', 'models', 'agent', 'cli']
+export const packages = ['core', 'models', 'agent', 'restate', 'cli']
 
 /** Source files of one package, as paths from the root of the repository. */
 export function sourceFiles(name) {

@@ -14,7 +14,7 @@ export const packedFiles = {
   '@halting/core': {
     holds: [...library, /^dist\/(?:(?:steps|adapters|after|testing)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 820 * kilobyte, unpacked: 3_395 * kilobyte },
+    mostBytes: { packed: 835 * kilobyte, unpacked: 3_460 * kilobyte },
   },
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
@@ -29,7 +29,12 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 1_075 * kilobyte, unpacked: 4_090 * kilobyte },
+    mostBytes: { packed: 1_110 * kilobyte, unpacked: 4_230 * kilobyte },
+  },
+  '@halting/restate': {
+    holds: [...library, /^dist\/(?:client\/)?index\.js(?:\.map)?$/],
+    entry: 'dist/index.js',
+    mostBytes: { packed: 160 * kilobyte, unpacked: 640 * kilobyte },
   },
   halting: {
     holds: [
@@ -43,6 +48,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_215 * kilobyte, unpacked: 4_930 * kilobyte },
+    mostBytes: { packed: 1_260 * kilobyte, unpacked: 5_110 * kilobyte },
   },
 }

@@ -6,7 +6,7 @@ export type { ChangedRun, LeftFile } from './checkpoints/take-back.ts'
 export { createAgentTool, type AgentInput, type AgentToolOptions } from './agents/agent-tool.ts'
 export { generalAgent, type AgentDefinition } from './agents/definition.ts'
 export { modeOfAgent } from './agents/mode-of-agent.ts'
-export { hasAgents, hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
+export { hasAgents, hasBriefing, isOwnHook, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
 export { commandEnvironment, type CommandEnvironmentOptions } from './coding-agent/command-environment.ts'
 export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
@@ -16,6 +16,7 @@ export { endSession, type EndSessionOptions } from './coding-agent/end-session.t
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
+export { boundedFile } from './bounded-file.ts'
 export { boundedText } from './instructions/bounded-text.ts'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
@@ -44,6 +45,8 @@ export {
   type RulePermissions,
 } from './permissions/permissions.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
+export { planModeHook } from './permissions/plan-hook.ts'
+export type { PlanWords } from './permissions/plan-words.ts'
 export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
 export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'
@@ -56,6 +59,7 @@ export type { GlobInput } from './tools/find-files.ts'
 export type { GrepInput, GrepMode } from './tools/search-files.ts'
 export { createGlobTool } from './tools/glob.ts'
 export { createGrepTool } from './tools/grep.ts'
+export { inertGit, type InertGit, type InertGitLimits } from './tools/inert-git.ts'
 export { defaultLimits, type Environment, type Limits, limitsFrom } from './tools/limits.ts'
 export type { Sandbox } from './sandbox/sandbox.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
@@ -92,7 +96,8 @@ export {
   type KeptFile,
   type SessionSummary,
 } from './session/kept-sessions.ts'
-export { folderOfKept } from './session/kept-ends.ts'
+export { ResumeRejectedError } from './session/resume-rejected.ts'
+export { headOfKept } from './session/kept-ends.ts'
 export { endsOf, sessionFile, sessionFolder, type SessionPlace } from './session/session-folder.ts'
 export { holdSession, type HeldSession } from './session/hold-session.ts'
 export { holderOf, type LockHolder } from './session/journal-lock.ts'
@@ -112,7 +117,7 @@ export {
   type LoadOptions,
   SettingsError,
 } from './settings/loaded-settings.ts'
-export { type KeeperOptions, settingsKeeper } from './settings/keep-permissions.ts'
+export { type KeeperOptions, placeOfSuggestions, settingsKeeper } from './settings/keep-permissions.ts'
 export {
   changeSettingsFile,
   ownSettingsFile,

@@ -449,8 +449,9 @@ function world(
     createBashTool(workspace),
     createGrepTool(workspace),
     createGlobTool(workspace),
-    createSkillTool([{ ...touchy, path: join(home, 'SKILL.md') }], (each, given, who) =>
-      expandWritten(each, given, trusted, { workspace, permissions }, who),
+    createSkillTool(
+      () => [{ ...touchy, path: join(home, 'SKILL.md') }],
+      (each, given, who) => expandWritten(each, given, trusted, { workspace, permissions }, who),
     ),
     agent,
   ]

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LEARN-1 to R-LEARN-6.
+// Holds rules of docs/spec.md: R-LEARN-1 to R-LEARN-6b.
 import {
   existsSync,
   lstatSync,
@@ -16,6 +16,7 @@ import {
   changeTrust,
   createPermissions,
   loadSettings,
+  placeOfSuggestions,
   projectOffers,
   realPath,
   settingsKeeper,
@@ -244,6 +245,26 @@ test('a directory that was learned is one of the session', async () => {
     { type: 'addDirectories', directories: [home], destination: 'session' },
   ])
   expect(await permissions.decide({ ...read, readOnly: true })).toEqual({ behavior: 'allow' })
+})
+
+test('what is suggested is kept where it counts: in no folder that nobody trusts, and in no home', async () => {
+  const [unknown, known] = [place(), await trusted()]
+  const home = { ...unknown, cwd: unknown.home }
+  const places = [unknown, known, { ...unknown, trustedBy: '--trust' }, { ...home, trustedBy: '--trust' }]
+  expect(await Promise.all(places.map(placeOfSuggestions))).toEqual([
+    'session',
+    'localSettings',
+    'localSettings',
+    'session',
+  ])
+  for (const options of [...places, { ...known, trustedBy: false as const }]) {
+    const suggestFor = await placeOfSuggestions(options)
+    const permissions = createPermissions({ cwd: options.cwd, keep: settingsKeeper(options), suggestFor })
+    const suggestions = permissions.suggest?.(requestOf('Bash', { command: 'npm test' })) ?? []
+    expect(suggestions.map(({ destination }) => destination)).toEqual([suggestFor])
+    // It is no yes that comes to nothing.
+    await permissions.keep?.(suggestions)
+  }
 })
 
 test('what is suggested would let the call run', async () => {

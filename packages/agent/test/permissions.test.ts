@@ -509,6 +509,41 @@ describe('modes', () => {
     expect([permissions.mode, inMode('nobody knows it')]).toEqual(['bypassPermissions', 'allow'])
   })
 
+  test('a mode that there is not comes neither by a request nor by what was said before a resume', () => {
+    const modes = ['default', 'plan'] as const
+    const { decide, permissions } = asker({ modes })
+    const learned = [{ type: 'setMode', mode: 'bypassPermissions', destination: 'session' }] as const
+    const write = (rights: object) => decide('Write', { file_path: 'a' }, rights).behavior
+    expect([write({ learned }), write({ mode: 'bypassPermissions' }), write({ learned, mode: 'plan' })]).toEqual([
+      'ask',
+      'ask',
+      'deny',
+    ])
+    expect(() => permissions.setMode('bypassPermissions')).toThrow('not to be had')
+  })
+
+  test('a rule about an input holds for a call that came by an alias; a bare one speaks about a tool that does not run', () => {
+    const { permissions } = asker({ deny: ['Bash(rm *)', 'WebFetch', 'mcp__own__shut'] })
+    const call = (name: string, written: string, input: unknown) =>
+      permissions.denies({
+        call: { type: 'tool_use', id: 'call_1', name, input },
+        tool: otherTool(name),
+        readOnly: false,
+        written,
+      })
+    expect([
+      call('mcp__own__bash', 'Bash', { command: 'ls && rm -rf x' }),
+      call('mcp__own__bash', 'Bash', { command: 'ls' }),
+      call('mcp__own__fetch', 'WebFetch', { url: 'https://a.example' }),
+      call('mcp__own__shut', 'Bash', { command: 'ls' }),
+    ]).toEqual([
+      expect.stringContaining('it was called as Bash'),
+      undefined,
+      undefined,
+      expect.stringContaining('mcp__own__shut'),
+    ])
+  })
+
   test('headless: asking is denying, with the rules that would allow it', () => {
     const { decide } = asker({ whenAsked: 'deny' })
     expect(decide('Bash', { command: 'npm test && make > log; ls' })).toEqual({

@@ -59,7 +59,7 @@ const others: readonly AnyTool[] = [
   }),
   // Of a skill the tool itself reads no more than this.
   createSkillTool(
-    [release as never],
+    () => [release as never],
     async (_skill, given) => ({ text: `${release.body} ${given}`, notes: [] }) as never,
   ),
   createToolSearch(

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { isatty } from 'node:tty'
+
 // Small on purpose: `--version` must not load the program. test/version.test.ts holds the text below to package.json.
 const first = process.argv[2]
 
@@ -12,8 +14,15 @@ if (first === '-v' || first === '--version') {
     process.stderr.write('halting is not built. Run: npm run build\n')
     process.exit(2)
   })
+  const terminals = [0, 1, 2].filter((stream) => isatty(stream))
+  const exitCode = await program.main(process.argv.slice(2))
+  // Node gives a terminal its mode back when it exits, and aborts where the terminal is gone. By the signal of that it ends without.
+  if (terminals.some((stream) => !isatty(stream))) {
+    process.removeAllListeners('SIGHUP')
+    process.kill(process.pid, 'SIGHUP')
+  }
   // At once: no handle that was left open may keep a program that has ended.
-  process.exit(await program.main(process.argv.slice(2)))
+  process.exit(exitCode)
 }
 
 /**

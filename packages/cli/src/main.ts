@@ -105,12 +105,13 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
+  refuseFlagsOfClusters(read.flags, command)
   for (const [flag, given, owners, names] of [
     [
       '--yes',
       read.flags.yes,
-      ['sessions', 'setup', 'trust', 'undo', 'rewind'],
-      'sessions, setup, trust, undo and rewind',
+      ['cluster', 'sessions', 'setup', 'trust', 'undo', 'rewind'],
+      'cluster dev, sessions, setup, trust, undo and rewind',
     ],
     ['--dry-run', read.flags.dryRun, ['setup', 'undo', 'rewind'], 'setup, undo and rewind'],
     ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
@@ -121,8 +122,29 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   return read
 }
 
+/** @throws UsageError for a flag that says nothing to this command. */
+function refuseFlagsOfClusters(
+  { cluster, server, restate, register, folders, payloads, grace }: Flags,
+  command?: Command,
+): void {
+  if (cluster !== undefined && !ofClusters.has(command))
+    throw new UsageError('--cluster belongs to -p, sessions, why, what-if, approve and deny.')
+  if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
+  for (const [flag, given] of Object.entries({ restate, register, folders, payloads, grace }))
+    if (given !== undefined && command !== 'serve') throw new UsageError(`--${flag} belongs to halting serve.`)
+}
+
+const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
+  undefined,
+  'approve',
+  'deny',
+  'sessions',
+  'what-if',
+  'why',
+])
 const takesWords: ReadonlySet<Command> = new Set<Command>([
   'approve',
+  'cluster',
   'deny',
   'memory',
   'rewind',
@@ -183,6 +205,10 @@ function isMissingKey(thrown: unknown): thrown is Error & MissingKey {
 }
 
 async function runPrompt(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  if (flags.cluster !== undefined) {
+    const { promptOnCluster } = await import('./cluster/prompt.ts')
+    return promptOnCluster(flags, words, program)
+  }
   const { output, stdin } = program
   const isInteractive = flags.print !== true && stdin.isTTY && output.isTerminal.stdout
   if (isInteractive) {
@@ -217,6 +243,14 @@ async function runCommand(
     case 'check': {
       const { check } = await import('./check/check.ts')
       return check(flags, program)
+    }
+    case 'cluster': {
+      const { cluster } = await import('./cluster/dev.ts')
+      return cluster(flags, words, program)
+    }
+    case 'serve': {
+      const { serve } = await import('./cluster/serve.ts')
+      return serve(flags, program)
     }
     case 'config': {
       const { config } = await import('./config/config.ts')

@@ -1,101 +1,129 @@
-// Holds docs/guide/endings.md: what a person, a host and an editor see of every ending. `HALTING_WRITE=1` writes that page anew.
-// Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26, R-ACP-5.
+// Holds docs/guide/endings.md: what a person, a host and an editor see of every ending, by one real run of each through each face. `HALTING_WRITE=1` writes that
+// page anew. Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26, R-HOST-8, R-ACP-5, R-ACP-5a.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { endings, type TerminalReason } from '@halting/core'
-import { errorTextOf } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
-import { sentenceOf, severityOf, stopReasons } from '../src/acp/stop-reason.ts'
-import { endingShown } from '../src/terminal/view/ending-block.ts'
-import { endingSentence } from '../src/terminal/view/ending-words.ts'
-import { plain, terminal } from './terminal/view-support.ts'
+import { stopReasons } from '../src/acp/stop-reason.ts'
+import { callProblems } from './support/acp-schema.ts'
+import { testFolder } from './support/acp-agent.ts'
+import { headless, inEditor, inTerminal, onHost, type ResultLine } from './support/ending-faces.ts'
+import { endingRuns } from './support/ending-runs.ts'
 
 const page = new URL('../../../docs/guide/endings.md', import.meta.url)
+const isWritten = process.env['HALTING_WRITE'] === '1'
+// `Object.keys` of a record over the union gives the union.
+const reasons = Object.keys(endings) as TerminalReason[]
 
-/** A signal as the loop, a hook, a tool or a guard writes it. */
-const samples: { readonly [reason in TerminalReason]: { readonly message: string; readonly context?: object } } = {
-  completed: { message: '' },
-  finish_reason: { message: 'Finish reason: stop_sequence' },
-  stop_requested: { message: 'The deployment is frozen' },
-  max_turns: { message: 'Reached maximum number of turns (40)', context: { used: 40, limit: 40 } },
-  max_budget_usd: {
-    message: 'Reached maximum budget ($1): $0.97 is used, and the next request may cost up to $0.08',
-    context: { used: 0.97, limit: 1, neededUsd: 0.08, limitNeededUsd: 1.05 },
-  },
-  token_limit: {
-    message: 'Token limit reached: 95000/100000 used, and the next request may need 9000',
-    context: { used: 95_000, limit: 100_000, needed: 9_000, limitNeeded: 104_000 },
-  },
-  max_output_tokens: { message: 'The reply was cut off at the output limit' },
-  time_limit: { message: 'Time limit reached: 600s/600s', context: { used: 600_000, limit: 600_000 } },
-  no_progress: { message: 'The same turn came 5 times' },
-  compaction_thrash: { message: 'The window was full again right after compaction' },
-  blocking_limit: {
-    message: 'Prompt is too long: about 199000 tokens, and 197000 fit. Compact the conversation or start a new one.',
-    context: { used: 199_000, limit: 197_000 },
-  },
-  structured_output_retry_exhausted: { message: 'No answer fits the schema: /port must be a number' },
-  hook_stopped: { message: 'The build is red' },
-  stop_hook_prevented: { message: 'Enough for today' },
-  needs_approval: {
-    message: 'Waiting for approval: Bash',
-    context: { pending: [{ id: 'c1', name: 'Bash', message: 'no rule allows it' }] },
-  },
-  user_requested: { message: 'Stop requested by user' },
-  aborted_streaming: { message: 'Interrupted by the user' },
-  aborted_tools: { message: 'Interrupted by the user' },
-  abandoned: { message: 'The consumer of the run left' },
-  prompt_too_long: { message: 'prompt is too long: 210000 tokens > 200000 maximum' },
-  model_error: { message: 'Overloaded (10 attempts)' },
-  refusal: { message: 'The model refused to answer' },
-  image_error: { message: 'The image has more than 8000 pixels in one direction' },
-  error: { message: 'The tool Deploy failed: no such host' },
+const cell = (text: string): string => (text === '' ? '–' : text.replaceAll('|', String.raw`\|`).replaceAll('\n', ' '))
+const code = (text: string): string => `\`${text}\``
+
+/** What each face tells of the ending beside its words. */
+interface Facts {
+  /** The name behind the sentence: a success needs none. */
+  readonly named: string | undefined
+  readonly result: readonly unknown[] | undefined
+  readonly printedResult: readonly unknown[] | undefined
+  readonly exitCode: number
+  readonly hostExitCode: number
+  readonly told: string
+  readonly stop: readonly unknown[]
+  readonly problems: readonly unknown[]
+  /** How often the sentence was said in the editor. */
+  readonly sentences: number
 }
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
-const code = (text: string): string => (text === '' ? '–' : `\`${text}\``)
-
-function rowOf(reason: TerminalReason): string {
-  const { message, context = {} } = samples[reason]
-  const ended = terminal(reason, context, message)
-  const limits = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: 100_000, maxDurationMs: 600_000 }
-  const { actions, block } = endingShown({ terminal: ended, changes: '', todos: [], limits, canResume: true }, plain)
-  const { subtype, exitCode } = endings[reason]
-  const isSuccess = subtype === 'success'
-  const offered = actions.map(({ typed, label }) => `${typed}↵ ${label}`).join(', ')
-  const told = stopReasons[reason]
-  // A plain success is the one line that is no sentence.
-  const said =
-    block.render(200)[0]?.startsWith('✓') === true ? (block.render(200)[0] ?? '') : `■ ${endingSentence(ended)}`
-  return [
+/** One run through each face: what it tells, and its row of the table. */
+async function seen(reason: TerminalReason): Promise<{ readonly facts: Facts; readonly row: string }> {
+  const run = endingRuns[reason]
+  const cwd = testFolder()
+  const { says, reason: named, offers } = await inTerminal(run)
+  const host = await onHost(run, cwd)
+  const printed = await headless(run, cwd)
+  const { told, stop, says: notices, updates, wire } = await inEditor(run)
+  const sentences = notices.split('\n').filter((notice) => notice.startsWith(`${reason}: `))
+  const row = [
     code(reason),
-    cell(said),
-    cell(offered === '' ? '–' : offered),
-    `${code(subtype)}, \`is_error: ${!isSuccess}\``,
-    isSuccess ? '–' : cell(errorTextOf(ended)),
-    exitCode === null ? '–' : String(exitCode),
+    cell(says),
+    cell(offers.join(', ')),
+    host.result === undefined ? '–' : `${code(host.result.subtype)}, ${code(`is_error: ${host.result.is_error}`)}`,
+    cell(host.result?.errors?.[0] ?? ''),
+    String(printed.exitCode),
     told === 'error' ? 'error' : code(told),
-    severityOf(ended) === undefined ? '–' : cell(sentenceOf(ended)),
+    cell(sentences.join('')),
   ].join(' | ')
+  const facts = {
+    named,
+    result: factsOf(host.result),
+    printedResult: factsOf(printed.result),
+    exitCode: printed.exitCode,
+    hostExitCode: host.exitCode,
+    told,
+    stop: [stop.reason, stop.category],
+    problems: [...callProblems(updates()), ...wire.problems, ...wire.unanswered],
+    sentences: sentences.length,
+  }
+  return { facts, row }
 }
 
-function pageOf(): string {
-  const rows = (Object.keys(endings) as TerminalReason[]).map((reason) => `| ${rowOf(reason)} |`)
+function factsOf(result: ResultLine | undefined): Facts['result'] {
+  return result && [result.subtype, result.is_error, result.terminal_reason, result.stop.reason, result.stop.category]
+}
+
+/** The same by the tables of the code. */
+function factsFor(reason: TerminalReason): Facts {
+  const ending = endings[reason]
+  const isError = ending.subtype !== 'success'
+  const wireName = reason === 'max_budget_usd' ? 'budget_exhausted' : reason
+  // Of a failure that was tried again until no retry was left.
+  const category = reason === 'model_error' ? 'retry_limit' : ending.category
+  // Who has left reads no result line; the exit code says that nobody read.
+  const hasReader = reason !== 'abandoned'
+  const result = hasReader ? [ending.subtype, isError, wireName, reason, category] : undefined
+  const exitCode = hasReader ? (ending.exitCode ?? 1) : 141
+  // Who did not cancel is not told of a cancel.
+  const isCancelled = reason === 'aborted_streaming' || reason === 'aborted_tools'
+  const told = stopReasons[reason]
+  return {
+    named: reason === 'completed' || reason === 'finish_reason' ? undefined : reason,
+    result,
+    printedResult: result,
+    exitCode,
+    hostExitCode: isError ? exitCode : 0,
+    told: told === 'cancelled' && !isCancelled ? 'end_turn' : told,
+    stop: [reason, category],
+    problems: [],
+    sentences: reason === 'completed' ? 0 : 1,
+  }
+}
+
+function pageOf(rows: readonly string[]): string {
   return `# Endings, in each of the three faces
 
 Every run ends with one of ${rows.length} reasons. A person in the terminal, a host that reads lines of \`stream-json\`, and an editor that speaks the Agent Client Protocol are told the same record: the reason, the signal with its
-figures, and what can be done. This page is made of the code by \`HALTING_WRITE=1 npx vitest run packages/cli/test/endings-guide.test.ts\`; the figures are an example, and what a hook or a guard says is its own.
+figures, and what can be done. Each row is what one real run of a scripted model showed in each face: \`HALTING_WRITE=1 npx vitest run packages/cli/test/endings-guide.test.ts\` runs them all and writes this page.
 
 - **Terminal.** The sentence is printed after every run, with the name of the reason, the run's figures, files changed and what is undone. What is offered is typed and sent alone: an empty line, \`t\`, \`w\`, \`y\`. Anything else is a prompt.
 - **Host.** The result line has \`subtype\`, \`is_error\`, \`errors\`, and the record as \`stop\`. \`halting -p\` exits with the code below. With \`--input-format stream-json\` it is that of the last result if this is an error, else 0.
-- **Editor.** \`error\` is an answer with an error, whose \`data\` has the record; every other answer has it in \`_meta["halting/stop"]\`. \`cancelled\` is told where the editor cancelled, else it is \`end_turn\`. The sentence is a message of its own.
+- **Editor.** \`error\` is an answer with an error, whose \`data\` has the record; every other answer has it in \`_meta["halting/stop"]\`. \`cancelled\` is told where the editor cancelled. The sentence is a message of its own.
+
+Two come from elsewhere than the faces: \`user_requested\` from hooks, guards, and programs that have the session (\`Session.stop\`); \`abandoned\` from a reader of stdout that has gone, who reads no result line.
 
 | reason | the terminal says | and offers | result line | \`errors[0]\` | exit code | editor: \`stopReason\` | and says |
 |---|---|---|---|---|---|---|---|
-${rows.join('\n')}
+${rows.map((row) => `| ${row} |`).join('\n')}
 `
 }
 
-test('docs/guide/endings.md says what the three faces say', () => {
-  if (process.env['HALTING_WRITE'] === '1') writeFileSync(page, pageOf())
-  expect(readFileSync(page, 'utf8')).toBe(pageOf())
+const rows = new Map<TerminalReason, string>()
+
+test.each(reasons)('%s is told by each face as the tables say', async (reason) => {
+  const { facts, row } = await seen(reason)
+  rows.set(reason, row)
+  expect(facts).toEqual(factsFor(reason))
+})
+
+test('docs/guide/endings.md says what the three faces say, and nothing else', () => {
+  const made = pageOf(reasons.map((reason) => rows.get(reason) ?? ''))
+  if (isWritten) writeFileSync(page, made)
+  expect(readFileSync(page, 'utf8')).toBe(made)
 })

@@ -215,7 +215,7 @@ test('the line about a cut request tells what it may have cost', async () => {
   const replies = script([{ content: 'Never whole.', fault: { kind: 'hang', at: 'within' } }], priced)
   const { stderr } = await run(['-p', 'hi', '--max-duration', '1500ms', '--script', replies])
   expect(stderr).toMatch(
-    /^halting: time_limit: .+ \([^)]*0 tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\nGo on: [^\n]+ --max-duration 3s\n$/,
+    /^halting: time_limit: .+ \([^)]*, up to [\d,]+ tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\nGo on: [^\n]+ --max-duration 3s\n$/,
   )
 })
 

@@ -114,7 +114,14 @@ test('R-CMD-5: a command may be for a model, and the command line goes first', a
     linesOf((await run([...args, ...more], { cwd, env })).stdout).find(({ subtype }) => subtype === 'init')?.['model']
   expect(await modelOf('--trust')).toBe('claude-haiku-4-5')
   expect(await modelOf('--trust', '--model', 'claude-opus-4-5')).toBe('claude-opus-4-5')
-  expect(await modelOf()).not.toBe('claude-haiku-4-5')
+  const own = await modelOf()
+  expect(own).not.toBe('claude-haiku-4-5')
+  // A host has it for the run that begins with the command.
+  const say = (content: string): string => JSON.stringify({ type: 'user', message: { role: 'user', content } })
+  const host = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose', '--trust', '-p']
+  const { stdout } = await run(host, { cwd, env, stdin: `${say('/c')}\n` })
+  const inits = linesOf(stdout).filter(({ subtype }) => subtype === 'init')
+  expect(inits.map(({ model }) => model)).toEqual(['claude-haiku-4-5'])
 })
 
 test('R-SKILL-1: a skill is listed, and its text comes when it is used', async () => {

@@ -86,7 +86,7 @@ describe('the live line', () => {
     try {
       const { stdout, stderr, written } = terminal()
       let drawn = 0
-      const stop = showActivity({ hear: () => undefined, line: () => String(++drawn) }, createOutput(stdout, stderr))
+      const stop = showActivity({ onEvent: () => undefined, line: () => String(++drawn) }, createOutput(stdout, stderr))
       vi.advanceTimersByTime(2_000)
       expect(drawn).toBe(20)
       stop()
@@ -111,6 +111,7 @@ describe('what goes on', () => {
   const figures = {
     type: 'figures',
     settledUsd: 0.1234,
+    unknownUsd: 0,
     reservedUsd: 0,
     leftUsd: null,
     settledTokens: 34_567,
@@ -131,8 +132,8 @@ describe('what goes on', () => {
   function after(events: readonly LoopEvent[], ms: number): (columns: number) => string {
     let now = 0
     const activity = followActivity(() => now)
-    activity.hear({ type: 'turn_start', request: 1, turn: 3 })
-    for (const event of events) activity.hear(event)
+    activity.onEvent({ type: 'turn_start', request: 1, turn: 3 })
+    for (const event of events) activity.onEvent(event)
     now += ms
     return (columns) => activity.line(columns)
   }

@@ -1,15 +1,18 @@
-// Holds rules of docs/spec.md: R-LIVE-8 with files, R-LIVE-10: what faces open, in this process.
+// Holds rules of docs/spec.md: R-LIVE-8 with files, R-LIVE-10, R-RULE-1e: what faces open, in this process.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startScriptedServer } from '@halting/models/scripted'
 import type { SessionEvent } from '@halting/agent/session'
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
 import type { Program } from '../src/program.ts'
 import type { Face } from '../src/session/face.ts'
 import type { LiveSession } from '../src/session/live-session.ts'
 import { openLive } from '../src/session/open-live.ts'
+import { server } from './support/servers.ts'
+import { createHandIn } from '../src/terminal/app/hand-in.ts'
+import { openSessionOf } from '../src/terminal/app/open-session.ts'
 
 const opened: LiveSession[] = []
 afterEach(async () => {
@@ -132,11 +135,11 @@ test('conversation and files go back to before a message; what it cost and what 
   const cost = session.snapshot.figures.sessionUsd
   expect(existsSync(made)).toBe(true)
 
-  const plan = await session.rewind({ before: 'second', files: true, dryRun: true })
+  const plan = await session.rewind({ before: 'second', what: 'both', dryRun: true })
   expect(plan).toEqual({ content: 'write it', files: [made], insertions: 0, deletions: 2, left: [] })
   expect(existsSync(made)).toBe(true)
   await expect(session.rewind({ before: 'nobody' })).rejects.toThrow('No message nobody is in the conversation')
-  expect(await session.rewind({ before: 'second', files: true })).toEqual(plan)
+  expect(await session.rewind({ before: 'second', what: 'both' })).toEqual(plan)
   expect(existsSync(made)).toBe(false)
   expect(session.snapshot).toMatchObject({ canResume: false, limits: { maxTurns: 7 }, figures: { sessionUsd: cost } })
 
@@ -155,6 +158,19 @@ test('conversation and files go back to before a message; what it cost and what 
   await expect(again.session.rewind({ before: 'second', dryRun: true })).rejects.toThrow('No message second')
 })
 
+test('hooks and commands of a plugin are listed for a person, also where one of its hooks has no form', async () => {
+  const { project, program } = await world([])
+  const folder = project('kit')
+  for (const part of ['hooks', 'commands']) mkdirSync(join(folder, part))
+  const group = { matcher: 'Bash', hooks: [{ type: 'command', command: 'check' }] }
+  const hooks = { PreToolUse: [group, 'none', { hooks: 'none' }], Stop: 'none' }
+  writeFileSync(join(folder, 'hooks/hooks.json'), JSON.stringify({ hooks }))
+  writeFileSync(join(folder, 'commands/greet.md'), 'Greet.')
+  const shown = openSessionOf(await open({ pluginDir: [folder] }, program(project('app'))))
+  expect(shown.hooks).toEqual([{ event: 'PreToolUse Bash', what: '{"type":"command","command":"check"}' }])
+  expect(shown.commands.map(({ name }) => name)).toEqual(['kit:greet'])
+})
+
 test('commands, files that a prompt names, agents and models are those of the session', async () => {
   const { project, program, notes } = await world([answer])
   const cwd = project('one')
@@ -166,12 +182,103 @@ test('commands, files that a prompt names, agents and models are those of the se
   writeFileSync(join(cwd, 'notes.txt'), 'remember the milk\n')
   const live = await open({ trust: true }, program(cwd))
   expect(live.commands()).toContainEqual({ name: 'greet', description: 'Says hello', argumentHint: '' })
-  expect(live.agents.map(({ name }) => name)).toContain('general-purpose')
+  expect(live.agents().map(({ name }) => name)).toContain('general-purpose')
   expect(JSON.stringify(await live.prepare('/greet Ann'))).toContain('Say hello to Ann.')
   expect(JSON.stringify(await live.prepare('look at @notes.txt'))).toContain('remember the milk')
-  expect(await live.prepare('just this', '\n\nand /greet that')).toBe('just this\n\nand /greet that')
+  expect(await live.prepare('just this', '\n\nand /greet that')).toEqual({ content: 'just this\n\nand /greet that' })
   live.session.set({ model: 'haiku' })
   expect(live.session.snapshot.model).toMatch(/haiku/)
   expect(() => live.session.set({ model: 'no-such-model' })).toThrow('No known service has a model "no-such-model"')
   expect(notes.join('')).not.toContain('Error')
 })
+
+test('R-CMD-5: the model of a command is that of its run in the terminal, too, unless the command line names one', async () => {
+  const { project, program } = await world([answer, answer, answer])
+  const cwd = project('one')
+  mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
+  writeFileSync(join(cwd, '.halting', 'commands', 'small.md'), '---\nmodel: claude-haiku-4-5\n---\nSay it.\n')
+  const modelsOf = async (flags: Flags): Promise<readonly string[]> => {
+    const live = await open({ trust: true, ...flags }, program(cwd))
+    const models: string[] = []
+    live.session.listen((event) => {
+      if (event.type !== 'message' || event.message.type !== 'system') return
+      if (event.message.subtype === 'init') models.push(event.message.model)
+    })
+    const handIn = createHandIn({
+      taker: async () => openSessionOf(live),
+      current: () => live.session,
+      note: () => undefined,
+      giveBack: () => undefined,
+      changed: () => undefined,
+    })
+    for (const text of ['/small', 'and then']) {
+      handIn.send(text, 'next')
+      await handIn.settled()
+      await live.session.settled()
+    }
+    return [...models, live.session.snapshot.model]
+  }
+  const [own = '', ...others] = (await modelsOf({})).toReversed()
+  expect(others.toReversed()).toEqual(['claude-haiku-4-5', own])
+  expect(own).not.toBe('claude-haiku-4-5')
+  expect(new Set(await modelsOf({ model: 'claude-opus-4-5' }))).toEqual(new Set(['claude-opus-4-5']))
+})
+
+test('a prompt of a server gets the words of the person: what was attached or piped in stands behind it, and names in it bring in nothing', async () => {
+  const { project, program } = await world([])
+  const cwd = project('one')
+  writeFileSync(join(cwd, 'named.txt'), 'text of named.txt')
+  const config = { type: 'stdio', command: process.execPath, args: [server, 'good'], env: {} } as const
+  const live = await open({}, program(cwd), { servers: [{ name: 's', server: config }] })
+  const parts = [
+    { text: '/mcp__s__greet Ada ', isName: false },
+    { text: '`/w/a @named.txt b`', isName: true },
+  ]
+  const said = JSON.stringify(await live.prepare(parts, '\n<context>held @named.txt </context>\n'))
+  expect(said).toContain('Greet Ada and `/w/a @named.txt b`.')
+  expect(said).toContain('\\n<context>held @named.txt </context>\\n')
+  expect(said).not.toContain('text of named.txt')
+  expect(await live.prepare('/mcp__s__greet Bob')).toEqual({ content: 'Greet Bob.' })
+})
+
+describe('bypassPermissions is a mode of the session', () => {
+  const bypass = 'bypassPermissions'
+  const person = (permissions: object): string => JSON.stringify({ permissions })
+  test.each<readonly [how: string, flags: Flags, settings: string, isOffered: boolean]>([
+    ['without a word about it', {}, '{}', false],
+    ['in another mode', { permissionMode: 'acceptEdits' }, '{}', false],
+    ['--dangerously-skip-permissions', { dangerouslySkipPermissions: true }, '{}', true],
+    ['--allow-dangerously-skip-permissions', { allowDangerouslySkipPermissions: true }, '{}', true],
+    ['--permission-mode', { permissionMode: bypass }, '{}', true],
+    ["the person's defaultMode", {}, person({ defaultMode: bypass }), true],
+    ["the person's defaultMode behind a flag", { permissionMode: 'plan' }, person({ defaultMode: bypass }), true],
+    [
+      'a flag, and settings that forbid it',
+      { allowDangerouslySkipPermissions: true },
+      person({ disableBypassPermissionsMode: 'disable', defaultMode: bypass }),
+      false,
+    ],
+  ])('%s', async (_how, flags, settings, isOffered) => {
+    const { home, project, program } = await world([])
+    mkdirSync(join(home, '.halting'), { recursive: true })
+    writeFileSync(join(home, '.halting', 'settings.json'), settings)
+    const { session } = await open(flags, program(project('one')))
+    expect(session.snapshot.permissionModes.includes(bypass)).toBe(isOffered)
+    session.set({ permissionMode: 'plan' })
+    const refusal = refusedWith(() => session.set({ permissionMode: bypass }))
+    expect([session.snapshot.permissionMode, refusal.includes(`There is no permission mode ${bypass}`)]).toEqual([
+      isOffered ? bypass : 'plan',
+      !isOffered,
+    ])
+  })
+})
+
+/** What it throws says; '' where it throws nothing. */
+function refusedWith(attempt: () => void): string {
+  try {
+    attempt()
+    return ''
+  } catch (thrown) {
+    return String(thrown)
+  }
+}

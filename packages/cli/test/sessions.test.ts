@@ -479,7 +479,7 @@ test.each([
     ['--on-ask', 'defer', '--no-session-persistence'],
     '--on-ask defer needs a session that is kept: leave --no-session-persistence out.',
   ],
-  [['--yes'], '--yes belongs to halting sessions, setup, trust, undo and rewind.'],
+  [['--yes'], '--yes belongs to halting cluster dev, sessions, setup, trust, undo and rewind.'],
   [['--message', 'm'], '--message belongs to halting deny.'],
 ])('%j do not go together', async (flags, stderr) => {
   expect(await run(['-p', 'hi', ...flags])).toEqual({ status: 2, stdout: '', stderr: `halting: ${stderr}\n` })

@@ -45,13 +45,22 @@ test('a pipe that has begun is read to its end, however slow', async () => {
 })
 
 test('without a prompt and with nothing on stdin it says how it is used, before it asks for a key', async () => {
-  for (const args of [['-p', '--script', expecting('x')], ['-p'], [], ['-p', ' ']])
+  for (const args of [['-p', '--script', expecting('x')], ['-p'], ['-p', ' ']])
     expect(await run(args)).toEqual({
       status: 2,
       stdout: '',
       stderr:
         'halting: There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.\n',
     })
+})
+
+test('without -p and a prompt, what is asked for is a conversation: it needs a terminal', async () => {
+  expect(await run([])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr:
+      'halting: The interactive program needs a terminal, and its input is none. Use halting -p "PROMPT": it needs none.\n',
+  })
 })
 
 test('more than 10 MB on stdin is refused, with what to do instead', async () => {

@@ -38,9 +38,9 @@ test('a result stands with the call of its own agent, and with its time', () => 
   )
   printer.see(asks(null, 'Agent'))
   printer.see(asks('call_0', 'Read'))
-  printer.hear(inAgent(ended('Read', 20)))
+  printer.onEvent(inAgent(ended('Read', 20)))
   printer.see(shows('call_0', 'found'))
-  printer.hear(ended('Agent', 3_000))
+  printer.onEvent(ended('Agent', 3_000))
   printer.see(shows(null, 'the answer'))
   expect(lines.map((line) => line.trimEnd())).toEqual([
     '● Agent {}',
@@ -52,9 +52,9 @@ test('a result stands with the call of its own agent, and with its time', () => 
 
 test('the live line tells of the agent again when a call of it has ended', () => {
   const activity = followActivity(() => 0)
-  activity.hear(begun('Agent'))
-  activity.hear(inAgent(begun('Read')))
+  activity.onEvent(begun('Agent'))
+  activity.onEvent(inAgent(begun('Read')))
   expect(activity.line(80)).toContain('Read {} (and 1 more)')
-  activity.hear(inAgent(ended('Read', 20)))
+  activity.onEvent(inAgent(ended('Read', 20)))
   expect(activity.line(80)).toMatch(/^Agent /)
 })

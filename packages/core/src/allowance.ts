@@ -46,6 +46,11 @@ export const allowances: { readonly [transition in Transition]: AllowanceRow } =
   wrap_up: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
 }
 
+/** Whether the lap is a further turn that counts against `maxTurns`, and no recovery. */
+export function spendsTurn(transition: Transition): boolean {
+  return allowances[transition].paidFrom === 'turns'
+}
+
 /** `Object.keys` of a record over the union gives the union. */
 export const transitions: readonly Transition[] = Object.freeze(Object.keys(allowances) as Transition[])
 

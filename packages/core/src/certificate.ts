@@ -17,6 +17,7 @@ import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { isAgentTool, modelsOfAgents } from './tools/tool.ts'
+import { many } from './text.ts'
 
 /** A bound that follows from the options, or why there is none. */
 export type Bound =
@@ -121,7 +122,7 @@ function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings)
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
   const beside = options.context?.stage === undefined ? 0 : 1
   const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
-  const own = `laps, each with at most ${attempts} attempts`
+  const own = `laps, each with at most ${many(attempts, 'attempt')}`
   const { maxSubagents } = settings
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
     return { bounded: true, value: laps.value * aLap, because: own }

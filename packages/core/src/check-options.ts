@@ -23,6 +23,7 @@ export const isModel: Given = isObject('an object with id, contextWindow, maxOut
   defaultOutputTokens: optional(isPositive),
   maxServerToolUses: optional(isNumber),
   maxImageTokens: optional(isNumber),
+  admit: optional(isFunction),
   call: isFunction,
 })
 

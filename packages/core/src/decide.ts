@@ -1,3 +1,4 @@
+import { lastAnswerPrompt } from './prompts.ts'
 import { lapsLeft } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
@@ -107,7 +108,7 @@ const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error',
 function wrapUp(run: Run, draft: Draft): boolean {
   if (!run.context.settings.wrapUp || !draft.wrapsUp) return false
   if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
-  const text = `The run ends here: ${draft.signal.message}. Give your last answer now, without tools: what is done, what is not, and what you would do next.`
+  const text = `The run ends here: ${draft.signal.message}. ${lastAnswerPrompt}`
   const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: run.signals.toJSON() }
   run.appendUser(text, 'loop')
   run.update({ closing })

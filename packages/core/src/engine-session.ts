@@ -1,8 +1,12 @@
 import type { LoopEvent } from './events.ts'
 import type { Loop } from './iterate.ts'
+import { uuidOf } from './hash.ts'
+import { knownModels } from './model/named-models.ts'
 import type { QueryOptions } from './query-options.ts'
 import type { Ended } from './run-context.ts'
-import { settingsOf } from './options.ts'
+import { contextOf, settingsOf } from './options.ts'
+import { resultMessage } from './sdk/result-message.ts'
+import type { SdkPermissionDenial, SdkResult } from './sdk/sdk-messages.ts'
 import { SessionAccount } from './session-account.ts'
 import { countedRuns } from './steps/fold-session.ts'
 import type { StepLog } from './steps/log.ts'
@@ -27,6 +31,19 @@ export function runningOf(loop: Loop, settle: (ended: Ended, of: Running) => Set
   return running
 }
 
+/** The last message of a run, with what the session has come to. */
+export function resultOf<Output>(
+  options: QueryOptions<Output>,
+  {
+    runId,
+    ...came
+  }: Settled & { readonly sessionId: string; readonly runId: string; readonly denials: readonly SdkPermissionDenial[] },
+): SdkResult<Output> {
+  const { output, contextWindow = null } = options
+  const uuid = uuidOf(`${came.sessionId}/${runId}/result`)
+  return resultMessage({ ...came, uuid, models: knownModels(contextOf(options)), contextWindow, output })
+}
+
 /** What runs beside the runs of an engine needs of it, and no caller. */
 export interface EngineSession {
   readonly options: QueryOptions
@@ -41,7 +58,7 @@ export interface EngineSession {
 export function accountOf(options: QueryOptions, continued?: string): SessionAccount {
   const { session, spentBeforeUsd = 0 } = options
   const runs = session === undefined ? [] : countedRuns(session, continued)
-  return new SessionAccount(settingsOf(options).maxBudgetUsd, spentBeforeUsd, runs, session?.stages)
+  return new SessionAccount(settingsOf(options), spentBeforeUsd, runs, session?.stages)
 }
 
 const sessions = new WeakMap<object, () => EngineSession>()

@@ -71,6 +71,8 @@ export type LoopEvent =
       readonly type: 'figures'
       /** Worst cases of what nobody told included. */
       readonly settledUsd: number
+      /** Of what is settled: what nobody told. */
+      readonly unknownUsd: number
       readonly reservedUsd: number
       /** Null: no limit. The same goes for the others that are left. */
       readonly leftUsd: number | null

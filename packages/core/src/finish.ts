@@ -115,6 +115,7 @@ function terminalFor(state: RunState, draft: Draft): Terminal {
     summary: summaryOf(state),
     costUsd: usdOf(spent.nanos),
     committedUsd: committedUsd(spent),
+    totalTokens: spent.totalTokens,
     durationMs: activeMs(spent),
     stillRunning: spent.stillRunning,
   }

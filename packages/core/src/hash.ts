@@ -28,3 +28,8 @@ export function uuidOf(name: string): string {
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
+
+/** Whether a text has the form of a UUID, whoever made it. */
+export function isUuid(text: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
+}

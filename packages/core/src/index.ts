@@ -86,6 +86,7 @@ export type {
   ModelStopReason,
   Usage,
 } from './messages.ts'
+export type { BudgetLease } from './budget/lease.ts'
 export type { Prices } from './budget/prices.ts'
 export type { ContextDefence } from './context/port.ts'
 

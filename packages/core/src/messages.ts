@@ -228,6 +228,11 @@ export function toolCallsOf(message: { readonly content: readonly ContentBlock[]
 }
 const none: readonly ToolUseBlock[] = []
 
+/** The content as blocks: a text is one. */
+export function blocksOf(content: MessageContent): readonly ContentBlock[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
 /** The text that a person reads in a message; blocks are joined as they stand. */
 export function textOf(content: MessageContent): string {
   if (typeof content === 'string') return content

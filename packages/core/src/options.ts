@@ -1,5 +1,6 @@
 import { isBackground, type Background } from './background.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
+import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
@@ -54,6 +55,7 @@ import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
+import { isToolAliases, type ToolAliases } from './tools/called-tool.ts'
 import { isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import type { CanUseTool } from './tools/can-use-tool.ts'
@@ -82,11 +84,18 @@ export interface LoopOptions {
    * search has found. One that is not there (any more) is left out.
    */
   readonly moreTools?: (name: string) => AnyTool | undefined
+  /**
+   * Which tool a call by another name is of: `{ Bash: 'mcp__workspace__bash' }`. Rules and hooks see the tool that runs; the transcript keeps the name
+   * that the model wrote (spec R-TOOL-20).
+   */
+  readonly toolAliases?: ToolAliases
 
   /** Turns that may happen; 1,000 when nothing is said. `Infinity` gives up the promise that the run halts. */
   readonly maxTurns?: number
   /** Never overshot: reserved before each request. Needs `prices` for the model. */
   readonly maxBudgetUsd?: number
+  /** A share of a budget that other sessions spend from, too: it holds beside `maxBudgetUsd`. */
+  readonly lease?: BudgetLease
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
   readonly maxTotalTokens?: number
   /** The same as `maxTotalTokens`, under the name that it had first. Elsewhere this name caps one reply. */
@@ -164,8 +173,10 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   system: isText,
   tools: isListOf(isAnyTool),
   moreTools: isFunction,
+  toolAliases: isToolAliases,
   maxTurns: isNumber,
   maxBudgetUsd: isNumber,
+  lease: isBudgetLease,
   maxTotalTokens: isNumber,
   maxTokens: isNumber,
   maxDurationMs: isNumber,
@@ -216,6 +227,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
     contextWindow: options.contextWindow ?? null,
     maxTurns: options.maxTurns ?? 1_000,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
+    lease: options.lease ?? null,
     maxRunUsd: guard.usd ?? Infinity,
     maxTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
     maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
@@ -322,6 +334,7 @@ function newContext(options: LoopOptions): RunContext {
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
     moreTools: options.moreTools ?? null,
+    toolAliases: new Map(Object.entries(options.toolAliases ?? {})),
     guards: registerGuards(guardsOf(options)),
     cancellation: options.cancellation ?? [],
     background: options.background ?? null,
@@ -342,9 +355,15 @@ function newContext(options: LoopOptions): RunContext {
   }
 }
 
+/** The session's line, below that of its lease. */
+export function sessionLedger({ lease, maxBudgetUsd }: Pick<RunSettings, 'lease' | 'maxBudgetUsd'>): Ledger {
+  const limits = { nanos: nanosOf(maxBudgetUsd) }
+  return lease === null ? Ledger.create(limits) : Ledger.under(lease, limits)
+}
+
 /** The session's line, with what it has spent already, and under it the run's own. */
 export function ledgerOf(settings: RunSettings, spentBeforeUsd = 0): Ledger {
-  const session = Ledger.create({ nanos: nanosOf(settings.maxBudgetUsd) })
+  const session = sessionLedger(settings)
   session.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
   return session.branch({ nanos: nanosOf(settings.maxRunUsd), tokens: settings.maxTokens })
 }

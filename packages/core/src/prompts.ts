@@ -3,6 +3,10 @@ import type { Eventually } from './eventually.ts'
 import { holdsMedia } from './media/places.ts'
 import type { MessageContent } from './messages.ts'
 
+/** Asks for the last answer of a run, which has no tools. */
+export const lastAnswerPrompt =
+  'Give your last answer now, without tools: what is done, what is not, and what you would do next.'
+
 /** What a program does to what a person says before a run begins with it: images made smaller, for instance. */
 export type PrepareContent = (content: MessageContent) => Eventually<MessageContent>
 

@@ -1,3 +1,4 @@
+import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { shown } from './given.ts'
@@ -32,6 +33,16 @@ export interface QueryOptions<Output = unknown> extends Omit<LoopOptions, 'steps
   readonly prepareContent?: PrepareContent
   /** Sees everything that the loop tells, before the SDK messages made of it. */
   readonly onEvent?: (event: LoopEvent) => void
+}
+
+/** All layers: a session that is talked to for long makes room by itself. */
+const defaultContext = contextLayers()
+
+/** With what an engine adds: its defence of the context window, and the lease of the session that it goes on with. */
+export function completeOptions<Output>(options: QueryOptions<Output>): QueryOptions<Output> {
+  const { context = defaultContext, session } = options
+  const lease = options.lease ?? session?.lease
+  return { ...options, context, ...(lease !== undefined && { lease }) }
 }
 
 /** The name that was given. @throws ConfigurationError where it is not that of the session that goes on: its records would have two. */

@@ -4,7 +4,7 @@ import type { MessageContent } from './messages.ts'
 import { lineName } from './sdk/reply-lines.ts'
 import type { FoldedSession } from './steps/fold-session.ts'
 import type { StepRecord } from './steps/log.ts'
-import type { Transcript, TranscriptEntry, UserEntry, UserOrigin } from './transcript.ts'
+import { isOfPerson, type Transcript, type TranscriptEntry, type UserEntry } from './transcript.ts'
 
 /** A message of a person, and where it stands in the transcript. */
 export interface PersonsMessage {
@@ -12,8 +12,6 @@ export interface PersonsMessage {
   readonly index: number
   readonly content: MessageContent
 }
-
-const ofPersons: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
 /** What persons said in a conversation, the newest last. */
 export function personsMessages(transcript: Transcript): readonly PersonsMessage[] {
@@ -23,7 +21,7 @@ export function personsMessages(transcript: Transcript): readonly PersonsMessage
 }
 
 function isPersons(entry: TranscriptEntry): entry is UserEntry {
-  return entry.kind === 'user' && ofPersons.has(entry.origin)
+  return entry.kind === 'user' && isOfPerson(entry)
 }
 
 /** The place of a message in the transcript: by the id of its entry, the one under which it was handed in, or a uuid that was told of it in one of these sessions. -1 for none. */

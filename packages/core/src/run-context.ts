@@ -1,5 +1,6 @@
 import type { AllowanceLimits } from './allowance.ts'
 import type { Background } from './background.ts'
+import type { BudgetLease } from './budget/lease.ts'
 import type { HeldBack, Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
@@ -44,6 +45,8 @@ export interface RunSettings {
   readonly maxTurns: number
   /** The session's budget: what was spent before this run counts. */
   readonly maxBudgetUsd: number
+  /** What other sessions spend from too; null: nothing but `maxBudgetUsd` holds. */
+  readonly lease: BudgetLease | null
   /** A cost guard's bound, for this run alone. */
   readonly maxRunUsd: number
   readonly maxTokens: number
@@ -95,6 +98,8 @@ export interface RunContext {
   readonly toolDefinitions: readonly ToolDefinition[]
   /** Gives the tools that are added while a run goes on; null: there are none. */
   readonly moreTools: ((name: string) => AnyTool | undefined) | null
+  /** The tool that a call by another name is of. */
+  readonly toolAliases: ReadonlyMap<string, string>
   readonly guards: readonly RegisteredGuard[]
   readonly cancellation: readonly CanProvideCancellationSignal[]
   /** What goes on beside the run; null: nothing does. */

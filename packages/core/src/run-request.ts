@@ -1,6 +1,7 @@
 import type { MessageContent } from './messages.ts'
 import { goOnPrompt } from './prompts.ts'
 import type { Ended } from './run-context.ts'
+import type { StartOptions } from './start.ts'
 import type { RunProgress } from './state.ts'
 import type { KeptSession } from './steps/fold-session.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
@@ -10,10 +11,24 @@ import type { Transcript } from './transcript.ts'
 export interface RunRequest {
   readonly prompt?: MessageContent
   readonly promptId?: string
+  /** Of the run that begins with the prompt alone. */
+  readonly model?: string
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   readonly compact?: { readonly instructions: string }
+  readonly lastAnswer?: true
   readonly open?: KeptSession
   readonly carried?: { readonly carry: RunProgress; readonly continues: string }
+}
+
+/** What a run of it begins with, but for the prompt, which may be made ready first. */
+export function asked({ approvals, compact, lastAnswer, carried, promptId }: RunRequest): StartOptions {
+  return {
+    ...(approvals !== undefined && { approvals }),
+    ...(compact !== undefined && { compact }),
+    ...(lastAnswer === true && { lastAnswer }),
+    ...carried,
+    ...(promptId !== undefined && { promptId }),
+  }
 }
 
 /** The session as a resume finds it. */

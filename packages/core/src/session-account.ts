@@ -1,9 +1,11 @@
 import { spentOfStage, type RecordedStage, type StageReport } from './after/stage-record.ts'
 import { StageIds } from './after/stage-ids.ts'
-import { Ledger } from './budget/ledger.ts'
+import type { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import { addUsage } from './messages.ts'
-import type { EndedRun } from './steps/fold-session.ts'
+import { sessionLedger } from './options.ts'
+import type { RunSettings } from './run-context.ts'
+import { countedRuns, type EndedRun, type FoldedSession } from './steps/fold-session.ts'
 import type { ModelFigures, Terminal } from './stop/terminal.ts'
 
 /** What the runs of a session have cost, and the ledger above theirs. */
@@ -18,12 +20,12 @@ export class SessionAccount {
 
   /** `runs` and `stages` are those of earlier processes, each of which counts. */
   constructor(
-    maxBudgetUsd: number,
+    limits: Pick<RunSettings, 'lease' | 'maxBudgetUsd'>,
     spentBeforeUsd: number,
     runs: readonly EndedRun[],
     stages: readonly RecordedStage[] = [],
   ) {
-    this.ledger = Ledger.create({ nanos: nanosOf(maxBudgetUsd) })
+    this.ledger = sessionLedger(limits)
     this.ledger.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
     this.#costUsd = spentBeforeUsd
     this.stageIds = new StageIds(stages)
@@ -76,6 +78,16 @@ export class SessionAccount {
     this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(ofAllUsd))
     addModels(this.#usage, modelUsage)
   }
+}
+
+/** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
+export function recordedAccount(session: FoldedSession): SessionAccount {
+  return new SessionAccount({ lease: null, maxBudgetUsd: Infinity }, 0, countedRuns(session), session.stages)
+}
+
+/** What a session has spent or may have, in whole nano-dollars; without the run that is open. */
+export function committedNanos(session: FoldedSession): number {
+  return recordedAccount(session).ledger.figures().settled.nanos
 }
 
 function addModels(to: Map<string, ModelFigures>, modelUsage: { readonly [model: string]: ModelFigures }): void {

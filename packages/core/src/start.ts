@@ -1,7 +1,7 @@
 import { messageContentOf, plainTextOf } from './content.ts'
 import { isTranscript } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
-import { fieldsOf, isName, isObject, isPrompt, isText, optional, refuse, type Given } from './given.ts'
+import { fieldsOf, isName, isObject, isPrompt, isText, isYesOrNo, optional, refuse, type Given } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
 import { nextRunId } from './run-id.ts'
@@ -16,6 +16,7 @@ import {
   type RunProgress,
   type RunState,
 } from './state.ts'
+import { lastAnswerEnding } from './turn/finish-wrap-up.ts'
 import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 import { notRun, resultBlock } from './tools/tool-result.ts'
 import { openCallsOf } from './open-calls.ts'
@@ -43,6 +44,8 @@ export interface StartOptions {
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   /** In place of a prompt: the run makes the conversation shorter, and ends. */
   readonly compact?: { readonly instructions?: string }
+  /** The run is one request without tools, for the answer to the prompt: nothing else is taken in, and nobody sends the model back. */
+  readonly lastAnswer?: boolean
   /** What an earlier run of the session has learned (`state.spent`). */
   readonly learned?: LearnedContext
   /** What was set in an earlier run of the session and still holds. */
@@ -78,6 +81,7 @@ export function startRun(options: StartOptions = {}): RunState {
     ...(options.learned !== undefined && learnedOf(options.learned)),
     compacting:
       options.compact === undefined ? null : { instructions: plainTextOf(options.compact.instructions ?? '') },
+    closing: options.lastAnswer === true ? lastAnswerEnding : null,
     settings,
   }
   let state = startState(run, transcript, spent)
@@ -90,6 +94,10 @@ export function startRun(options: StartOptions = {}): RunState {
     throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
   }
   if (options.compact !== undefined) checkCompact(options, transcript)
+  if (options.lastAnswer === true && (options.prompt === undefined || options.compact !== undefined))
+    throw new ConfigurationError('A run for a last answer takes a prompt, and nothing else.')
+  if (options.lastAnswer === true && transcript.messages().length === 0)
+    throw new ConfigurationError('There is no conversation yet that a last answer could be about.')
   if (options.approvals !== undefined)
     state = { ...state, spent: { ...spent, approvals: decisionsOf(options.approvals) } }
   else state = withCallsClosed(state)
@@ -114,6 +122,7 @@ const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[
   ['continues', isName],
   ['approvals', isObject('an object')],
   ['compact', isObject('an object')],
+  ['lastAnswer', isYesOrNo],
   ['learned', isObject('an object')],
 ]
 

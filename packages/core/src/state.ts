@@ -52,9 +52,9 @@ export type RunProgress = {
   readonly modelUsage: { readonly [model: string]: { readonly usage: Usage; readonly nanos: number } }
   /** Input and output of all requests, subagents too: what `maxTokens` limits. */
   readonly totalTokens: number
-  /** Settled cost, subagents too, in nano-dollars. */
+  /** Settled cost that somebody told, subagents too, in nano-dollars. */
   readonly nanos: number
-  /** The part of `nanos` that was charged at worst case, since nobody said what it really was. */
+  /** Beside `nanos`: what was charged at worst case, since nobody said what it really was. Both together are what counts against a budget. */
   readonly unknownNanos: number
   readonly apiMs: number
   /** Moment at which the run began and the last step ended, on the session's active clock. */

@@ -66,6 +66,7 @@ export const isTranscript: Check = isListOf(
       ...named,
       message: isObject({ role: isExactly('user'), content: isContent }),
       origin: isText,
+      hook: optional(isText),
       details: optional(isObject()),
       tasks: optional(isTaskNotes),
     }),

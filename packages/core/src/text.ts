@@ -20,3 +20,8 @@ function isHighSurrogate(unit: number): boolean {
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff
 }
+
+/** `3 items`, `1 item`. */
+export function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

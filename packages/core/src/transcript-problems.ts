@@ -1,4 +1,4 @@
-import { isToolResult, toolCallsOf, type ContentBlock, type ModelMessage } from './messages.ts'
+import { blocksOf, isToolResult, toolCallsOf, type ContentBlock, type ModelMessage } from './messages.ts'
 
 /**
  * What the Messages API would refuse in a list of messages, in words; empty when it would accept it.
@@ -79,7 +79,7 @@ interface Merged {
 function mergeNeighbours(messages: readonly ModelMessage[]): readonly Merged[] {
   const merged: Merged[] = []
   for (const { role, content } of messages) {
-    const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    const blocks = blocksOf(content)
     const last = merged.at(-1)
     if (last?.role === role) last.content.push(...blocks)
     else merged.push({ role, content: [...blocks] })

@@ -19,6 +19,13 @@ import { isTranscript } from './stored-transcript.ts'
 /** Why a user message is there, other than that a person wrote it. */
 export type UserOrigin = 'prompt' | 'tool_results' | 'steer' | 'follow_up' | 'hook' | 'loop' | 'interruption'
 
+const personOrigins: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
+
+/** Whether a person said it, and no tool, hook or the loop itself. */
+export function isOfPerson({ origin }: { readonly origin: UserOrigin }): boolean {
+  return personOrigins.has(origin)
+}
+
 export type UserEntry = {
   readonly kind: 'user'
   readonly id: string
@@ -26,6 +33,8 @@ export type UserEntry = {
   readonly origin: UserOrigin
   /** The id under which it was handed in (`Loop.steer`, `Loop.followUp`): that message is taken. */
   readonly inboxId?: string
+  /** The id of the hook that said it; absent where a stop hook sent the model back, and in records of before. */
+  readonly hook?: string
   /** Structured results by call id, for programs; the model does not see them. */
   readonly details?: { readonly [callId: string]: Json }
   /** What it tells of work beside the run (spec R-BACK-2). */

@@ -35,7 +35,7 @@ describe('a certificate', () => {
       turns: { bounded: true, value: 2, because: 'maxTurns' },
       // 2 turns, each with 8 pauses and 3 resumes and a removed image.
       laps: { bounded: true, value: 26, because: 'turns, and the allowance of every other reason to go round' },
-      requests: { bounded: true, value: 26, because: 'laps, each with at most 1 attempts' },
+      requests: { bounded: true, value: 26, because: 'laps, each with at most 1 attempt' },
       tokens: {
         bounded: true,
         value: 28_600,

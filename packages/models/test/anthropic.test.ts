@@ -333,8 +333,8 @@ describe('a service that is silent', () => {
       const timer = setInterval(() => response.write('event: ping\ndata: {"type":"ping"}\n\n'), 5)
       response.once('close', () => clearInterval(timer))
     })
-    const { error } = await call(modelAt(server.url, { requestTimeoutMs: 60 }))
-    expect(recordOf(error).message).toBe('Nothing but signs of life came for 60 ms.')
+    const { error } = await call(modelAt(server.url, { requestTimeoutMs: 500 }))
+    expect(recordOf(error).message).toBe('Nothing but signs of life came for 500 ms.')
     await server.released()
   })
 

@@ -1,7 +1,6 @@
-import type { Model, Transcript } from '@halting/core'
+import type { ContentBlock, Model, Transcript } from '@halting/core'
 import type { Stage, StageLimits } from '@halting/core/after'
-import { headOf, tailOf } from '@halting/core/adapters'
-import { isOfPerson } from '../of-person.ts'
+import { headOf, isOfPerson, isToolUse, tailOf } from '@halting/core/adapters'
 
 const mostEntries = 12
 const mostOfAnEntry = 1_500
@@ -33,27 +32,30 @@ export function promptSuggestion(given: { readonly model?: Model; readonly limit
   }
 }
 
-/** What persons and the agent said at last, each shortened. */
-function lastSaid(transcript: Transcript): string {
+/** What persons and the agent said at last, each shortened; with the calls of the agent where they are wanted. */
+export function lastSaid(transcript: Transcript, shows: Shown = 'words'): string {
   const said: string[] = []
   const entries = transcript.since(0)
   for (let index = entries.length - 1; index >= 0 && said.length < mostEntries; index--) {
     const entry = entries[index]
-    if (entry?.kind === 'assistant' && entry.error === undefined) said.push(line('Agent', entry.message.content))
+    if (entry?.kind === 'assistant' && entry.error === undefined) said.push(line('Agent', entry.message.content, shows))
     else if (entry?.kind === 'user' && isOfPerson(entry)) said.push(line('Person', entry.message.content))
     if (said.at(-1) === '') said.pop()
   }
   return tailOf(said.toReversed().join('\n'), mostInAll)
 }
 
-function line(who: string, content: string | readonly { readonly type: string }[]): string {
-  const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block))
+type Shown = 'words' | 'words and calls'
+
+function line(who: string, content: string | readonly ContentBlock[], shows: Shown = 'words'): string {
+  const texts = typeof content === 'string' ? [content] : content.flatMap((block) => textIn(block, shows))
   const text = texts.join('\n').trim()
   // Nobody else closes the frame.
   return text === '' ? '' : `${who}: ${headOf(text, mostOfAnEntry).replaceAll(/<\/?conversation/gi, '[conversation')}`
 }
 
-function textIn(block: { readonly type: string }): readonly string[] {
+function textIn(block: ContentBlock, shows: Shown): readonly string[] {
+  if (isToolUse(block)) return shows === 'words' ? [] : [`${block.name} ${JSON.stringify(block.input)}`]
   return 'text' in block && block.type === 'text' && typeof block.text === 'string' ? [block.text] : []
 }
 

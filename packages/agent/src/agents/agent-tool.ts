@@ -17,7 +17,7 @@ export interface AgentInput {
 
 export interface AgentToolOptions {
   /** Beside the general one, whose place one of its name takes. */
-  readonly definitions?: readonly AgentDefinition[]
+  readonly definitions?: readonly AgentDefinition[] | (() => readonly AgentDefinition[])
   /** The mode of the permissions, where no other was set for the agent that starts one. */
   readonly mode: () => PermissionMode
   /** Behind the prompt of each agent: where it works and by which rules. */
@@ -33,7 +33,8 @@ const descriptionCharacters = 500
 /** Has a task done by a subagent: a run of its own, whose last answer is the result (spec R-AGENT-1). */
 export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput> {
   const { surroundings = '', models = new Map<string, Model>() } = options
-  const definitions = withGeneral(options.definitions ?? [])
+  const { definitions: given = [] } = options
+  const definitions = (): readonly AgentDefinition[] => withGeneral(typeof given === 'function' ? given() : given)
   const names = [...models.keys()]
   const form = inputForm<AgentInput>('Agent', {
     description: optional(text('The task in three to five words')),
@@ -44,17 +45,20 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
   })
   return {
     name: 'Agent',
-    description:
-      'Has a task done by an agent that works by itself, and gives its last answer, which only you see: for what would fill this conversation ' +
-      'with files and output, and for tasks side by side (agents of one message run together). What it says it did is a claim: ' +
-      `check what matters. The agents:\n${listOf(definitions)}`,
+    get description() {
+      return (
+        'Has a task done by an agent that works by itself, and gives its last answer, which only you see: for what would fill this conversation ' +
+        'with files and output, and for tasks side by side (agents of one message run together). What it says it did is a claim: ' +
+        `check what matters. The agents:\n${listOf(definitions())}`
+      )
+    },
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: false,
     concurrencySafe: true,
     models: [...new Set(models.values())],
     spawn(input, context) {
-      const definition = definitionNamed(definitions, input.subagent_type)
+      const definition = definitionNamed(definitions(), input.subagent_type)
       const model = modelFor(input.model, definition, models)
       const mode = modeOfAgent(definition, (context.permissionMode as PermissionMode | null) ?? options.mode())
       const rules = rulesOf(definition)

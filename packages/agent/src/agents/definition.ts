@@ -23,7 +23,7 @@ export interface AgentDefinition {
   /** It works in the background, unless a call says otherwise. */
   readonly background?: boolean
   /** Whose words these are: those of a project loosen nothing. */
-  readonly level: 'built-in' | 'user' | 'project' | 'flag'
+  readonly level: 'built-in' | 'user' | 'project' | 'plugin' | 'flag'
   readonly path?: string
   /** What a person should know of it, where no file does: what was said and does not count. */
   readonly notes?: readonly string[]

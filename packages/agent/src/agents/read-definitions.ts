@@ -6,8 +6,8 @@ import { boundedText } from '../instructions/bounded-text.ts'
 import { type FrontMatter, listField, textField, withFrontMatter } from '../instructions/frontmatter.ts'
 import type { ReadingRules } from '../instructions/instruction-files.ts'
 import { briefingOffer } from '../instructions/offers.ts'
-import { type BriefingPlaces, foldersOf } from '../instructions/places.ts'
-import { bothEnds, isInside, realPath } from '../paths.ts'
+import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from '../instructions/places.ts'
+import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
 import { PermissionRuleError, parseRules } from '../permissions/rule.ts'
 import type { Offer } from '../trust/offers.ts'
 import { saidFields } from './agent-fields.ts'
@@ -33,7 +33,8 @@ const mostEntries = 1_000
 const deepest = 6
 
 /**
- * The agents of the folders: those that were given go before those of the project, these before the person's own, ours before those of others.
+ * The agents of the folders: those that were given go before those of the project, these before the person's own, ours before those of others, and
+ * those of plugins last.
  * A project that is not trusted takes no name of the person's own or of ours (spec R-AGENT-4).
  */
 export async function readAgentDefinitions(options: AgentReading): Promise<AgentDefinitions> {
@@ -41,9 +42,8 @@ export async function readAgentDefinitions(options: AgentReading): Promise<Agent
   const notes: string[] = []
   const found = new Map(given.map((definition) => [definition.name, definition]))
   const read: AgentDefinition[] = []
-  for (const { level, path: folder } of foldersOf('agents', options)) {
-    const place = level === 'user' ? 'user' : 'project'
-    for (const path of await filesIn(folder, notes)) {
+  for (const place of foldersOf('agents', options)) {
+    for (const path of await filesIn(place.path, notes)) {
       const definition = await readOne(path, place, options, notes)
       if (definition !== undefined) read.push(definition)
     }
@@ -56,7 +56,7 @@ export async function readAgentDefinitions(options: AgentReading): Promise<Agent
       notes.push(`${path} does not count: its name is that of an agent of your own, and ${untrusted}`)
       continue
     }
-    found.set(name, level === 'user' ? definition : await asTrusted(definition, trust, notes))
+    found.set(name, level === 'project' ? await asTrusted(definition, trust, notes) : definition)
   }
   return { all: [...found.values()], notes }
 }
@@ -85,8 +85,9 @@ function modelOffer({ model = '', path = '' }: AgentDefinition): Offer {
   return briefingOffer('agents', `model: ${model} in ${path}`)
 }
 
-/** Bounded, whatever lies there. */
+/** Bounded, whatever lies there. A plugin may name a single file. */
 async function filesIn(folder: string, notes: string[]): Promise<readonly string[]> {
+  if (folder.endsWith('.md') && statOf(folder)?.isFile() === true) return [folder]
   const files: string[] = []
   let entries = 0
   const look = async (at: string, depth: number): Promise<void> => {
@@ -118,18 +119,19 @@ async function entriesOf(folder: string, most: number): Promise<readonly Dirent[
 
 async function readOne(
   path: string,
-  level: 'user' | 'project',
+  place: WrittenPlace,
   { cwd, mayRead }: AgentReading,
   notes: string[],
 ): Promise<AgentDefinition | undefined> {
   const refuse = (why: string): undefined => void notes.push(`${path} is no agent: ${why}.`)
   if (bothEnds(path).some((end) => !mayRead(end))) return refuse('a rule denies to read it')
-  if (level === 'project' && !isInside(realPath(path), realPath(cwd))) return refuse('it is a link out of the project')
+  if (place.root !== undefined && !isInside(realPath(path), realPath(place.root)))
+    return refuse(`it is a link out of the ${place.level}`)
   const read = await boundedText(path, mostBytes)
   if (read.kind === 'absent') return undefined
   if (read.kind === 'unfit') return refuse(`it ${read.why}`)
   if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
-  const { fields, body, problems } = withFrontMatter(read.text)
+  const { fields, body, problems } = withFrontMatter(withPluginRoot(read.text, place))
   if (fields.size === 0) return refuse('nothing stands above its text (---, name and description, ---)')
   const [unread] = problems
   if (unread !== undefined) return refuse(unread)
@@ -137,7 +139,7 @@ async function readOne(
   if (said.kind === 'wrong') return refuse(said.why)
   const definition = definitionOf(
     {
-      name: textField(fields, 'name') || basename(path, '.md'),
+      name: nameIn(place, textField(fields, 'name') || basename(path, '.md')),
       description: textField(fields, 'description'),
       prompt: body,
       tools: list(fields, 'tools'),
@@ -147,7 +149,7 @@ async function readOne(
       background: textField(fields, 'background'),
       limits: Object.fromEntries(limitNames.map((limit) => [limit, textField(fields, limit.toLowerCase())])),
     },
-    { level, path },
+    { level: place.level, path },
   )
   if (typeof definition === 'string') return refuse(definition)
   const problem = ruleProblem(definition, cwd)

@@ -128,7 +128,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
         permissions,
         cwd: workspace.cwd,
         attach: (engine) => servers?.attach(engine),
-        ...(options.onEvent !== undefined && { hear: options.onEvent }),
+        ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
         async stopTask(id) {
           const task = workspace.tasks.get(id)
           if (task?.state !== 'running') return false

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, isUuid } from '@halting/core/adapters'
 import { permissionModes } from '../permissions/rule-book.ts'
 import type { CodingAgentOptions } from './options.ts'
 
@@ -20,8 +20,6 @@ const isFunction = is('a function', (value) => typeof value === 'function')
 const isList = is('a list', Array.isArray)
 const oneOf = (names: readonly string[]): Check =>
   is(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const sources: readonly string[] = ['user', 'project', 'local']
 
@@ -56,7 +54,7 @@ const checks: { readonly [name: string]: Check } = {
     (value) => isJsonObject(value) && Object.values(value).every(isServer),
   ),
   elicit: isFunction,
-  sessionId: is('a UUID, such as randomUUID() gives', (value) => typeof value === 'string' && uuid.test(value)),
+  sessionId: is('a UUID, such as randomUUID() gives', (value) => typeof value === 'string' && isUuid(value)),
   resume: is(
     "a session's id or { newest: true }",
     (value) => (typeof value === 'string' && value !== '') || (isJsonObject(value) && value['newest'] === true),

@@ -190,6 +190,8 @@ class Opening<Schema extends AnswerSchema> {
       env,
       additionalDirectories: (options.additionalDirectories ?? []).map((path) => resolve(places.cwd, path)),
       mode: options.permissionMode,
+      // It is the program that sets modes, and nobody else.
+      mayBypass: true,
       allow: options.allowedTools ?? [],
       deny: options.disallowedTools ?? [],
       whenAsked: options.canUseTool === undefined && options.onAsk === undefined ? 'deny' : 'ask',
@@ -231,13 +233,14 @@ class Opening<Schema extends AnswerSchema> {
     })
   }
 
-  async #holdCommands({ workspace, permissions }: SessionWorkspace): Promise<void> {
+  async #holdCommands({ workspace, permissions, ownFolders }: SessionWorkspace): Promise<void> {
     const { options, places, loaded } = this.#given
     if (options.sandbox !== true && loaded.settings.sandbox === undefined) return
     const { holdCommands } = await import('../sandbox/hold-commands.ts')
     await holdCommands({
       workspace,
       permissions,
+      ownFolders,
       settings: loaded.settings,
       isWanted: options.sandbox === true,
       home: places.home,

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { type BriefingPlaces, ownSkillFolders } from '../instructions/places.ts'
 import { memoryOf } from '../memory/places.ts'
@@ -26,6 +26,8 @@ export interface OpenWorkspaceOptions {
   readonly readableFolders?: readonly string[]
   /** In place of that of the settings. */
   readonly mode?: PermissionMode | undefined
+  /** `bypassPermissions` may be set later, also where neither this nor the settings begin with it (spec R-RULE-1e). */
+  readonly mayBypass?: boolean | undefined
   /** Before those of the settings. */
   readonly allow?: readonly RuleText[]
   readonly deny?: readonly RuleText[]
@@ -34,6 +36,8 @@ export interface OpenWorkspaceOptions {
   readonly checkpoints?: FileCheckpoints | undefined
   /** Keeps what a person allows from now on, such as `settingsKeeper`; all of it is for the session without it. */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
+  /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says. */
+  readonly suggestFor?: PermissionUpdate['destination'] | undefined
 }
 
 /** What the tools of a session work on, and the rules about them. */
@@ -42,6 +46,8 @@ export interface SessionWorkspace {
   readonly permissions: RulePermissions
   /** Where results go that are too large to be shown whole. */
   readonly resultFiles: ResultFiles
+  /** What the person keeps for agents, and plugins: it is read without a rule, and no command in a sandbox changes it. */
+  readonly ownFolders: readonly string[]
 }
 
 /** @throws ConfigurationError for a mode that the settings forbid, and for rules that cannot be read. */
@@ -66,19 +72,18 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     },
     ...(checkpoints !== undefined && { checkpoints }),
   })
+  const ownFolders = ownSkillFolders(places)
   const permissions = createPermissions({
     cwd,
     additionalDirectories,
     readableFolders: [
       ...resultFiles.readableFolders,
       ...(options.readableFolders ?? []),
-      ...ownSkillFolders(places),
+      ...ownFolders,
       ...(memory === undefined ? [] : endsOf(memory.folder)),
     ],
     mode: modeOf(options.mode, rules),
-    ...(rules?.disableBypassPermissionsMode === true && {
-      modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
-    }),
+    modes: mayBypass(options, rules) ? permissionModes : permissionModes.filter((mode) => mode !== 'bypassPermissions'),
     allow: [...(options.allow ?? []), ...(rules?.allow ?? [])],
     hasFixedAllow: settings.allowManagedPermissionRulesOnly === true,
     deny: [...(options.deny ?? []), ...(rules?.deny ?? [])],
@@ -89,8 +94,9 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     env: workspace.env,
     whenAsked: options.whenAsked,
     ...(options.keep !== undefined && { keep: options.keep }),
+    ...(options.suggestFor !== undefined && { suggestFor: options.suggestFor }),
   })
-  return { workspace, permissions, resultFiles }
+  return { workspace, permissions, resultFiles, ownFolders }
 }
 
 /** The settings were checked: what is a list holds texts. */
@@ -99,6 +105,14 @@ function deniedDomainsOf(sandbox: Settings['sandbox'] = []): readonly string[] {
     const denied = isJsonObject(network) ? network['deniedDomains'] : undefined
     return Array.isArray(denied) ? denied.filter((domain) => typeof domain === 'string') : []
   })
+}
+
+/** Somebody said so at the start, and no settings forbid it. */
+function mayBypass(
+  { mode, mayBypass: isAllowed }: Pick<OpenWorkspaceOptions, 'mode' | 'mayBypass'>,
+  { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
+): boolean {
+  return isForbidden !== true && (isAllowed === true || [mode, defaultMode].includes('bypassPermissions'))
 }
 
 /** @throws ConfigurationError for a mode that the settings forbid. */

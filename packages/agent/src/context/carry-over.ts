@@ -107,7 +107,7 @@ async function carriedText(
 }
 
 function emptyText(lineCount: number | undefined): string {
-  return lineCount === 0 ? 'It is empty.' : `It has only ${lineCount} lines now.`
+  return lineCount === 0 ? 'It is empty.' : `It has only ${lineCount} line${lineCount === 1 ? '' : 's'} now.`
 }
 
 async function openFound(path: string): Promise<InPlace | 'gone' | undefined> {

@@ -47,7 +47,7 @@ export function hooksFor(hooks: ShellHookTable, event: HookEvent, about: string)
   const found = new Map<string, ShellHook>()
   for (const hook of hooks[event] ?? []) {
     if (!matches(hook.matcher, about)) continue
-    const identity = JSON.stringify(identityOf(hook))
+    const identity = JSON.stringify([hook.pluginRoot ?? null, identityOf(hook)])
     const same = found.get(identity)
     found.set(identity, same === undefined ? hook : stricter(same, hook))
   }

@@ -1,7 +1,7 @@
-import { isJsonObject, jsonOf } from '@halting/core/adapters'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import {
-  hookEvents,
+  readEvents,
   timeoutMsOf,
   usedMatcher,
   usualTimeoutMs,
@@ -16,20 +16,7 @@ export type CallHook = (id: string, input: JsonObject, signal: AbortSignal) => P
 
 /** Hooks that are called by their ids: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`, as a host names them. */
 export function readCallbackHooks(given: unknown, call: CallHook): ReadHooks {
-  const found: { [event in HookEvent]?: readonly ShellHook[] } = {}
-  const warnings: string[] = []
-  const warn: Warn = (what) => void warnings.push(`hooks: ${what}`)
-  const hooks = jsonOf(given ?? {})
-  if (!isJsonObject(hooks)) {
-    warn('an object is needed, with lists by event. None of them is called.')
-    return { hooks: found, warnings }
-  }
-  for (const [event, groups] of Object.entries(hooks)) {
-    const known = hookEvents.find((one) => one === event)
-    if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.`)
-    else found[known] = readGroups(known, groups ?? null, { call, warn })
-  }
-  return { hooks: found, warnings }
+  return readEvents(given, (event, groups, warn) => readGroups(event, groups, { call, warn }))
 }
 
 interface Reading {

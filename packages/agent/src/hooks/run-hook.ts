@@ -1,5 +1,6 @@
 import { headOf, isJsonObject, jsonOf, messageOf, textOf } from '@halting/core/adapters'
 import type { HookContext, JsonObject } from '@halting/core'
+import { pluginRoot } from '../plugins/root-variable.ts'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
 import type { HookProcesses } from './processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-command.ts'
@@ -33,13 +34,13 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
   try {
     switch (hook.type) {
       case 'command': {
-        const { sandbox, processes, cwd, env, readable = [] } = surroundings
+        const { sandbox, processes, cwd } = surroundings
         const { command, timeoutMs } = hook
-        const where = { cwd, env, sandbox: sandbox?.(), readable }
+        const where = { cwd, ...ofPlugin(hook, surroundings), sandbox: sandbox?.() }
         return await runCommand({ command, input: `${input}\n`, ...where, timeoutMs, signal, onProgress }, processes)
       }
       case 'http':
-        return await inTime(hook, signal, (limit) => post(hook, input, surroundings.env, limit))
+        return await inTime(hook, signal, (limit) => post(hook, input, ofPlugin(hook, surroundings).env, limit))
       case 'prompt':
         return await inTime(hook, signal, () => askModel(hook, input, source))
       case 'callback':
@@ -48,6 +49,15 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
   } catch (thrown) {
     return thrown instanceof SandboxError ? { ...failed(thrown.message), kind: 'not held' } : failed(messageOf(thrown))
   }
+}
+
+/** The hook of a plugin knows the folder of that, and can read it. */
+function ofPlugin(
+  { pluginRoot: root }: ShellHook,
+  { env, readable = [] }: HookSurroundings,
+): Required<Pick<CommandCall, 'env' | 'readable'>> {
+  if (root === undefined) return { env, readable }
+  return { env: { ...env, [pluginRoot]: root }, readable: [...readable, root] }
 }
 
 function failed(why: string): HookEnd {

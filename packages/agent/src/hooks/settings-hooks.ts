@@ -1,12 +1,16 @@
 import type { QueryOptions } from '@halting/core'
 import type { RulePermissions } from '../permissions/permissions.ts'
 import type { HookSettings } from '../settings/hook-settings.ts'
+import type { Plugin } from '../plugins/plugin.ts'
+import { readPluginHooks } from './plugin-hooks.ts'
 import { joinedHooks, readHooks, type ShellHookTable } from './settings.ts'
 import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
 export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
   readonly settings: HookSettings | undefined
-  /** Of whoever opened the session; they stand behind those of the settings. */
+  /** Theirs stand behind those of the settings. */
+  readonly plugins?: readonly Pick<Plugin, 'name' | 'path' | 'hooks'>[] | undefined
+  /** Of whoever opened the session; they stand behind all others. */
   readonly given?: ShellHookTable | undefined
   readonly permissions: RulePermissions
   /** What comes of a call that a person would have to allow, once hooks were asked. */
@@ -23,12 +27,13 @@ export interface SettingsHooks {
 
 /** Undefined where the settings hold none that is called. */
 export function settingsHooks(
-  { settings, given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
+  { settings, plugins = [], given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
   before: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
 ): SettingsHooks | undefined {
-  const { hooks: written, warnings } = readHooks(settings)
-  const hooks = joinedHooks([written, others])
-  for (const warning of warnings) warn(warning)
+  const written = readHooks(settings)
+  const ofPlugins = readPluginHooks(plugins)
+  const hooks = joinedHooks([written.hooks, ofPlugins.hooks, others])
+  for (const warning of [...written.warnings, ...ofPlugins.warnings]) warn(warning)
   if (Object.values(hooks).flat().length === 0) return undefined
   const shell = new ShellHooks({ ...options, hooks, permissionMode: () => permissions.mode })
   return {

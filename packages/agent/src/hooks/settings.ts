@@ -13,6 +13,8 @@ interface Common {
   readonly async: boolean
   /** It is called once in a session. */
   readonly once?: boolean
+  /** The folder of the plugin that it is of. */
+  readonly pluginRoot?: string
 }
 
 /** A hook whose caller is a function: of a host, or of a program. What it gives is read as the JSON that a command prints. */
@@ -58,9 +60,17 @@ const defaultTimeoutsMs: { readonly [event in HookEvent]?: number } = {
 
 /** The `hooks` of settings: lists by event. What a folder brings must be trusted before it comes here. */
 export function readHooks(given: unknown): ReadHooks {
+  return readEvents(given, readGroups)
+}
+
+/** Lists by event, each of which is read in a way of its own. */
+export function readEvents(
+  given: unknown,
+  readList: (event: HookEvent, groups: Json, warn: Warn) => readonly ShellHook[],
+): ReadHooks {
   const found: { [event in HookEvent]?: readonly ShellHook[] } = {}
   const warnings: string[] = []
-  const warn = (what: string): void => void warnings.push(`hooks: ${what}`)
+  const warn: Warn = (what) => void warnings.push(`hooks: ${what}`)
   const hooks = jsonOf(given ?? {})
   if (!isJsonObject(hooks)) {
     warn('an object is needed, with lists by event. None of them is called.')
@@ -69,7 +79,7 @@ export function readHooks(given: unknown): ReadHooks {
   for (const [event, groups] of Object.entries(hooks)) {
     const known = hookEvents.find((one) => one === event)
     if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.`)
-    else found[known] = readGroups(known, groups ?? null, warn)
+    else found[known] = readList(known, groups ?? null, warn)
   }
   return { hooks: found, warnings }
 }

@@ -4,17 +4,16 @@ import type { MemoryPlace } from '../memory/places.ts'
 import type { RulePermissions } from '../permissions/permissions.ts'
 import { bothEnds } from '../paths.ts'
 import type { Workspace } from '../tools/workspace.ts'
-import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
+import type { WrittenPrompt } from './commands.ts'
 import type { Expanded } from './expand-prompt.ts'
 import { tellingFolders } from './folder-instructions.ts'
 import { gitSummary } from './git-summary.ts'
 import { type InstructionFile, readInstructions, type ReadingRules } from './instruction-files.ts'
 import { blockOf, instructionText } from './instruction-text.ts'
 import { briefingTrust } from './offers.ts'
-import type { BriefingPlaces } from './places.ts'
-import type { Bringing } from './run-written.ts'
-import { createSkillTool, skillList } from './skill-tool.ts'
-import { expandWritten, modelOfWritten } from './written-prompts.ts'
+import { briefingHook, type BriefingPlaces } from './places.ts'
+import { SessionPrompts } from './session-prompts.ts'
+import { modelOfWritten } from './written-prompts.ts'
 
 /** What a session is told that people wrote for agents: files of instructions, skills; and what git says of the folder. */
 export interface Briefing {
@@ -26,8 +25,8 @@ export interface Briefing {
   readonly init: NonNullable<QueryOptions['init']>
   /** The tools that there are, with what this adds to them. */
   tools(all: readonly AnyTool[]): readonly AnyTool[]
-  /** What a person may ask for with a slash: commands and skills. */
-  readonly commands: readonly WrittenPrompt[]
+  /** Commands and skills, which may be read anew. */
+  readonly prompts: SessionPrompts
   /** The model that a command asks for; undefined for none, or where the folder was not trusted with it. */
   modelOf(command: WrittenPrompt, notes: string[]): Promise<string | undefined>
   expand(command: WrittenPrompt, given: string, signal: AbortSignal): Promise<Expanded>
@@ -38,9 +37,6 @@ export interface Briefing {
   /** What a person should know: what does not count, or is not shown whole. */
   readonly warnings: readonly string[]
 }
-
-/** Hooks of this name are the program's own: they are not told as hooks of a person. */
-const briefingHook = 'halting:folder'
 
 export interface BriefingOptions {
   readonly places: BriefingPlaces
@@ -68,19 +64,12 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
   }
   const memory = options.memory === undefined ? undefined : await shownMemory(options.memory, rules)
   const { files, notes, waiting } = await readInstructions({ ...places, ...rules })
-  const prompts = await readWrittenPrompts({ ...places, ...rules })
-  const commands = prompts.all.filter(({ isForPerson }) => isForPerson)
-  const isShown = permissions.toolsHiddenByDeny(['Skill']).length === 0 && options.showsSkills
-  const isWanted = (name: string): boolean =>
-    options.skills?.some((wanted) => wanted === name || name.endsWith(`:${wanted}`)) !== false
-  const skills = isShown ? prompts.all.filter(({ isForModel, name }) => isForModel && isWanted(name)) : []
-  const expandFor = (prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> =>
-    expandWritten(prompt, given, rules.trust, { workspace, permissions }, who)
-  const expand: Briefing['expand'] = (prompt, given, signal) => expandFor(prompt, given, { signal })
-  const skillTool = createSkillTool(skills, expandFor)
+  const prompts = new SessionPrompts({ ...options, rules })
+  const promptNotes = await prompts.read(places)
+  const hadSkills = prompts.skills.length > 0
   const tell = tellingFolders({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   return {
-    system: [instructionText(files), memory?.text ?? '', skillList(skills)].filter((text) => text !== '').join('\n\n'),
+    system: [instructionText(files), memory?.text ?? '', prompts.list].filter((text) => text !== '').join('\n\n'),
     entries: Object.fromEntries([
       ...files.map((file) => [file.path, blockOf(file)] as const),
       ...(memory?.text === undefined ? [] : [[memory.path, memory.text] as const]),
@@ -88,16 +77,20 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
     hooks: [folderHook(git)],
     init: {
       instructions: [...files.map(({ path }) => path), ...(memory?.text === undefined ? [] : [memory.path])],
-      slash_commands: commands.map(({ name }) => name),
-      skills: skills.map(({ name }) => name),
+      get slash_commands() {
+        return prompts.commands.map(({ name }) => name)
+      },
+      get skills() {
+        return prompts.skills.map(({ name }) => name)
+      },
     },
-    tools: (all) => [...all.map(tell), ...(skills.length === 0 ? [] : [skillTool])],
-    commands,
+    tools: (all) => [...all.map(tell), ...(hadSkills ? [prompts.tool] : [])],
+    prompts,
     modelOf: (command, told) => modelOfWritten(command, rules.trust, told),
-    expand,
+    expand: (command, given, signal) => prompts.expand(command, given, { signal }),
     files,
     memory: memory?.text === undefined ? undefined : { path: memory.path, text: memory.text },
-    warnings: [...notes, ...(memory?.warnings ?? []), ...prompts.notes, ...waiting.map(waitingLine)],
+    warnings: [...notes, ...(memory?.warnings ?? []), ...promptNotes, ...waiting.map(waitingLine)],
   }
 }
 

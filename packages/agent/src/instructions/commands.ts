@@ -1,19 +1,18 @@
 import { type Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
-import type { SettingSource } from '../settings/places.ts'
 import { boundedText } from './bounded-text.ts'
 import { listField, textField, withFrontMatter } from './frontmatter.ts'
 import type { ReadingRules } from './instruction-files.ts'
-import { type BriefingPlaces, foldersOf } from './places.ts'
+import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from './places.ts'
 
 /** A text that somebody wrote to be asked for by its name: a command of a person, or a skill. */
 export interface WrittenPrompt {
   readonly kind: 'command' | 'skill'
-  /** `fix-issue`, `git:commit`. */
+  /** `fix-issue`, `git:commit`; `plugin:fix-issue`. */
   readonly name: string
-  readonly level: Extract<SettingSource, 'user' | 'project'>
+  readonly level: WrittenPlace['level']
   readonly path: string
   readonly description: string
   readonly argumentHint: string
@@ -36,25 +35,21 @@ const mostBytes = 256 * 1024
 const mostEntries = 1_000
 const deepest = 6
 
-/** All commands and skills, each name once: those of the project go before the person's, ours before those of others. */
+/** All commands and skills, each name once: those of the project go before the person's, ours before those of others, and those of plugins last. */
 export async function readWrittenPrompts(
   options: BriefingPlaces & Pick<ReadingRules, 'mayRead'>,
 ): Promise<WrittenPrompts> {
   const notes: string[] = []
   const found = new Map<string, WrittenPrompt>()
   for (const kind of ['commands', 'skills'] as const) {
-    for (const { level, path: folder } of foldersOf(kind, options)) {
-      const files = kind === 'commands' ? await commandFiles(folder, notes) : await skillFiles(folder)
-      for (const { name, path } of files) {
-        const prompt = await readPrompt(
-          { kind, name, path, level: level === 'user' ? 'user' : 'project' },
-          options,
-          notes,
-        )
+    for (const place of foldersOf(kind, options)) {
+      const files = kind === 'commands' ? await commandFiles(place.path, notes) : await skillFiles(place)
+      for (const file of files) {
+        const prompt = await readPrompt({ kind, ...file, place }, options, notes)
         if (prompt === undefined) continue
         const known = found.get(prompt.name)
         if (known === undefined) found.set(prompt.name, prompt)
-        else if (known.level === 'project' && level === 'user' && known.inPlaceOf === undefined)
+        else if (known.level === 'project' && place.level === 'user' && known.inPlaceOf === undefined)
           found.set(prompt.name, { ...known, inPlaceOf: prompt.path })
       }
     }
@@ -67,8 +62,10 @@ interface Found {
   readonly path: string
 }
 
-/** `git/commit.md` is called `git:commit`. */
+/** `git/commit.md` is called `git:commit`. A plugin may name a single file. */
 async function commandFiles(folder: string, notes: string[]): Promise<readonly Found[]> {
+  if (folder.endsWith('.md') && statOf(folder)?.isFile() === true)
+    return [{ name: basename(folder, '.md'), path: folder }]
   const files: Found[] = []
   let entries = 0
   const look = async (at: string, depth: number): Promise<void> => {
@@ -90,7 +87,10 @@ async function commandFiles(folder: string, notes: string[]): Promise<readonly F
   return files
 }
 
-async function skillFiles(folder: string): Promise<readonly Found[]> {
+/** A plugin may name the folder of a single one. */
+async function skillFiles({ path: folder, plugin }: WrittenPlace): Promise<readonly Found[]> {
+  const single = { name: basename(folder), path: join(folder, 'SKILL.md') }
+  if (plugin !== undefined && statOf(single.path)?.isFile() === true) return [single]
   const entries = (await entriesOf(folder)).slice(0, mostEntries)
   return entries
     .filter((entry) => isFolder(entry, join(folder, entry.name)) && isName(entry.name))
@@ -115,16 +115,16 @@ function isName(name: string): boolean {
 }
 
 async function readPrompt(
-  { kind, name, path, level }: Found & { readonly kind: 'commands' | 'skills'; readonly level: 'user' | 'project' },
-  { cwd, mayRead }: BriefingPlaces & Pick<ReadingRules, 'mayRead'>,
+  { kind, name, path, place }: Found & { readonly kind: 'commands' | 'skills'; readonly place: WrittenPlace },
+  { mayRead }: Pick<ReadingRules, 'mayRead'>,
   notes: string[],
 ): Promise<WrittenPrompt | undefined> {
   const read = await boundedText(path, mostBytes)
   if (read.kind === 'absent') return undefined
   const why = bothEnds(path).some((end) => !mayRead(end))
     ? 'is not read: a rule denies it'
-    : level === 'project' && !isInside(realPath(path), realPath(cwd))
-      ? 'is not read: it is a link out of the project'
+    : place.root !== undefined && !isInside(realPath(path), realPath(place.root))
+      ? `is not read: it is a link out of the ${place.level}`
       : read.kind === 'unfit'
         ? read.why
         : undefined
@@ -133,13 +133,13 @@ async function readPrompt(
     return undefined
   }
   if (read.isCut) notes.push(`${path} is too long: the first ${mostBytes} bytes of it count.`)
-  const { fields, body } = withFrontMatter(read.text)
+  const { fields, body } = withFrontMatter(withPluginRoot(read.text, place))
   const isSkill = kind === 'skills'
   const given = isSkill ? textField(fields, 'name') : ''
   return {
     kind: isSkill ? 'skill' : 'command',
-    name: isName(given) ? given : name,
-    level,
+    name: nameIn(place, isName(given) ? given : name),
+    level: place.level,
     path,
     description: textField(fields, 'description') || firstLine(body),
     argumentHint: textField(fields, 'argument-hint'),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { AgentState, type AnyTool, type ContentBlock, type Permissions } from '@halting/core'
-import { headOf, isAgentTool, textOf } from '@halting/core/adapters'
+import { blocksOf, headOf, isAgentTool, textOf } from '@halting/core/adapters'
 import { firstEntries, type FirstEntries } from '../first-entries.ts'
 import { absolutePath, realPath, statOf } from '../paths.ts'
 import { createReadTool } from '../tools/read.ts'
@@ -130,7 +130,7 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
   // Read takes what stands in `input`.
   const output = await tool.execute(input as never, context)
   const { content, isError = false } = typeof output === 'string' ? { content: output } : output
-  const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const blocks = blocksOf(content)
   return isError ? { kind: 'failed', text: textOf(blocks) } : { kind: 'shown', blocks }
 }
 

@@ -1,12 +1,25 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { configFolder } from '../paths.ts'
+import { bothEnds, configFolder, isInside, realPath } from '../paths.ts'
+import { pluginRoot } from '../plugins/root-variable.ts'
 import type { PlacesOptions, SettingSource } from '../settings/places.ts'
 
 /** Where to look for what people wrote for agents. */
 export interface BriefingPlaces extends PlacesOptions {
   /** Whose files count; all when absent. */
   readonly sources?: readonly SettingSource[] | undefined
+  /** Plugins of the session. */
+  readonly plugins?: readonly PluginPlaces[] | undefined
+}
+
+/** Where a plugin has what it brings. */
+export interface PluginPlaces {
+  /** It stands before the names of what it brings: `name:command`. */
+  readonly name: string
+  /** Its folder, as it was named; absolute. */
+  readonly path: string
+  /** Folders, and single files, below it. */
+  readonly places: { readonly [kind in Kind]: readonly string[] }
 }
 
 /** A file of instructions that may be there. */
@@ -56,31 +69,68 @@ export function foldersAround(folder: string): readonly string[] {
 
 export type Kind = 'commands' | 'skills' | 'agents'
 
-/** Folders of commands, of skills and of agents, the most urgent first. */
-export function foldersOf(
-  kind: Kind,
-  options: BriefingPlaces,
-): readonly { readonly level: SettingSource; readonly path: string }[] {
+/** A folder of commands, skills or agents; of a plugin also a single one of these. */
+export interface WrittenPlace {
+  readonly level: 'user' | 'project' | 'plugin'
+  readonly path: string
+  /** What lies in it leads nowhere else; undefined for the person's own. */
+  readonly root: string | undefined
+  readonly plugin?: PluginPlaces
+}
+
+/** Where commands, skills and agents are, the most urgent first. */
+export function foldersOf(kind: Kind, options: BriefingPlaces): readonly WrittenPlace[] {
+  const { cwd, plugins = [] } = options
   const folders = [
-    ...['.halting', '.claude'].map((name) => ({ level: 'project' as const, path: join(options.cwd, name, kind) })),
+    ...['.halting', '.claude'].map((name) => ({
+      level: 'project' as const,
+      path: join(cwd, name, kind),
+      root: cwd,
+    })),
     ...(['halting', 'claude'] as const).map((name) => ({
       level: 'user' as const,
       path: join(configFolder(name, options), kind),
+      root: undefined,
     })),
   ]
   const own = new Set(folders.filter(({ level }) => level === 'user').map(({ path }) => path))
   // Who works in their own home has no project there.
-  return folders.filter(({ level, path }) => counts(level, options) && (level === 'user' || !own.has(path)))
+  const counting = folders.filter(({ level, path }) => counts(level, options) && (level === 'user' || !own.has(path)))
+  const ofPlugins = plugins.flatMap((plugin) =>
+    plugin.places[kind].map((path): WrittenPlace => ({ level: 'plugin', path, root: plugin.path, plugin })),
+  )
+  return [...counting, ...ofPlugins]
 }
 
-/** Where the person keeps skills: what these say leads to files beside them. */
-export function ownSkillFolders(options: BriefingPlaces): readonly string[] {
-  return foldersOf('skills', options).flatMap(({ level, path }) => (level === 'user' ? [path] : []))
+/** What one file of a plugin says, with the folder of the plugin in the place of its name. */
+export function withPluginRoot(text: string, { plugin }: WrittenPlace): string {
+  return plugin === undefined ? text : text.replaceAll(`\${${pluginRoot}}`, () => plugin.path)
 }
+
+/** What a file brings is called so: that of a plugin has the plugin's name before it. */
+export function nameIn({ plugin }: WrittenPlace, name: string): string {
+  return plugin === undefined ? name : `${plugin.name}:${name}`
+}
+
+/** Where the person keeps skills, and plugins: what these say leads to files beside them. */
+export function ownSkillFolders(options: BriefingPlaces): readonly string[] {
+  const own = foldersOf('skills', options).flatMap(({ level, path }) => (level === 'user' ? [path] : []))
+  return [...own, ...(options.plugins ?? []).flatMap((plugin) => foldersOfPlugin(plugin, options.cwd))]
+}
+
+/** A plugin that is the project, or lies around it, is no folder of its own: what it brings is. */
+function foldersOfPlugin({ path, places }: PluginPlaces, cwd: string): readonly string[] {
+  const isAround = isInside(realPath(cwd), realPath(path))
+  const own = ['.claude-plugin', 'hooks'].map((name) => join(path, name))
+  return (isAround ? [...Object.values(places).flat(), ...own] : [path]).flatMap(bothEnds)
+}
+
+/** The hook that tells the model of the folder: what it says is the program's own, and not that of a person's hook. */
+export const briefingHook = 'halting:folder'
 
 /** Whether there is anything to read: a run without it loads nothing for it. */
 export function hasBriefing(options: BriefingPlaces): boolean {
-  if (options.sources?.length === 0) return false
+  if (options.sources?.length === 0 && (options.plugins ?? []).length === 0) return false
   const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
   const paths = [
     ...instructionPlaces(options).map(({ path }) => path),
@@ -106,4 +156,9 @@ export function hasAgents(options: BriefingPlaces): boolean {
       return true
     }
   })
+}
+
+/** Whether a hook of this name is the program's own, and none of a person's: what it does is not told as theirs. */
+export function isOwnHook(id: string): boolean {
+  return id.startsWith('halting:')
 }

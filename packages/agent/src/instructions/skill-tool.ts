@@ -18,8 +18,10 @@ interface SkillInput {
 
 /** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for (spec R-SKILL-1). */
 export function createSkillTool(
-  skills: readonly WrittenPrompt[],
+  skills: () => readonly WrittenPrompt[],
   expand: (skill: WrittenPrompt, given: string, who: Bringing) => Promise<Expanded>,
+  /** What is to be said of those that there are by now; '' where the system prompt says it. */
+  news: () => string = () => '',
 ): AnyLeafTool {
   const form = inputForm<SkillInput>('Skill', {
     skill: filledText('The name of the skill, as it is listed'),
@@ -27,15 +29,24 @@ export function createSkillTool(
   })
   return {
     name: 'Skill',
-    description:
-      'Gives the text of a skill, which says how a task of its kind is done here. The skills are listed in the system prompt.',
+    get description() {
+      const what = 'Gives the text of a skill, which says how a task of its kind is done here.'
+      const now = news()
+      return now === ''
+        ? `${what} The skills are listed in the system prompt.`
+        : `${what} The skills have changed since the system prompt was written. ${now}`
+    },
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
     async execute({ skill: name, args = '' }: SkillInput, context: ToolContext) {
-      const skill = skills.find((each) => each.name === name.replace(/^\//, ''))
+      const skill = skills().find((each) => each.name === name.replace(/^\//, ''))
       if (skill === undefined)
-        return failed(`There is no skill ${name}. There are: ${skills.map((each) => each.name).join(', ')}.`)
+        return failed(
+          `There is no skill ${name}. There are: ${skills()
+            .map((each) => each.name)
+            .join(', ')}.`,
+        )
       const { text: told, notes } = await expand(skill, args, context)
       return { content: [told, ...notes].join('\n\n'), details: { type: 'skill', skill: skill.name, path: skill.path } }
     },

@@ -49,7 +49,7 @@ async function lets(
   value: string,
   trust: BriefingTrust,
 ): Promise<boolean> {
-  return prompt.level === 'user' || trust.lets(headOffer(prompt, field, value))
+  return prompt.level !== 'project' || trust.lets(headOffer(prompt, field, value))
 }
 
 function waiting({ path }: WrittenPrompt, what: string): string {

@@ -26,7 +26,7 @@ export class BackgroundList {
   }
 
   /** True when something began or ended. */
-  hear(event: LoopEvent): boolean {
+  onEvent(event: LoopEvent): boolean {
     if (event.type !== 'message') return false
     const { entry } = event
     const notes = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined

@@ -1,5 +1,5 @@
-import { type AbortCause, ConfigurationError, type QueryEngine, type SdkMessage } from '@halting/core'
-import type { QueuedMessage, Rewound } from './session.ts'
+import type { AbortCause, QueryEngine, SdkMessage } from '@halting/core'
+import type { QueuedMessage } from './session.ts'
 
 /** What begins a run. */
 export interface Beginning {
@@ -13,16 +13,11 @@ export interface Running {
   /** The message that it begins with: nobody has it until the engine does. */
   readonly messageId?: string
   interruptedBy: AbortCause | undefined
+  /** It has its result: what is left is to tell of it. */
+  hasResult: boolean
 }
 
-/** No file was changed back. */
-export const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
-  files: [],
-  insertions: 0,
-  deletions: 0,
-  left: [],
-})
-
-export function notKept(): ConfigurationError {
-  return new ConfigurationError('This session is not kept on disk, so there is nothing to go back to or to copy.')
+/** As it begins. */
+export function runningOf({ message }: Pick<Beginning, 'message'>): Running {
+  return { interruptedBy: undefined, hasResult: false, ...(message !== undefined && { messageId: message.id }) }
 }

@@ -23,6 +23,3 @@ export function checkPrompt(content: MessageContent): void {
       throw new ConfigurationError('A block of the type text needs its text, and not an empty one.')
   }
 }
-
-/** What is a run of its own, and no message. */
-export const compactCommand: RegExp = /^\/compact(?:\s|$)/

@@ -51,6 +51,7 @@ export function modelIdsOf({ model, fallbackModel, models = [] }: QueryOptions):
   return [...new Set(all.map(({ id }) => id))]
 }
 
-function orNull(limit: number): number | null {
+/** What has no end is null. */
+export function orNull(limit: number): number | null {
   return limit === Infinity ? null : limit
 }

@@ -18,3 +18,6 @@ export type {
 export { createSession } from './create-session.ts'
 export { nextStop, type LeftOfRun, type NextStop } from './next-stop.ts'
 export type { SessionParts } from './parts.ts'
+// For sessions that are elsewhere.
+export { checkPrompt } from './check-prompt.ts'
+export { EventListeners } from './event-listeners.ts'

@@ -20,7 +20,7 @@ export interface SessionParts {
   /** An engine is there, and no run of it has begun. Again after a rewind. */
   readonly attach?: (engine: QueryEngine) => void
   /** Hears what the loop tells before the session's listeners do. */
-  readonly hear?: (event: LoopEvent) => void
+  readonly onEvent?: (event: LoopEvent) => void
   /** Puts further messages between those of the runs, or leaves some out: gives what is told in place of telling. */
   readonly through?: (tell: (message: SdkMessage) => void) => (message: SdkMessage) => void
   /** What comes after a run that has ended, once its result is told. The next run does not wait for it. */
@@ -28,7 +28,10 @@ export interface SessionParts {
   /** Copies the session as it is on disk, and gives the id of the copy. */
   readonly fork?: () => Promise<string>
   /** Takes back what calls changed since a message, or tells what that would be. */
-  readonly takeBackFiles?: (since: PersonsMessage, isDryRun: boolean) => Promise<Omit<Rewound, 'content'>>
+  readonly takeBackFiles?: (
+    since: PersonsMessage,
+    how: { readonly isDryRun: boolean },
+  ) => Promise<Omit<Rewound, 'content'>>
   /** Ends a command in the background. False where none of this id runs. */
   readonly stopTask?: (taskId: string) => Promise<boolean>
   /** Ends all that was opened but the journal. */

@@ -1,4 +1,5 @@
 import type { LoopEvent } from '@halting/core'
+import { spendsTurn } from '@halting/core/adapters'
 import type { Activity } from './session.ts'
 
 const idle: Activity = Object.freeze({ type: 'idle' })
@@ -12,6 +13,8 @@ export class RunActivity {
   #calls: readonly string[] = []
   /** Laps of each kind since the last turn began. */
   #laps: { readonly [transition: string]: number } = {}
+  /** What stop hooks said of the last answer. */
+  #sentBack: string | null = null
 
   /** `now`: the clock of the session, in milliseconds. */
   constructor(now: () => number) {
@@ -30,12 +33,13 @@ export class RunActivity {
   end(): void {
     this.#recovery = undefined
     this.#laps = {}
+    this.#sentBack = null
     this.#calls = []
     this.#present = idle
   }
 
   /** True when it is another. */
-  hear(event: LoopEvent): boolean {
+  onEvent(event: LoopEvent): boolean {
     const next = this.#after(event)
     if (next === undefined) return false
     this.#present = next
@@ -51,14 +55,21 @@ export class RunActivity {
         return undefined
       case 'retry': {
         const { attempt, maxRetries, delayMs, error } = event
-        return { type: 'retry', attempt, maxRetries, untilMs: this.#now() + delayMs, error: error.message }
+        const name = error.status === null ? error.kind.replaceAll('_', ' ') : String(error.status)
+        return { type: 'retry', attempt, maxRetries, untilMs: this.#now() + delayMs, error: name }
       }
+      case 'hook_end':
+        if ('block' in event.outcome && event.trigger === 'stopHook') this.#sentBack ??= event.outcome.block ?? null
+        return undefined
       case 'lap': {
         const { transition } = event
-        const isTurn = transition === 'next_turn' || transition === 'user_input'
+        const isTurn = spendsTurn(transition)
         this.#laps = isTurn ? {} : { ...this.#laps, [transition]: (this.#laps[transition] ?? 0) + 1 }
         const used = this.#laps[transition] ?? 0
-        this.#recovery = isTurn ? undefined : { type: 'recovery', transition, used, left: event.left[transition] ?? 0 }
+        const because = transition === 'stop_hook_blocking' ? this.#sentBack : null
+        this.#sentBack = null
+        const left = event.left[transition] ?? 0
+        this.#recovery = isTurn ? undefined : { type: 'recovery', transition, used, left, because }
         return this.#recovery
       }
       case 'tool_start':

@@ -1,4 +1,5 @@
-import type { LoopEvent } from '@halting/core'
+import type { LoopEvent, Terminal } from '@halting/core'
+import { spendsTurn } from '@halting/core/adapters'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 
@@ -13,6 +14,7 @@ const turnsOfMean = 5
 const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
   turns: 0,
   settledUsd: 0,
+  unknownUsd: 0,
   reservedUsd: 0,
   leftUsd: null,
   settledTokens: 0,
@@ -46,6 +48,25 @@ export class RunFigures {
     this.limit(limits, sessionUsd)
   }
 
+  /** The run has ended: its figures are those of its ending, whatever was told on the way. */
+  end({ summary, committedUsd, costUsd, totalTokens, durationMs }: Terminal): void {
+    const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
+    const { maxDurationMs } = this.#limits
+    this.#told = {
+      ...this.#told,
+      turns: summary.turns,
+      settledUsd: committedUsd,
+      unknownUsd: committedUsd - costUsd,
+      reservedUsd: 0,
+      leftUsd: leftUsd === null ? null : leftUsd + reservedUsd,
+      settledTokens: totalTokens,
+      reservedTokens: 0,
+      leftTokens: leftTokens === null ? null : leftTokens + reservedTokens,
+      usedMs: durationMs,
+      leftMs: leftOf(maxDurationMs, durationMs),
+    }
+  }
+
   /** Limits are others: what they leave is told anew with the next request, and is this until then. `sessionUsd`: without this run. */
   limit(limits: LimitsInForce, sessionUsd: number): void {
     const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#told
@@ -58,8 +79,13 @@ export class RunFigures {
     }
   }
 
+  /** The conversation is another: how full the window is, is not known until it is asked about. */
+  forgetContext(): void {
+    this.#told = { ...this.#told, contextTokens: 0 }
+  }
+
   /** True when something was told. */
-  hear(event: LoopEvent): boolean {
+  onEvent(event: LoopEvent): boolean {
     switch (event.type) {
       case 'figures':
         this.#told = { ...this.#told, ...figuresOf(event) }
@@ -67,6 +93,14 @@ export class RunFigures {
       case 'context': {
         const { compaction } = event.figures.thresholds
         this.#told = { ...this.#told, compactsAt: Number.isFinite(compaction) ? compaction : null }
+        return true
+      }
+      case 'message': {
+        if (event.entry.kind !== 'compact_boundary') return false
+        // The window is less full at once, and not with the next request alone.
+        const { preTokens, postTokens } = event.entry
+        const contextTokens = Math.max(postTokens, this.#told.contextTokens - preTokens + postTokens)
+        this.#told = { ...this.#told, contextTokens }
         return true
       }
       case 'turn_start': {
@@ -78,7 +112,7 @@ export class RunFigures {
       case 'lap': {
         const { maxTurns } = this.#limits
         const [left] = event.after
-        const isTurn = event.transition === 'next_turn' || event.transition === 'user_input'
+        const isTurn = spendsTurn(event.transition)
         const turns = maxTurns !== null && Number.isFinite(left) ? maxTurns - left : this.#told.turns + Number(isTurn)
         this.#told = { ...this.#told, turns }
         return true
@@ -106,8 +140,9 @@ export class RunFigures {
     return this.#told.turns
   }
 
-  get settledUsd(): number {
-    return this.#told.settledUsd
+  /** Settled, and told by the service. */
+  get knownUsd(): number {
+    return this.#told.settledUsd - this.#told.unknownUsd
   }
 
   get left(): LeftOfRun {

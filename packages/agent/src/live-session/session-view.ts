@@ -1,7 +1,7 @@
 import type { LoopEvent, QueryEngine, QueryOptions, SettingsChange, Terminal } from '@halting/core'
 import { systemClock } from '@halting/core/steps'
 import { BackgroundList } from './background-list.ts'
-import { type InForce, inForceAtFirst, inForceWith, modelIdsOf } from './in-force.ts'
+import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from './in-force.ts'
 import { nextStop } from './next-stop.ts'
 import { RunActivity } from './run-activity.ts'
 import { RunFigures } from './run-figures.ts'
@@ -30,7 +30,7 @@ export interface ViewOptions {
 
 /** What a session shows of its runs, by what these tell, and what is set. */
 export class SessionView {
-  readonly #given: ViewOptions
+  readonly #options: ViewOptions
   readonly #figures: RunFigures
   readonly #activity: RunActivity
   readonly #tasks: BackgroundList
@@ -41,29 +41,32 @@ export class SessionView {
   #last: Terminal | undefined
 
   /** @throws ConfigurationError for options that cannot be run. */
-  constructor(given: ViewOptions) {
-    const { options, permissions, last } = given
+  constructor(view: ViewOptions) {
+    const { options, permissions, last } = view
     const now = (): number => (options.clock ?? systemClock).now()
-    this.#given = given
+    this.#options = view
     this.#first = this.#inForce = inForceAtFirst(options, permissions.mode)
     this.#figures = new RunFigures(this.#inForce.limits, orNull(options.contextWindow ?? options.model.contextWindow))
     this.#activity = new RunActivity(now)
     this.#tasks = new BackgroundList(options.background, now)
     this.#last = last
-    this.#figures.limit(this.#inForce.limits, given.engine().totalCostUsd)
+    // What stands there is the last run of an earlier process, until another one begins.
+    if (last !== undefined) this.#figures.end(last)
+    this.#figures.limit(this.#inForce.limits, this.#spentBefore)
   }
 
   begin(): void {
     this.#counts = true
-    this.#activity.begin(this.#given.engine().model.id)
-    this.#figures.begin(this.#inForce.limits, this.#given.engine().totalCostUsd)
+    this.#activity.begin(this.#options.engine().model.id)
+    this.#figures.begin(this.#inForce.limits, this.#options.engine().totalCostUsd)
   }
 
   /** The result is there: what the run has cost is in the sum of the session. */
-  settle(last: Terminal | undefined): void {
+  end(last: Terminal | undefined): void {
     this.#counts = false
     this.#last = last ?? this.#last
     this.#activity.end()
+    if (last !== undefined) this.#figures.end(last)
   }
 
   set(change: SettingsChange): void {
@@ -71,10 +74,15 @@ export class SessionView {
     this.#figures.limit(this.#inForce.limits, this.#spentBefore)
   }
 
+  /** The conversation went back. */
+  rewound(): void {
+    this.#figures.forgetContext()
+  }
+
   /** True when something of it is another. */
-  hear(event: LoopEvent): boolean {
+  onEvent(event: LoopEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
-    const heard = [this.#figures.hear(event), this.#activity.hear(event), this.#tasks.hear(event)]
+    const heard = [this.#figures.onEvent(event), this.#activity.onEvent(event), this.#tasks.onEvent(event)]
     return event.type === 'settings' || heard.includes(true)
   }
 
@@ -84,26 +92,22 @@ export class SessionView {
 
   /** Dollars that the session has spent without the run whose figures are told. */
   get #spentBefore(): number {
-    const total = this.#given.engine().totalCostUsd
-    return this.#counts ? total : total - this.#figures.settledUsd
+    const total = this.#options.engine().totalCostUsd
+    return this.#counts ? total : total - this.#figures.knownUsd
   }
 
   get present(): Pick<SessionSnapshot, Viewed> {
-    const { options, permissions } = this.#given
+    const { options, permissions } = this.#options
     return {
       ...this.#inForce,
-      model: this.#given.engine().model.id,
+      model: this.#options.engine().model.id,
       activity: this.#activity.present,
       models: modelIdsOf(options),
       permissionModes: permissions.modes ?? [],
-      figures: this.#figures.figures(this.#spentBefore + this.#figures.settledUsd),
+      figures: this.#figures.figures(this.#spentBefore + this.#figures.knownUsd),
       nextStop: nextStop(this.#figures.left),
       tasks: this.#tasks.tasks,
       last: this.#last,
     }
   }
-}
-
-function orNull(window: number): number | null {
-  return window === Infinity ? null : window
 }

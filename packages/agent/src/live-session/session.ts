@@ -10,6 +10,7 @@ import type {
   SettingsChange,
   Terminal,
   Thinking,
+  Usage,
 } from '@halting/core'
 import type { CanUseToolOptions, PermissionAnswer } from '@halting/core/adapters'
 import type { NextStop } from './next-stop.ts'
@@ -48,9 +49,11 @@ export interface Session {
    * @throws ConfigurationError where there is nothing to go on with, and while a run goes on.
    */
   resume(limits?: LimitsChange): void
+  /** Asks for one last answer: a run of one request, without tools. @throws ConfigurationError where nothing was said, and while a run goes on. */
+  lastAnswer(): void
   /** Goes on with a run that ended as `needs_approval`, with what a person said to the calls that wait. @throws ConfigurationError as `resume` does. */
   approve(approvals: { readonly [callId: string]: PermissionDecision }): void
-  /** The conversation goes back to before a message of the person; with `files`, what was changed since then too. Nothing may go on. */
+  /** Goes back to before a message of the person: the conversation, what was changed since then, or both. Nothing may go on. */
   rewind(options: RewindOptions): Promise<Rewound>
   /** A copy of the session as it is on disk; gives its id. This one stays as it is. @throws ConfigurationError for one that is not kept. */
   fork(): Promise<string>
@@ -72,6 +75,8 @@ export interface PromptOptions {
    * (follow up). `now`: the run is interrupted, and this begins the next one.
    */
   readonly when?: 'now' | 'next' | 'later'
+  /** The model of the run that begins with it, and of no later one. It does not count where a run that goes on takes the message; that is told. */
+  readonly model?: string
 }
 
 export interface InterruptOptions {
@@ -93,6 +98,8 @@ export interface QueuedMessage {
   readonly id: string
   readonly content: MessageContent
   readonly when: 'next' | 'later'
+  /** Of the run that begins with it. */
+  readonly model?: string
 }
 
 /** A call that a person has to say something to, by `answer`. */
@@ -125,14 +132,18 @@ export interface LimitsInForce {
 export interface SessionFigures {
   /** Turns that count against `maxTurns`. */
   readonly turns: number
+  /** `unknownUsd` of it is what attempts may have cost of which nobody told. */
   readonly settledUsd: number
+  readonly unknownUsd: number
   readonly reservedUsd: number
   /** What the narrowest limit leaves; null for no limit. The same goes for the others. */
   readonly leftUsd: number | null
+  /** Settled, and told by the service. */
   readonly sessionUsd: number
   readonly settledTokens: number
   readonly reservedTokens: number
   readonly leftTokens: number | null
+  /** 0 before anything was asked about this conversation. */
   readonly contextTokens: number
   readonly contextWindow: number | null
   /** Tokens from which on the conversation is made shorter; null where it never is. */
@@ -153,10 +164,18 @@ export type Activity =
       readonly maxRetries: number
       /** By the clock of the session. */
       readonly untilMs: number
+      /** The status of the service, `529`; where it gave none, what kind of failure: `connection`. */
       readonly error: string
     }
   /** A lap that is no `next_turn`: the allowance that paid for it, the number of this lap and how many are left. */
-  | { readonly type: 'recovery'; readonly transition: string; readonly used: number; readonly left: number }
+  | {
+      readonly type: 'recovery'
+      readonly transition: string
+      readonly used: number
+      readonly left: number
+      /** What the stop hook said that sent the answer back; null for other laps. */
+      readonly because: string | null
+    }
   | { readonly type: 'compacting'; readonly tokens: number }
   | { readonly type: 'question' }
 
@@ -186,9 +205,9 @@ export interface SessionSnapshot {
   /** What would stop the run next, as things stand; null where nothing would. */
   readonly nextStop: NextStop | null
   readonly tasks: readonly BackgroundTask[]
-  /** How the last run ended, of this process or of the one before. */
+  /** How the last run ended, of this process or of the one before; undefined where there is none, or it has no ending: `canResume` tells them apart. */
   readonly last: Terminal | undefined
-  /** What `resume` would go on with. */
+  /** There is something that `resume` would go on with. It is so when `run_end` is told; the run is over when that was told to all. */
   readonly canResume: boolean
   readonly cwd: string
   /** The file of the session; undefined where none is kept. */
@@ -226,10 +245,8 @@ export type SessionEvent =
 export interface RewindOptions {
   /** The message of the person, by its id or a uuid that was told of it. */
   readonly before: string
-  /** Also what calls changed since then. Files that somebody else changed stay as they are, and are named. */
-  readonly files?: boolean
-  /** Only files. */
-  readonly filesOnly?: boolean
+  /** What goes back: the conversation unless said otherwise. Of files what calls changed since then; those that somebody else changed stay as they are, and are named. */
+  readonly what?: 'conversation' | 'files' | 'both'
   /** Tells what would be done, and does nothing. */
   readonly dryRun?: boolean
 }
@@ -249,4 +266,8 @@ export interface ContextUsage {
   readonly maxTokens: number | null
   readonly compactsAt: number | null
   readonly categories: readonly { readonly name: string; readonly tokens: number }[]
+  /** Of what the model is shown of each tool. */
+  readonly tools: readonly { readonly name: string; readonly tokens: number }[]
+  /** What the service counted with the last reply; null where there is none. */
+  readonly lastUsage: Usage | null
 }

@@ -37,7 +37,7 @@ export interface McpServerEntry {
   readonly name: string
   readonly server: McpServerConfig | { readonly problem: string }
   /** Who named it; `dynamic`: a host, which may take it away again. */
-  readonly scope?: 'user' | 'project' | 'given' | 'dynamic'
+  readonly scope?: 'user' | 'project' | 'given' | 'plugin' | 'dynamic'
   /** The time of one call of its tools, in place of the usual one. */
   readonly toolMs?: number
 }

@@ -1,6 +1,5 @@
-import { isText, uuidOf } from '@halting/core/adapters'
+import { isOfPerson, isText, uuidOf } from '@halting/core/adapters'
 import type { MessageContent, TranscriptEntry } from '@halting/core'
-import { isOfPerson } from '../of-person.ts'
 import { mostWrittenCharacters, sentencesOf } from './sayings.ts'
 import { secretIn, withoutSecrets } from './secrets.ts'
 import type { Environment } from '../tools/limits.ts'

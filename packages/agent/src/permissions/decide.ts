@@ -168,6 +168,7 @@ export function suggestionsFor(
   request: PermissionRequest,
   book: RuleBook,
   modes: readonly PermissionMode[],
+  destination: PermissionUpdate['destination'],
 ): readonly PermissionUpdate[] {
   const personal = updatesOfPersonTool(request.call.name)
   if (personal.length > 0) return personal.filter((update) => update.type !== 'setMode' || isOf(modes, update.mode))
@@ -179,7 +180,7 @@ export function suggestionsFor(
   const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
   const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
   return [
-    ...(rules.length > 0 && !isForAll ? [suggestionOf(rules)] : []),
+    ...(rules.length > 0 && !isForAll ? [suggestionOf(rules, destination)] : []),
     ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),
   ]
 }

@@ -1,7 +1,7 @@
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { absolutePath, bothEnds } from '../paths.ts'
 import { type Behavior, parseRules } from './rule.ts'
-import { permissionModes, type RuleBook } from './rule-book.ts'
+import type { PermissionMode, RuleBook } from './rule-book.ts'
 
 type RuleUpdate = Extract<PermissionUpdate, { readonly rules: unknown }>
 
@@ -28,8 +28,13 @@ export function allowsMore(update: PermissionUpdate): boolean {
 /**
  * The rules with what persons said since. Deny and ask rules that were there before stay: an answer to a question takes
  * back what answers brought, and allow rules.
+ * @param modes Those of the session: what was said before a resume may name another.
  */
-export function withLearned(book: RuleBook, updates: readonly PermissionUpdate[]): RuleBook {
+export function withLearned(
+  book: RuleBook,
+  updates: readonly PermissionUpdate[],
+  modes: readonly PermissionMode[],
+): RuleBook {
   let learned: readonly RuleUpdate[] = []
   let removed: ReadonlySet<string> = new Set()
   let { directories, mode } = book
@@ -51,7 +56,7 @@ export function withLearned(book: RuleBook, updates: readonly PermissionUpdate[]
         break
       }
       case 'setMode':
-        mode = permissionModes.find((known) => known === update.mode) ?? mode
+        mode = modes.find((known) => known === update.mode) ?? mode
         break
       case 'addDirectories':
         directories = [...directories, ...endsOf(update.directories, book)]
@@ -95,7 +100,7 @@ function endsOf(paths: readonly string[], { cwd }: RuleBook): readonly string[] 
 }
 
 /** Rules as changes that a person is offered. */
-export function suggestionOf(rules: readonly string[]): PermissionUpdate {
+export function suggestionOf(rules: readonly string[], destination: PermissionUpdate['destination']): PermissionUpdate {
   return {
     type: 'addRules',
     rules: rules.map((rule) => {
@@ -103,6 +108,6 @@ export function suggestionOf(rules: readonly string[]): PermissionUpdate {
       return ruleContent === undefined ? { toolName } : { toolName, ruleContent }
     }),
     behavior: 'allow',
-    destination: 'localSettings',
+    destination,
   }
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp/names.ts'
@@ -36,6 +36,8 @@ export interface PermissionOptions {
   readonly sandbox?: { holds(command: string): boolean }
   /** Keeps what a person wants to be allowed from now on, such as `settingsKeeper`; without it everything is for the session. */
   readonly keep?: NonNullable<Permissions['keep']>
+  /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
+  readonly suggestFor?: PermissionUpdate['destination']
   /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
   readonly whenAsked?: 'deny' | 'ask'
 }
@@ -115,12 +117,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (learned === undefined) return book
     const made = known.get(learned)
     if (made?.of === book) return made.is
-    const is = withLearned(book, learned)
+    const is = withLearned(book, learned, modes)
     known.set(learned, { of: book, is })
     return is
   }
   /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
-  const lastBook = (): RuleBook => (lastLearned === undefined ? book : withLearned(book, lastLearned))
+  const lastBook = (): RuleBook => (lastLearned === undefined ? book : withLearned(book, lastLearned, modes))
   const denies: Permissions['denies'] = (request) => {
     // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
     noteJudged(judged, request, cwd)
@@ -128,7 +130,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const rule = ruleFor(present.deny, request.call.name, subjectOf(request.call, cwd), present)
     if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
     const ofServer = asCallOfServer(request)
-    return ofServer === undefined ? undefined : denies(ofServer)
+    return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present)
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
     noteJudged(judged, request, cwd)
@@ -139,7 +141,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
-    suggestionsFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes), modes)
+    suggestionsFor(
+      asCallOfServer(request) ?? request,
+      inMode(bookFor(request), request, modes),
+      modes,
+      options.suggestFor ?? 'localSettings',
+    )
   const cause: NonNullable<Permissions['cause']> = (request) =>
     causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
@@ -188,6 +195,19 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
   }
+}
+
+/**
+ * What a rule says about the input of a call holds whatever name the model gave the tool (spec R-RULE-2a). A bare rule for that name speaks about a tool
+ * that does not run.
+ */
+function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook): string | undefined {
+  if (written === undefined) return undefined
+  const aboutInput = book.deny.filter(({ spec }) => spec.kind !== 'any')
+  const rule = ruleFor(aboutInput, written, subjectOf({ ...call, name: written }, book.cwd), book)
+  return rule === undefined
+    ? undefined
+    : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
 }
 
 /** To read a resource is to ask its server: the rules for that server speak about it too. */

@@ -7,6 +7,10 @@ type Redact = (text: string) => string
 export function redactedTool(tool: AnyLeafTool, redact: Redact): AnyLeafTool {
   return {
     ...tool,
+    // It may come to be another one.
+    get description() {
+      return tool.description
+    },
     async execute(input: never, context: ToolContext) {
       const progress = (data: Json): void => context.progress(redactedJson(data, redact))
       try {

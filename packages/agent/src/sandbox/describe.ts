@@ -28,8 +28,8 @@ export interface DescribeOptions {
   readonly access: 'read-only' | 'project'
   /** Files that can be read wherever they lie, but for what deny rules name. */
   readonly readable?: readonly string[]
-  /** Packages of this program: never written, wherever they lie. */
-  readonly ownPackages?: readonly string[]
+  /** Packages of this program, and what the person brought for agents: never written, wherever they lie. */
+  readonly keptFolders?: readonly string[]
   /** Folders that were seen to be no repositories themselves. What is one since then was made one by a command. */
   readonly plain?: ReadonlySet<string>
 }
@@ -87,7 +87,7 @@ export function describe(options: DescribeOptions): Described {
   const editDenied = [
     ...expandedPlaces(options.denied.edit),
     ...patternPlaces(settings.denyWrite, options),
-    ...places(options.ownPackages ?? []),
+    ...places(options.keptFolders ?? []),
   ]
   const made = kept.flatMap((one) => one.made)
   const readOnly = [

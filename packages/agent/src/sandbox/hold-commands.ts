@@ -11,6 +11,8 @@ import { sandboxSettingsOf } from './sandbox-settings.ts'
 export interface HoldCommandsOptions {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
+  /** What the person keeps for agents, and plugins: commands leave it as it is. */
+  readonly ownFolders?: readonly string[]
   readonly settings: Pick<Settings, 'sandbox' | 'managedDomains'>
   /** Whatever the settings say of it. */
   readonly isWanted: boolean
@@ -28,7 +30,7 @@ export interface HoldCommandsOptions {
  * @throws SandboxError where it cannot be had: nothing runs without it then.
  */
 export async function holdCommands(options: HoldCommandsOptions): Promise<void> {
-  const { workspace, permissions, isWanted, home, env, onMade, onRefused } = options
+  const { workspace, permissions, ownFolders = [], isWanted, home, env, onMade, onRefused } = options
   const { sandbox = [], managedDomains } = options.settings
   const wanted: readonly JsonObject[] = isWanted ? [{ enabled: true }, ...sandbox] : sandbox
   const own = sandboxSettingsOf(wanted)
@@ -39,10 +41,11 @@ export async function holdCommands(options: HoldCommandsOptions): Promise<void> 
   workspace.sandbox = await openSandbox({
     cwd: workspace.cwd,
     directories: workspace.directories,
+    ownFolders,
     home,
     settings: {
       ...settings,
-      denyWrite: [...settings.denyWrite, ...ownFolders(env, workspace.cwd)],
+      denyWrite: [...settings.denyWrite, ...settingsFolders(env, workspace.cwd)],
       denyRead: [...settings.denyRead, signInsFolder({ cwd: workspace.cwd, home, env })],
     },
     denied: (rights) => permissions.deniedPlaces(rights),
@@ -53,6 +56,6 @@ export async function holdCommands(options: HoldCommandsOptions): Promise<void> 
 }
 
 /** Where a person has put their settings and whom they trust: below `.halting` and `.claude` nothing is written anyway. */
-function ownFolders(env: Environment, cwd: string): readonly string[] {
+function settingsFolders(env: Environment, cwd: string): readonly string[] {
   return ['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'].flatMap((name) => (env[name] ? [resolve(cwd, env[name])] : []))
 }

@@ -34,6 +34,8 @@ export interface SandboxOptions {
   readonly directories: readonly string[]
   readonly home: string
   readonly settings: SandboxSettings
+  /** What stays as it is wherever it lies. */
+  readonly ownFolders?: readonly string[]
   /** What deny rules name now: rules may come while a session goes on. */
   readonly denied?: (rights?: CallerRights) => DeniedPatterns
   /** Domains that are not reached now, beside those of the settings. */
@@ -130,7 +132,7 @@ type Means =
 class HeldCommands implements Sandbox {
   readonly #options: SandboxOptions
   readonly #means: Means
-  readonly #packages: readonly string[]
+  readonly #keptFolders: readonly string[]
   /** Of this session alone; `tmp` in it is what commands see as /tmp. */
   readonly #folder: string
   readonly #temporary: string
@@ -147,7 +149,7 @@ class HeldCommands implements Sandbox {
 
   constructor(options: SandboxOptions, means: Means, packages: readonly string[]) {
     this.#options = options
-    this.#packages = packages
+    this.#keptFolders = [...packages, ...(options.ownFolders ?? [])]
     this.#means = means
     this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-sandbox-')))
     this.#temporary = join(this.#folder, 'tmp')
@@ -189,7 +191,7 @@ class HeldCommands implements Sandbox {
       denied: patterns,
       readable,
       plain,
-      ownPackages: this.#packages,
+      keptFolders: this.#keptFolders,
     })
   }
 

@@ -4,6 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { copyKept } from './fork-files.ts'
 import { withMovedResults } from './fork-results.ts'
 import { checkText } from './given.ts'
+import { headOfKept } from './kept-ends.ts'
 import { readJournal } from './read-journal.ts'
 import { checkGiven, openNewJournal, type JournalOptions } from './session-journal.ts'
 
@@ -17,7 +18,7 @@ export async function forkSession(from: string, options: JournalOptions): Promis
   checkText('The session to fork', from)
   checkGiven(options, 'forkSession')
   const [source, target] = [folderOf(from), folderOf(options.path)]
-  const journal = await openNewJournal(options)
+  const journal = await openNewJournal({ ...options, ...titleOf(from) })
   try {
     // Before the records: whatever is known of files then was done by calls that are in the records.
     const copied = await copyKept(source, target)
@@ -30,6 +31,16 @@ export async function forkSession(from: string, options: JournalOptions): Promis
     await journal.close().catch(() => undefined)
     await removeFork(options.path)
     throw error
+  }
+}
+
+/** A copy is called as what it is a copy of. What is wrong with the file is told where all of it is read. */
+function titleOf(from: string): Pick<JournalOptions, 'title'> {
+  try {
+    const { title } = headOfKept(from)
+    return title === undefined ? {} : { title }
+  } catch {
+    return {}
   }
 }
 

@@ -19,6 +19,7 @@ export interface JournalPlace {
   readonly cwd: string
   /** Of the program that writes. */
   readonly version: string
+  readonly title?: string
 }
 
 export type Fields = { readonly [field: string]: unknown }
@@ -95,16 +96,8 @@ export class JournalEncoder {
   }
 
   head(): string {
-    const { sessionId, cwd, version } = this.#place
     this.#count++
-    return lineOf({
-      type: 'halting',
-      format: journalVersion,
-      sessionId,
-      cwd,
-      version,
-      timestamp: new Date().toISOString(),
-    })
+    return lineOf({ type: 'halting', format: journalVersion, ...this.#place, timestamp: new Date().toISOString() })
   }
 
   /** The lines of a record, and the long texts that stand in files of their own: these come first. */

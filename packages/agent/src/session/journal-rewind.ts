@@ -8,6 +8,7 @@ import {
   type PersonsMessage,
   type StepRecord,
 } from '@halting/core/steps'
+import { checkDropsTurn } from './drops-turn.ts'
 import { checkText } from './given.ts'
 import { entryOfLine, type ReadJournal } from './read-journal.ts'
 
@@ -36,19 +37,32 @@ export function backToBefore(conversation: Conversation, message: string): Back 
   return { found, entries: index, record: rewindRecord(conversation.folded, index) }
 }
 
-/** To after any message, with the results of what it called. @throws ConfigurationError for one that is not there, and for a run that did not end. */
-export function backToAfter(conversation: Conversation, message: string): Back {
+/**
+ * To after any message, with the results of what it called. `dropsTurn`: the prompt of the one turn that is taken back.
+ * @throws ConfigurationError for one that is not there, and for a run that did not end; ResumeRejectedError where more than that turn would go.
+ */
+export function backToAfter(conversation: Conversation, message: string, dropsTurn?: string): Back {
   const index = placeOf(conversation, message)
   const next = conversation.folded.transcript.at(index + 1)
   const entries = index + (next?.kind === 'user' && next.origin === 'tool_results' ? 2 : 1)
+  if (dropsTurn !== undefined) {
+    const { transcript } = conversation.folded
+    checkDropsTurn({ transcript, entries, prompt: placeIn(conversation, dropsTurn) })
+  }
   return { entries, record: rewindRecord(conversation.folded, entries) }
 }
 
-function placeOf({ folded, file, sessions }: Conversation, message: string): number {
+/** -1 for none. */
+function placeIn({ folded, file, sessions }: Conversation, message: string): number {
   checkText('message', message)
   const id = file === undefined ? message : entryOfLine(file, message)
-  const index = placeOfMessage(folded.transcript, id, sessions)
+  return placeOfMessage(folded.transcript, id, sessions)
+}
+
+function placeOf(conversation: Conversation, message: string): number {
+  const index = placeIn(conversation, message)
   if (index >= 0) return index
+  const { sessions } = conversation
   throw new ConfigurationError(
     `No message ${message.slice(0, 100)} is in the conversation of the session ${sessions[0]}.`,
   )

@@ -4,12 +4,13 @@ import type { StepRecord } from '@halting/core/steps'
 import { JournalDecoder } from './journal-decoder.ts'
 import { valueOf } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
-import { checkHead } from './read-journal.ts'
+import { checkHead, titleIn } from './read-journal.ts'
 import type { SessionSums } from './session-sums.ts'
 
 /** What the first lines of a session and the end of its last run tell. */
 export interface KeptEnds {
   readonly cwd: string
+  readonly title?: string
   readonly firstPrompt: string
   readonly sums: SessionSums
   /** How its last run ended. */
@@ -34,7 +35,7 @@ export function endsOfKept(path: string): KeptEnds | undefined {
       let end: Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | undefined = 'elsewhere'
       for (const bytes of tailBytes) if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
       if (end === undefined || end === 'elsewhere' || end.sums.isRewound) return undefined
-      let head: Pick<KeptEnds, 'cwd' | 'firstPrompt'> | undefined
+      let head: Beginning | undefined
       for (const bytes of headBytes) head ??= beginningIn(pieceOf(file, 0, bytes), path)
       return head === undefined ? undefined : { ...head, ...end }
     })
@@ -61,13 +62,13 @@ export function hasEnded(path: string): boolean {
   }
 }
 
-/** Where a session worked, of its first line. @throws what `readJournal` throws for a file that is none of ours, or a system error. */
-export function folderOfKept(path: string): string {
+/** Where a session worked and what it is called, of its first line. @throws what `readJournal` throws for a file that is none of ours, or a system error. */
+export function headOfKept(path: string): Pick<KeptEnds, 'cwd' | 'title'> {
   return withFile(path, (file) => {
     const bytes = pieceOf(file, 0, headBytes[1])
     const head = valueOf(bytes, 0, bytes.indexOf(10))
     checkHead(head, path)
-    return String(head['cwd'])
+    return { cwd: String(head['cwd']), ...titleIn(head) }
   })
 }
 
@@ -99,8 +100,10 @@ function endIn(bytes: Buffer): Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | 
   return { sums: session as SessionSums, ended: terminal.reason }
 }
 
+type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>
+
 /** The first that a person said, where it is in these bytes. */
-function beginningIn(bytes: Buffer, path: string): Pick<KeptEnds, 'cwd' | 'firstPrompt'> | undefined {
+function beginningIn(bytes: Buffer, path: string): Beginning | undefined {
   const decoder = new JournalDecoder()
   let head: { readonly [field: string]: unknown } | undefined
   for (let start = 0, end = bytes.indexOf(10); end >= 0; start = end + 1, end = bytes.indexOf(10, start)) {
@@ -112,7 +115,7 @@ function beginningIn(bytes: Buffer, path: string): Pick<KeptEnds, 'cwd' | 'first
     decoder.add(withPayloads(line, payloadsFolder(path)))
     for (const entry of entriesOf(decoder.records.pop()))
       if (entry.kind === 'user' && entry.origin === 'prompt')
-        return { cwd: String(head['cwd']), firstPrompt: textOf(entry.message.content) }
+        return { cwd: String(head['cwd']), ...titleIn(head), firstPrompt: textOf(entry.message.content) }
   }
   return undefined
 }

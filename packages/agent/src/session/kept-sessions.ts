@@ -23,6 +23,8 @@ export interface KeptFile {
 export interface SessionSummary extends KeptFile {
   /** Where it worked; undefined for one that cannot be read. */
   readonly cwd: string | undefined
+  /** What it was called when it began. */
+  readonly title?: string
   /** The first that a person said. */
   readonly firstPrompt: string
   readonly runs: number
@@ -97,8 +99,8 @@ export async function summaryOf(file: KeptFile): Promise<SessionSummary> {
     const heldBy = await holderOf(`${file.path}.lock`)
     const held = heldBy === undefined ? {} : { heldBy: heldBy.pid }
     if (ends === undefined) return { ...file, ...(await readWhole(file.path)), ...held }
-    const { cwd, firstPrompt, ended, sums } = ends
-    return { ...file, cwd, firstPrompt, runs: sums.runs, turns: sums.turns, costUsd: sums.costUsd, ended, ...held }
+    const { sums, ...told } = ends
+    return { ...file, ...told, runs: sums.runs, turns: sums.turns, costUsd: sums.costUsd, ...held }
   } catch (error) {
     const problem = messageOf(error)
     return { ...file, cwd: undefined, firstPrompt: '', runs: 0, turns: 0, costUsd: 0, ended: 'unreadable', problem }
@@ -106,7 +108,7 @@ export async function summaryOf(file: KeptFile): Promise<SessionSummary> {
 }
 
 async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptFile | 'problem' | 'heldBy'>> {
-  const { runs, cwd } = await readJournal(path)
+  const { runs, cwd, title } = await readJournal(path)
   const folded = foldSession(runs)
   const counted = countedRuns(folded)
   let turns = counted.reduce((sum, { spent }) => sum + spent.turns, 0)
@@ -123,7 +125,8 @@ async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptF
   }
   const last = folded.ended.at(-1)?.terminal.reason ?? 'empty'
   const ended = folded.open === undefined ? last : 'open'
-  return { cwd, firstPrompt: firstPromptOf(transcript), runs: runs.length, turns, costUsd, ended }
+  const named = title === undefined ? {} : { title }
+  return { cwd, ...named, firstPrompt: firstPromptOf(transcript), runs: runs.length, turns, costUsd, ended }
 }
 
 function firstPromptOf(transcript: Transcript): string {

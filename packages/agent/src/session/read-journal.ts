@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import type { StepRecord } from '@halting/core/steps'
+import { runsOf, type StepRecord } from '@halting/core/steps'
 import { checkText } from './given.ts'
 import { checkFold } from './check-fold.ts'
 import { crc32OfMuch } from './crc32.ts'
@@ -17,6 +17,8 @@ import { PiecesAhead } from './pieces-ahead.ts'
 export interface ReadJournal {
   readonly sessionId: string
   readonly cwd: string
+  /** What it was called when it began. */
+  readonly title?: string
   /** The records of each run, in order; only the last may be without an end. */
   readonly runs: readonly (readonly StepRecord[])[]
   /** What goes on with the file must know of it. */
@@ -247,6 +249,7 @@ class JournalReader {
     return {
       sessionId: String(head['sessionId']),
       cwd: String(head['cwd']),
+      ...titleIn(head),
       runs: runsOf(this.#decoder.records),
       written: this.#decoder,
       wholeBytes: this.#wholeBytes,
@@ -266,13 +269,9 @@ export function checkHead({ type, format }: { readonly [field: string]: unknown 
     )
 }
 
-function runsOf(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
-  const runs: StepRecord[][] = []
-  for (const record of records) {
-    if (record.type === 'start' && record.scope === '') runs.push([])
-    runs.at(-1)?.push(record)
-  }
-  return runs
+/** Of the first line; nothing where it says none. */
+export function titleIn({ title }: { readonly [field: string]: unknown }): { readonly title?: string } {
+  return typeof title === 'string' && title !== '' ? { title } : {}
 }
 
 function refusal(path: string, problem: string, cause?: unknown): HaltingError {

@@ -31,6 +31,8 @@ export interface JournalOptions {
   readonly cwd: string
   /** Of the program that writes. */
   readonly version: string
+  /** What a person or a program calls a session that begins; one that is there keeps its own. */
+  readonly title?: string
   /** Opens the file for appending. The file system does, unless said otherwise. */
   readonly openFile?: (path: string) => Promise<JournalHandle>
 }
@@ -50,8 +52,12 @@ export interface SessionJournal extends KeptSession {
    * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.
    */
   rewind(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
-  /** The same, to after any message: it is the last that is left, with the results of what it called. */
-  rewindAfter(message: string, alsoOf?: readonly string[]): Promise<void>
+  /**
+   * The same, to after any message: it is the last that is left, with the results of what it called. `dropsTurn` names the prompt of the one turn that may
+   * be taken back.
+   * @throws ResumeRejectedError where more than that would be: nothing is taken back then.
+   */
+  rewindAfter(message: string, alsoOf?: readonly string[], dropsTurn?: string): Promise<void>
   /** The message of a person to before which `rewind` would go; it throws as that does. */
   messageOf(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
   /** Everything is on disk, and another process may write. */
@@ -91,6 +97,7 @@ async function opened({
   sessionId,
   cwd,
   version,
+  title,
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
   await makeDurableFolder(dirname(path))
@@ -100,7 +107,10 @@ async function opened({
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
-    const encoder = new JournalEncoder({ sessionId, cwd, version }, before?.written)
+    const encoder = new JournalEncoder(
+      { sessionId, cwd, version, ...(title !== undefined && { title }) },
+      before?.written,
+    )
     if (before === undefined) await writeWhole(path, encoder.head())
     const file = new JournalFile(path, await openFile(path))
     return new OpenJournal(sessionId, file, encoder, before, () => lock.release())
@@ -113,8 +123,9 @@ async function opened({
 /** Plain JavaScript may give anything, and what is written stays. */
 export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
   checkObject(by, options, '{ path, sessionId, cwd, version }')
-  const { path, sessionId, cwd, version, openFile } = options
+  const { path, sessionId, cwd, version, title, openFile } = options
   for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
+  if (title !== undefined) checkText('title', title)
   if (openFile !== undefined) checkFunction('openFile', openFile)
 }
 
@@ -136,8 +147,9 @@ class OpenJournal implements SessionJournal {
   readonly sessionId: string
   #folded: FoldedSession
   #before: ReadJournal | undefined
-  /** Records came since the file was read. */
-  #isBehind = false
+  /** Records that came since the file was opened, and how many of them are in what was read of it. */
+  #appended = 0
+  #folds = 0
   readonly log: StepLog
   readonly tornBytes: number
   readonly #file: JournalFile
@@ -157,7 +169,7 @@ class OpenJournal implements SessionJournal {
     this.log = {
       keeps: 'all',
       append: (record) => {
-        this.#isBehind = true
+        this.#appended++
         const { lines, payloads } = encoder.linesOf(record)
         file.append(lines, payloads)
       },
@@ -200,18 +212,20 @@ class OpenJournal implements SessionJournal {
     return backToBefore(await this.#conversation(alsoOf), message).found
   }
 
-  async rewindAfter(message: string, alsoOf: readonly string[] = []): Promise<void> {
+  async rewindAfter(message: string, alsoOf: readonly string[] = [], dropsTurn?: string): Promise<void> {
     const { backToAfter } = await import('./journal-rewind.ts')
-    await this.#goBack(backToAfter(await this.#conversation(alsoOf), message))
+    await this.#goBack(backToAfter(await this.#conversation(alsoOf), message, dropsTurn))
   }
 
   /** What is on disk: the file alone has the records of runs that this process has made. */
   async #conversation(alsoOf: readonly string[]): Promise<Conversation> {
-    if (this.#isBehind) {
+    if (this.#folds < this.#appended) {
+      // What is appended while the file is read, such as the end of a stage, may not be in what was read.
+      const upTo = this.#appended
       await this.log.flush()
       this.#before = await readBefore(this.path)
       this.#folded = foldSession(this.#before.runs)
-      this.#isBehind = false
+      this.#folds = upTo
     }
     return { folded: this.#folded, file: this.#before, sessions: [this.sessionId, ...alsoOf] }
   }

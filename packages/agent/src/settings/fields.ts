@@ -23,6 +23,7 @@ export interface Fields {
   readonly env?: Readonly<Record<string, string>>
   readonly passEnvironment?: readonly string[]
   readonly model?: string
+  readonly theme?: string
   readonly statusLine?: JsonObject
   readonly mcpServers?: Readonly<Record<string, JsonObject>>
   readonly enableAllProjectMcpServers?: boolean

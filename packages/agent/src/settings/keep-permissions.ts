@@ -32,6 +32,16 @@ export function settingsKeeper(options: KeeperOptions): (updates: readonly Permi
   }
 }
 
+/**
+ * Where a rule belongs that a person allows with one key: in the settings of the project, for this person alone; for the session where those would not count,
+ * or there is no project.
+ */
+export async function placeOfSuggestions(options: KeeperOptions): Promise<'localSettings' | 'session'> {
+  if (!settingsPlaces(options).some(({ level }) => level === 'local')) return 'session'
+  const { trusted } = await folderTrust({ ...options, once: options.trustedBy })
+  return trusted ? 'localSettings' : 'session'
+}
+
 async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
   const path = await fileFor(destination, options)
   const changed = (text: string): string => updates.reduce(withUpdate, text)

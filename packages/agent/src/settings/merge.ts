@@ -36,6 +36,8 @@ export interface Settings {
   readonly background?: 'wait' | 'stop' | 'keep'
   /** The model to ask where neither a flag nor the environment names one. */
   readonly model?: string
+  /** Colours of a face that has some, by a name of its own. */
+  readonly theme?: string
   /** Variables of the run and of its tools. */
   readonly env?: Readonly<Record<string, string>>
   /** Variables with keys that tools are given all the same. */
@@ -99,6 +101,7 @@ const singleFields = [
   'promptSuggestionEnabled',
   'smallModel',
   'statusLine',
+  'theme',
 ] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */

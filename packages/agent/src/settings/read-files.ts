@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import { open, stat, type FileHandle } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { ConfigurationError, type Json } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { boundedFile } from '../bounded-file.ts'
 import type { SettingsText } from './check-file.ts'
 import { mcpPlaces } from './mcp-files.ts'
 import {
@@ -109,39 +109,13 @@ async function readIfThere(
   mostBytes: number = largestBytes,
 ): Promise<string | undefined> {
   try {
-    // A pipe or a device in its place would hold the program up: already to open one can.
-    if (!(await stat(path)).isFile()) throw new Error('it is no file')
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    try {
-      if (!(await file.stat()).isFile()) throw new Error('it is no file')
-      return await readBounded(file, mostBytes)
-    } finally {
-      await file.close()
-    }
+    return await boundedFile(path, mostBytes)
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     const isOfProject = level === 'project' || level === 'local'
     const out = isOfProject ? ' Take it away, or leave such files out with --setting-sources user.' : ''
     throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.${out}`)
-  }
-}
-
-/** Some files of the kernel are read in whole pages only. */
-const pageBytes = 4_096
-
-/** Files of the kernel say that they are empty and never end: the size is what came. */
-async function readBounded(file: FileHandle, mostBytes: number): Promise<string> {
-  // The size that it says is a first guess, so that a small file takes little memory.
-  const guess = Math.min((await file.stat()).size, mostBytes) + pageBytes
-  let buffer = Buffer.allocUnsafe(guess)
-  let size = 0
-  for (;;) {
-    if (size === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, mostBytes + pageBytes))
-    const { bytesRead } = await file.read(buffer, size, buffer.length - size)
-    if (bytesRead === 0) return buffer.toString('utf8', 0, size)
-    size += bytesRead
-    if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / (1024 * 1024)} MB`)
   }
 }
 

@@ -180,6 +180,8 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   ),
   passEnvironment: passOver(words('the name of a variable')),
   model: passOver(filled('the name of a model')),
+  // Others have themes of other names in their files.
+  theme: passOver(filled('dark, light or none')),
   statusLine: passOver(
     z.looseObject(
       { type: z.literal('command', says('command')), command: filled('a command, as text') },

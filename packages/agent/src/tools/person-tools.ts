@@ -2,6 +2,7 @@ import type { JsonObject, Tool } from '@halting/core'
 import { headOf, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
 import { listOf } from './input-list.ts'
 import { type Field, filledText, flag, inputForm, optional, text } from './input.ts'
+import { planModeWords } from '../permissions/plan-words.ts'
 
 /** One thing that a person can choose. */
 export interface QuestionOption {
@@ -29,10 +30,13 @@ export interface ExitPlanModeInput {
 
 /**
  * Tools that put something to a person: for programs in which somebody answers, or comes later. The rules always have a person decide
- * about their calls (spec R-PLAN-1), whatever the mode.
+ * about their calls (spec R-PLAN-1), whatever the mode. `planInstructions`: how a plan is made, in place of ours.
  */
-export function createPersonTools(): readonly AnyLeafTool[] {
-  return [createAskUserQuestionTool(), createEnterPlanModeTool(), createExitPlanModeTool()]
+export function createPersonTools({
+  planInstructions,
+}: { readonly planInstructions?: string } = {}): readonly AnyLeafTool[] {
+  const planWords = planModeWords({ instructions: planInstructions, hasExit: true })
+  return [createAskUserQuestionTool(), createEnterPlanModeTool(planWords), createExitPlanModeTool()]
 }
 
 const longestAnswer = 10_000
@@ -94,7 +98,7 @@ function answerOf(said: JsonObject[string]): string {
   return `Answer: ${typeof said === 'string' ? said : Array.isArray(said) ? said.join(', ') : JSON.stringify(said)}`
 }
 
-function createEnterPlanModeTool(): Tool<object> {
+function createEnterPlanModeTool(planWords: string): Tool<object> {
   const form = inputForm<object>('EnterPlanMode', {})
   return {
     name: 'EnterPlanMode',
@@ -104,7 +108,7 @@ function createEnterPlanModeTool(): Tool<object> {
     validate: (input) => form.validate(input),
     readOnly: true,
     concurrencySafe: false,
-    execute: () => 'Plan mode: look and ask, and change nothing. When the plan is complete, give it with ExitPlanMode.',
+    execute: () => planWords,
   }
 }
 

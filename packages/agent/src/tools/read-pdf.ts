@@ -32,7 +32,8 @@ export async function readPdf(
   }
   if (read.kind === 'failed') return failed(`${path} is a PDF that cannot be read. ${headOf(read.why, 300)} ${byBash}`)
   const { pageCount } = read
-  if (wanted.first > pageCount) return failed(`${path} has ${pageCount} pages, so there is no page ${wanted.first}.`)
+  if (wanted.first > pageCount)
+    return failed(`${path} has ${pageCount} page${pageCount === 1 ? '' : 's'}, so there is no page ${wanted.first}.`)
   const shown: string[] = []
   let left = maxCharacters
   for (const [index, text] of read.pages.entries()) {

@@ -252,7 +252,8 @@ async function readText(
   if (read.wasCut)
     return failed(`${path} was not read to its end: line ${firstLine} lies beyond ${limits.readBytes} bytes. ${byPart}`)
   if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details }
-  return failed(`${path} has ${read.lineCount} lines; there is no line ${firstLine}. Read it with a lower offset.`)
+  const lines = read.lineCount === 1 ? '1 line' : `${read.lineCount} lines`
+  return failed(`${path} has ${lines}; there is no line ${firstLine}. Read it with a lower offset.`)
 }
 
 /** What stands in the editor where it is not on disk yet, as it would be saved; undefined for what is as it is on disk. */

@@ -141,6 +141,8 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
     await folder.close()
   }
   if (!(await writtenByEditor(path, text, editor))) return undefined
+  // An editor that said so and did not.
+  if (over !== undefined && isSameFile(await lstat(path).catch(() => undefined), over)) return undefined
   const now = await loadFile(path, Infinity, editor)
   // An editor that said so and has it only in its memory: the disk gets it from us.
   if (now.kind !== 'text') return undefined
@@ -177,11 +179,15 @@ async function checkUnchanged(folder: HeldFolder, path: string, over: Stats | un
   const there = await lstat(folder.pathOf(basename(path))).catch(() => undefined)
   // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
   if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
-  const isSame = there?.ino === over?.ino && there?.mtimeMs === over?.mtimeMs && there?.size === over?.size
-  if (!isSame)
+  if (!isSameFile(there, over))
     throw new NotWrittenError(
       `${path} was changed by another program at the same time. It was left as it is: read it again.`,
     )
+}
+
+/** As it was, as far as its stamps tell. */
+function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one?.ino === other?.ino && one?.mtimeMs === other?.mtimeMs && one?.size === other?.size
 }
 
 async function written(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<Stats> {

@@ -35,6 +35,7 @@ export const ownOnly = [
   'disableAllHooks',
   'passEnvironment',
   'autoMemoryDirectory',
+  'theme',
 ] as const
 
 /** All that a project's file would have run or loosened. */

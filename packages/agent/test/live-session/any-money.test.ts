@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-5, R-LIVE-6, R-LIVE-8, R-AFTER-3: what a session has spent is what its requests cost, whatever is asked of it in between.
+// Holds rules of docs/spec.md: R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8, R-AFTER-3: what a session has spent is what its requests cost, whatever is asked of it in between.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -148,8 +148,13 @@ test('what comes after a run heeds a budget that was lowered since, and is in wh
   const spent = { usd: 0 }
   const { session, told } = await opened(join(folder, `${sessionId}.jsonl`), spent, true)
   session.prompt('say')
+  while (session.snapshot.status !== 'idle') await setTimeout(0)
+  expect(session.snapshot.figures.sessionUsd).toBe(0.01)
   await session.settled()
   expect([spent.usd, session.snapshot.figures.leftUsd]).toEqual([0.02, 49.98])
+  await Promise.resolve()
+  // Told, too: who shows the figures hears of it.
+  expect(told.at(-1)?.type).toBe('changed')
   session.prompt('say')
   const ends = (): number => told.filter(({ type }) => type === 'run_end').length
   while (ends() < 2) await setTimeout(0)

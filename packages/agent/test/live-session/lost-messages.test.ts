@@ -50,6 +50,19 @@ test('what is said while the conversation goes back waits for that, and is then 
   await session.close()
 })
 
+test('how full the window is, is not told of a conversation that went back until it is asked about (R-LIVE-11)', async () => {
+  const { session } = await kept()
+  session.prompt('one', { id: 'm1' })
+  await session.settled()
+  expect(session.snapshot.figures.contextTokens).toBeGreaterThan(0)
+  await session.rewind({ before: 'm1' })
+  expect(session.snapshot.figures.contextTokens).toBe(0)
+  session.prompt('two', { id: 'm2' })
+  await session.settled()
+  expect(session.snapshot.figures.contextTokens).toBeGreaterThan(0)
+  await session.close()
+})
+
 test('a message that comes again interrupts nothing, whatever is said of when', async () => {
   const { session, runs } = await kept()
   session.prompt('one', { id: 'm1' })

@@ -75,6 +75,17 @@ test('a call that a person has to allow waits for the answer, and is withdrawn b
   ])
 })
 
+test('who hears that a run begins or ends sees whether there is something to go on with', async () => {
+  const { session } = sessionOf([looks, { text: 'Done.' }], { tools: [look], maxTurns: 1 })
+  const seen: string[] = []
+  session.listen((event) => {
+    if (event.type === 'run_start' || event.type === 'run_end') seen.push(`${event.type} ${session.snapshot.canResume}`)
+  })
+  session.prompt('go')
+  await session.settled()
+  expect(seen).toEqual(['run_start false', 'run_end true'])
+})
+
 test('a run that ended at a limit goes on with other limits, and its figures count once', async () => {
   const { session } = sessionOf([looks, looks, { text: 'Done.' }], { tools: [look], maxTurns: 1 })
   session.prompt('go')

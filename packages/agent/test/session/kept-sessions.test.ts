@@ -20,7 +20,7 @@ import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/session/fork-session.ts'
 import { lineOf } from '../../src/session/journal-line.ts'
-import { folderOfKept } from '../../src/session/kept-ends.ts'
+import { headOfKept } from '../../src/session/kept-ends.ts'
 import { keptSessions, summariesOf, summaryOf, type KeptFile } from '../../src/session/kept-sessions.ts'
 import { readJournal } from '../../src/session/read-journal.ts'
 import { openJournal } from '../../src/session/session-journal.ts'
@@ -83,7 +83,7 @@ test('the ends of a large session tell what all of it does', async () => {
   spoilTheMiddle(placeOf().path)
   await expect(readJournal(placeOf().path)).rejects.toThrow(/damaged/)
   expect(await summariesOf([fileOf(), fileOf()])).toEqual([whole, whole])
-  expect(folderOfKept(placeOf().path)).toBe('/work')
+  expect(headOfKept(placeOf().path)).toEqual({ cwd: '/work' })
 })
 
 test('a run that another one carries is counted once, also when a fork goes on', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QueryEngine, type Model } from '@halting/core'
 import { afterRun, type Stage } from '@halting/core/after'
+import { personsMessages } from '@halting/core/steps'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/session/fork-session.ts'
@@ -130,5 +131,25 @@ test('a fork has them too', async () => {
   await forkSession(place().path, to)
   const journal = await openJournal(to)
   expect(journal.stages).toMatchObject([{ id: 'run1/after/memory', ended: { costUsd: 0.25 } }])
+  await journal.close()
+})
+
+test('what comes of a stage while the file is read for a rewind is not lost', async () => {
+  const { journal, engine } = await opened(scriptedModel([...looks(30), 'answer']))
+  await say(engine, 'first')
+  const [first] = personsMessages(engine.transcript)
+  const reading = { isThere: false }
+  const found = journal.messageOf(first?.id ?? '').finally(() => (reading.isThere = true))
+  const most = { nanos: 1, tokens: 1 }
+  const begun: string[] = []
+  while (!reading.isThere) {
+    begun.push(`run1/after/${begun.length}`)
+    const [id = ''] = begun.slice(-1)
+    journal.log.append({ type: 'stage', stage: { phase: 'began', id, runId: 'run1', name: 'memory', most } })
+    await new Promise(setImmediate)
+  }
+  await found
+  await journal.rewind(first?.id ?? '')
+  expect(journal.stages?.map(({ id }) => id)).toEqual(begun)
   await journal.close()
 })

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type AgentContext,
+  type AvailableCommand,
   type ClientCapabilities,
   methods,
   type PromptResponse,
@@ -8,7 +10,10 @@ import {
   type SessionModeState,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Session, SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { SettingsChange } from '@halting/core'
+import { checkMode } from '../session/check-mode.ts'
+import { oneLine } from '../io/figures.ts'
 import { Asking } from './asking.ts'
 import { changeOf, configOptions, modeState } from './config-options.ts'
 import { invalid, requestError } from './errors.ts'
@@ -21,8 +26,14 @@ import { goOn, ownCommands, ownCommandOf } from './own-commands.ts'
 import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
+/** More nobody reads in a list. */
+const longestDescription = 300
+
 /** What a client said with a prompt. */
 type PromptBlocks = Parameters<typeof givenPrompt>[0]
+
+/** What of a session a client can set, and is told of when it changes. */
+type Settable = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'>
 
 /** One session of a client: hands on what it says, and tells what the session does. All that it knows of the conversation is the session's. */
 export class AcpSession {
@@ -33,8 +44,8 @@ export class AcpSession {
   readonly #prompts = new Prompts()
   readonly #stopListening: () => void
   /** What a client was told of what can be set. */
-  #told: string
-  #toldCommands = ''
+  #told: Settable
+  #toldCommands: readonly AvailableCommand[] = []
   #hasTitle: boolean
 
   constructor(
@@ -51,7 +62,7 @@ export class AcpSession {
     this.#updates = new EventUpdates(shownBy(capabilities), session.snapshot.cwd, () => session.snapshot)
     this.#asking = new Asking({ session, client, capabilities, updates: this.#updates, outbox: this.#outbox })
     this.#told = this.#settable()
-    this.#stopListening = session.listen((event) => this.#hear(event))
+    this.#stopListening = session.listen((event) => this.#onEvent(event))
   }
 
   get id(): string {
@@ -67,15 +78,15 @@ export class AcpSession {
     return { modes: modeState(this.#session.snapshot), configOptions: this.#options() }
   }
 
-  #hear(event: SessionEvent): void {
+  #onEvent(event: SessionEvent): void {
     this.#outbox.push(...this.#updates.of(event))
-    this.#asking.hear(event)
+    this.#asking.onEvent(event)
     // Servers may have come since it was opened.
     if (event.type === 'run_start') this.#tellCommands()
     if (event.type === 'run_end')
       this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
     if (event.type === 'changed') this.#tellSettings()
-    this.#prompts.hear(event)
+    this.#prompts.onEvent(event)
     // What only goes on waits in no queue that a cancel could empty.
     if (event.type === 'run_start' && this.#prompts.isUnwanted(event.runId)) this.#session.interrupt()
   }
@@ -94,15 +105,15 @@ export class AcpSession {
 
   #tellCommands(): void {
     const availableCommands = [...ownCommands, ...this.#opened.commands()].map(
-      ({ name, description, argumentHint }) => ({
+      ({ name, description, argumentHint = '' }) => ({
         name,
-        description,
-        ...(argumentHint !== undefined && argumentHint !== '' && { input: { hint: argumentHint } }),
+        // Files of a project say them.
+        description: oneLine(description, longestDescription),
+        ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, longestDescription) } }),
       }),
     )
-    const told = JSON.stringify(availableCommands)
-    if (told === this.#toldCommands) return
-    this.#toldCommands = told
+    if (isDeepStrictEqual(availableCommands, this.#toldCommands)) return
+    this.#toldCommands = availableCommands
     this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
@@ -135,11 +146,11 @@ export class AcpSession {
       else goOn(this.#session)
       return
     }
-    const prepared = await this.#opened.prepare(given, signal)
+    const { content, ...run } = await this.#opened.prepare(given, signal)
     if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
     this.#nameAfter(given.said)
     this.#prompts.handIn(prompt, 'message')
-    this.#session.prompt(prepared, { id: prompt.id, when: 'now' })
+    this.#session.prompt(content, { ...run, id: prompt.id, when: 'now' })
   }
 
   /** All that was told of the run is sent before its answer. */
@@ -169,20 +180,21 @@ export class AcpSession {
 
   /** @throws RequestError for a mode that there is not. */
   setMode(modeId: string): void {
-    this.#set(() => this.#session.set({ permissionMode: modeId }))
+    this.#set({ permissionMode: modeId })
   }
 
   /** Also while a run goes on: a limit that is raised holds from the next request on. @throws RequestError for what cannot be set. */
   setOption(configId: string, value: unknown): SessionConfigOption[] {
     const change = changeOf(configId, value, this.#session.snapshot)
     if (typeof change === 'string') throw invalid(change)
-    this.#set(() => this.#session.set(change))
+    this.#set(change)
     return this.settings.configOptions
   }
 
-  #set(set: () => void): void {
+  #set(change: SettingsChange): void {
     try {
-      set()
+      if (typeof change.permissionMode === 'string') checkMode(change.permissionMode, this.#session.snapshot)
+      this.#session.set(change)
     } catch (thrown) {
       throw requestError(thrown)
     }
@@ -191,12 +203,12 @@ export class AcpSession {
 
   /** Told where something that can be set has changed, whoever did it. */
   #tellSettings(): void {
-    const now = this.#settable()
-    if (now === this.#told) return
-    const isModeNew = modeOf(now) !== modeOf(this.#told)
+    const [before, now] = [this.#told, this.#settable()]
+    if (isDeepStrictEqual(now, before)) return
     this.#told = now
-    const { snapshot } = this.#session
-    if (isModeNew) this.#outbox.push({ sessionUpdate: 'current_mode_update', currentModeId: snapshot.permissionMode })
+    const { permissionMode } = now
+    if (permissionMode !== before.permissionMode)
+      this.#outbox.push({ sessionUpdate: 'current_mode_update', currentModeId: permissionMode })
     this.#outbox.push({ sessionUpdate: 'config_option_update', configOptions: this.#options() })
   }
 
@@ -204,9 +216,9 @@ export class AcpSession {
     return configOptions(this.#session.snapshot, this.#opened.models)
   }
 
-  #settable(): string {
-    const { permissionMode, model, thinking, limits, models } = this.#session.snapshot
-    return JSON.stringify([permissionMode, model, thinking, limits.maxTurns, limits.maxBudgetUsd, models])
+  #settable(): Settable {
+    const { permissionMode, model, models, thinking, limits } = this.#session.snapshot
+    return { permissionMode, model, models, thinking, limits }
   }
 
   /** Ends all of it; what waits for an answer gets one. Again is harmless. */
@@ -214,12 +226,7 @@ export class AcpSession {
     this.#prompts.cancelAll()
     await this.#session.close()
     this.#stopListening()
-    this.#prompts.hear({ type: 'closed' })
+    this.#prompts.onEvent({ type: 'closed' })
     await this.#outbox.flush()
   }
-}
-
-function modeOf(settable: string): unknown {
-  const [mode]: unknown[] = JSON.parse(settable)
-  return mode
 }

@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream'
-import { ndJsonStream } from '@agentclientprotocol/sdk'
+import { MessageTooLargeError, ndJsonStream } from '@agentclientprotocol/sdk'
 import { Console } from 'node:console'
 import type { Flags } from '../flags/flags.ts'
+import { signalExitCodes } from '../io/exit-codes.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
@@ -28,10 +29,22 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
   const bounded = boundedDepth((message) => output.out(`${JSON.stringify(message)}\n`))
   const connection = served.app.connect({ readable: readable.pipeThrough(bounded), writable })
-  const exitCode = await Promise.race([ended, connection.closed.then(() => 0), interrupted()])
+  const exitCode = await Promise.race([
+    ended,
+    connection.closed.then(() => closedFor(connection.signal.reason, output)),
+    interrupted(),
+  ])
   await Promise.race([served.closeAll(), new Promise((resolve) => setTimeout(resolve, patienceMs).unref())])
   connection.close()
   return exitCode
+}
+
+/** A client that is gone has nothing to be told. What comes behind a message that is too large cannot be read. */
+function closedFor(reason: unknown, output: Program['output']): number {
+  if (!(reason instanceof MessageTooLargeError)) return 0
+  const limit = `${reason.maxMessageBytes / 1024 / 1024} MiB`
+  output.err(told(`the editor sent a message of more than ${limit}, which cannot be read. Open the sessions again.`))
+  return 1
 }
 
 interface Input {
@@ -62,12 +75,8 @@ function untilEnded(stdin: Program['stdin'], output: Program['output']): Input {
 
 function interrupted(): Promise<number> {
   return new Promise((resolve) => {
-    for (const [name, code] of [
-      ['SIGINT', 130],
-      ['SIGTERM', 143],
-      ['SIGHUP', 129],
-    ] as const)
-      process.once(name, () => resolve(code))
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.once(name, () => resolve(signalExitCodes[name]))
   })
 }
 

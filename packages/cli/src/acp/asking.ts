@@ -2,16 +2,17 @@ import {
   type AgentContext,
   type ClientCapabilities,
   methods,
+  type RequestPermissionOutcome,
   type RequestPermissionRequest,
-  type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk'
 import type { Question, Session, SessionEvent } from '@halting/agent/session'
 import { messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
+import { fieldsOf } from './fields.ts'
 import type { Outbox } from './outbox.ts'
-import { answerOf, optionsFor, rejection, unasked } from './permission.ts'
-import { answersOfForm, type AskedPerson, choiceOf, choicesFor, formFor, questionsOf } from './person-questions.ts'
-import { toolViewOf } from './tool-view.ts'
+import { answerOf, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
+import { personQuestionsIn, type PersonQuestion } from '../session/person-questions.ts'
+import { answersOfForm, choiceOf, choicesFor, formFor } from './person-questions.ts'
 
 interface Asks {
   readonly session: Session
@@ -33,7 +34,7 @@ export class Asking {
     this.#asks = asks
   }
 
-  hear(event: SessionEvent): void {
+  onEvent(event: SessionEvent): void {
     if (event.type === 'question') void this.#answer(event.question)
     if (event.type === 'question_closed') this.#open.get(event.id)?.abort()
   }
@@ -53,18 +54,18 @@ export class Asking {
   }
 
   async #ask(question: Question, signal: AbortSignal): Promise<PermissionAnswer> {
-    const { session, updates, outbox } = this.#asks
-    const { callId, agentId, toolName, input } = question
-    const told = updates.asked(callId, agentId, toolName, input)
+    const { updates, outbox } = this.#asks
+    const { agentId, toolName, input } = question
+    const told = updates.asked(question)
     outbox.push(...told.updates)
     // The client knows the call before it is asked about it.
     await outbox.flush()
-    const asked = questionsOf(toolName, input)
+    const asked = toolName === 'AskUserQuestion' ? personQuestionsIn(input) : []
     if (asked.length > 0) return this.#askPerson(question, asked, told.id, signal)
     const sameCall = `${toolName} ${JSON.stringify(input)}`
     if (this.#rejected.has(sameCall)) return rejection
-    const { title, kind, locations, content } = toolViewOf(toolName, input, session.snapshot.cwd)
-    const { outcome } = await this.#request(
+    const { title, kind, locations, content } = told.view
+    const outcome = await this.#request(
       {
         toolCall: { toolCallId: told.id, title, kind, status: 'pending', locations, content, rawInput: input },
         options: optionsFor(question),
@@ -80,21 +81,23 @@ export class Asking {
   /** What the model asks the person: as one form, or one question after another. */
   async #askPerson(
     question: Question,
-    asked: readonly AskedPerson[],
+    asked: readonly PersonQuestion[],
     toolCallId: string,
     signal: AbortSignal,
   ): Promise<PermissionAnswer> {
     const { session, client, capabilities } = this.#asks
     if ((capabilities.elicitation?.form ?? undefined) !== undefined) {
       const form = formFor(asked, { sessionId: session.id, toolCallId })
-      const said = await client.request(methods.client.elicitation.create, form, { cancellationSignal: signal })
-      if (said.action !== 'accept') return { behavior: 'deny', message: 'The person did not answer.' }
-      const content = 'content' in said ? said.content : undefined
+      const said: unknown = await client.request(methods.client.elicitation.create, form, {
+        cancellationSignal: signal,
+      })
+      const { action, content } = fieldsOf(said)
+      if (action !== 'accept') return { behavior: 'deny', message: 'The person did not answer.' }
       return { behavior: 'allow', updatedInput: { ...question.input, answers: answersOfForm(asked, content) } }
     }
     const answers: [question: string, answer: string][] = []
     for (const one of asked) {
-      const { outcome } = await this.#request(
+      const outcome = await this.#request(
         { toolCall: { toolCallId, title: one.question, kind: 'other', status: 'pending' }, options: choicesFor(one) },
         signal,
       )
@@ -104,12 +107,13 @@ export class Asking {
     return { behavior: 'allow', updatedInput: { ...question.input, answers: Object.fromEntries(answers) } }
   }
 
-  #request(
+  async #request(
     asked: Omit<RequestPermissionRequest, 'sessionId'>,
     signal: AbortSignal,
-  ): Promise<RequestPermissionResponse> {
+  ): Promise<RequestPermissionOutcome> {
     const { session, client } = this.#asks
     const params = { ...asked, sessionId: session.id }
-    return client.request(methods.client.session.requestPermission, params, { cancellationSignal: signal })
+    const said = await client.request(methods.client.session.requestPermission, params, { cancellationSignal: signal })
+    return outcomeOf(said, asked.options)
   }
 }

@@ -1,19 +1,28 @@
-import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
+import { isDeepStrictEqual } from 'node:util'
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { MessageContent, ToolStatus } from '@halting/core'
-import { headOf } from '@halting/core/adapters'
-import { fieldsOf } from './fields.ts'
-import { shownBlock } from './prompt-content.ts'
-import { toolViewOf } from './tool-view.ts'
+import { oneLine } from '../io/figures.ts'
+import { todosOf } from '../session/todos.ts'
+import { resultViewOf, shownResult } from './result-view.ts'
+import { textContent, type ToolView, toolViewOf } from './tool-view.ts'
 
-interface OpenCall {
+/** What a client knows of a call. */
+interface ToldCall {
   readonly name: string
-  /** It has a diff, which says more than the text of its result. */
-  readonly hasDiff: boolean
-  status: 'pending' | 'in_progress'
+  readonly input: unknown
+  readonly view: ToolView
 }
 
-/** Text of one result; a client shows it beside the call, and the model has all of it. */
-const mostCharacters = 20_000
+interface OpenCall extends ToldCall {
+  readonly status: 'pending' | 'in_progress'
+}
+
+/** Who makes a call, where that is an agent. */
+export interface CallingAgent {
+  readonly agentType: string
+  /** The call that it does. */
+  readonly callId: string
+}
 
 /**
  * The calls of tools as a client is told of them.
@@ -24,44 +33,63 @@ const mostCharacters = 20_000
 export class CallUpdates {
   readonly #cwd: string
   readonly #open = new Map<string, OpenCall>()
-  readonly #ended = new Map<string, { readonly hasDiff: boolean }>()
+  readonly #ended = new Map<string, ToldCall>()
 
   constructor(cwd: string) {
     this.#cwd = cwd
   }
 
-  isOpen(id: string): boolean {
-    return this.#open.has(id)
+  /** What an editor shows of a call before it has a result. */
+  viewOf(name: string, input: unknown, agent?: CallingAgent): ToolView {
+    const view = toolViewOf(name, input, this.#cwd)
+    return agent === undefined ? view : { ...view, title: `${agent.agentType} › ${view.title}` }
   }
 
   /** The model asks for it. */
-  announce(id: string, name: string, input: unknown, status: OpenCall['status'] = 'pending'): readonly SessionUpdate[] {
+  announce(id: string, name: string, input: unknown, agent?: CallingAgent): readonly SessionUpdate[] {
+    return this.#announce({ id, name, input, agent, status: 'pending' })
+  }
+
+  #announce({ id, name, input, agent, status }: Announced): readonly SessionUpdate[] {
     if (this.#open.has(id) || this.#ended.has(id)) return []
-    const { title, kind, locations, content } = toolViewOf(name, input, this.#cwd)
-    this.#open.set(id, { name, status, hasDiff: content.some(({ type }) => type === 'diff') })
+    const view = this.viewOf(name, input, agent)
+    const { title, kind, locations, content } = view
+    this.#open.set(id, { name, input, status, view })
     return [
       {
         sessionUpdate: 'tool_call',
         toolCallId: id,
         title,
-        name,
+        name: oneLine(name, longestName),
         kind,
         status,
         ...(locations.length > 0 && { locations }),
         ...(content.length > 0 && { content }),
         rawInput: input ?? {},
+        ...(agent !== undefined && { _meta: { 'halting/agent': agent } }),
       },
       ...planOf(name, input),
     ]
   }
 
-  /** It runs, by this input: a hook or a person may have changed what the model wrote. */
-  start(id: string, name: string, input: unknown): readonly SessionUpdate[] {
+  /** It runs, by this input: where a hook or a person changed what the model wrote, that is told. */
+  start(id: string, name: string, input: unknown, agent?: CallingAgent): readonly SessionUpdate[] {
     const open = this.#open.get(id)
-    if (open === undefined) return this.announce(id, name, input, 'in_progress')
+    if (open === undefined) return this.#announce({ id, name, input, agent, status: 'in_progress' })
     if (open.status === 'in_progress') return []
-    open.status = 'in_progress'
-    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' }]
+    const view = this.viewOf(name, input, agent)
+    this.#open.set(id, { name, input, status: 'in_progress', view })
+    const isChanged = !isDeepStrictEqual(open.input, input)
+    const { title, locations, content } = view
+    return [
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: id,
+        status: 'in_progress',
+        ...(isChanged && { title, locations, content, rawInput: input ?? {} }),
+      },
+      ...(isChanged ? planOf(name, input) : []),
+    ]
   }
 
   end(id: string, status: ToolStatus): readonly SessionUpdate[] {
@@ -79,10 +107,13 @@ export class CallUpdates {
     const ending = this.#open.has(id) ? this.end(id, isError ? 'failed' : 'done') : []
     // It is told of once.
     this.#ended.delete(id)
-    if (call.hasDiff && !isError) return [...ending, ...changedAt(id, details)]
-    const shown = shownResult(content)
-    if (shown.length === 0) return ending
-    return [...ending, { sessionUpdate: 'tool_call_update', toolCallId: id, content: shown }]
+    const { name, view } = call
+    const shown = isError
+      ? { content: shownResult(name, content) }
+      : resultViewOf({ name, title: view.title, content, details }, this.#cwd)
+    const fields = Object.fromEntries(Object.entries(shown).filter(([, value]) => value.length > 0))
+    if (Object.keys(fields).length === 0) return ending
+    return [...ending, { sessionUpdate: 'tool_call_update', toolCallId: id, ...fields }]
   }
 
   /** Every call that was told and has not ended has failed. */
@@ -92,7 +123,7 @@ export class CallUpdates {
         sessionUpdate: 'tool_call_update',
         toolCallId: id,
         status: 'failed',
-        content: [{ type: 'content', content: { type: 'text', text: because } }],
+        content: [textContent(because)],
       },
     ])
     this.#open.clear()
@@ -101,41 +132,26 @@ export class CallUpdates {
   }
 }
 
-/** Where a change begins: an editor that follows goes there. */
-function changedAt(toolCallId: string, details: unknown): readonly SessionUpdate[] {
-  const { filePath, structuredPatch } = fieldsOf(details)
-  const { newStart, lines } = fieldsOf(Array.isArray(structuredPatch) ? structuredPatch[0] : undefined)
-  if (typeof filePath !== 'string' || typeof newStart !== 'number' || newStart < 1) return []
-  // A patch begins with lines that stay.
-  const same = Array.isArray(lines) ? lines.findIndex((line) => typeof line === 'string' && !line.startsWith(' ')) : 0
-  const line = newStart + Math.max(0, same)
-  return [{ sessionUpdate: 'tool_call_update', toolCallId, locations: [{ path: filePath, line }] }]
+interface Announced {
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  readonly agent: CallingAgent | undefined
+  readonly status: OpenCall['status']
 }
 
-function shownResult(content: MessageContent): ToolCallContent[] {
-  const blocks = typeof content === 'string' ? shownBlock({ type: 'text', text: content }) : content.flatMap(shownBlock)
-  return blocks.map((block) => ({
-    type: 'content',
-    content: block.type === 'text' ? { ...block, text: bounded(block.text) } : block,
-  }))
-}
-
-function bounded(text: string): string {
-  if (text.length <= mostCharacters) return text
-  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} characters more, which the model has]`
-}
+/** More nobody reads in a list. */
+const longestEntry = 500
+const longestName = 100
 
 /** The list of things to do is the plan that editors show; each time all of it. */
 function planOf(name: string, input: unknown): readonly SessionUpdate[] {
-  const todos =
-    name === 'TodoWrite' && typeof input === 'object' && input !== null && 'todos' in input ? input.todos : undefined
-  if (!Array.isArray(todos)) return []
-  const entries = todos.flatMap((todo: unknown) => {
-    if (typeof todo !== 'object' || todo === null || !('content' in todo) || typeof todo.content !== 'string') return []
-    const status = 'status' in todo ? statuses.find((known) => known === todo.status) : undefined
-    return [{ content: todo.content, priority: 'medium' as const, status: status ?? 'pending' }]
-  })
+  const todos = name === 'TodoWrite' ? todosOf(input) : undefined
+  if (todos === undefined) return []
+  const entries = todos.map(({ content, status }) => ({
+    content: oneLine(content, longestEntry),
+    priority: 'medium' as const,
+    status,
+  }))
   return [{ sessionUpdate: 'plan', entries }]
 }
-
-const statuses = ['pending', 'in_progress', 'completed'] as const

@@ -23,7 +23,8 @@ export function clientFiles(
             asked,
             waiting(signal),
           )
-          return read.content
+          // Clients may answer with anything.
+          return typeof read.content === 'string' ? read.content : undefined
         } catch (thrown) {
           if (signal.aborted) throw thrown
           return undefined

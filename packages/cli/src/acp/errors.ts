@@ -4,8 +4,8 @@ import { printable } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 
 const invalidParams = -32602
-const internalError = -32603
-const authenticationRequired = -32000
+export const internalError = -32603
+export const authenticationRequired = -32000
 
 /** What was asked for cannot be had so: the message says what to do. */
 export function invalid(message: string): RequestError {

@@ -1,12 +1,13 @@
 import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk'
-import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { LoopEvent, Terminal } from '@halting/core'
-import { isToolResult, isToolUse, messageOf } from '@halting/core/adapters'
+import { isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { elapsed, oneLine } from '../io/figures.ts'
-import { CallUpdates } from './call-updates.ts'
+import { type CallingAgent, CallUpdates } from './call-updates.ts'
 import { ReplyText } from './reply-text.ts'
 import { usageUpdate } from './limits-view.ts'
 import { sentenceOf, type Severity, severityOf } from './stop-reason.ts'
+import type { ToolView } from './tool-view.ts'
 
 /** What of a client decides how it is told something. */
 export interface ShownBy {
@@ -27,8 +28,8 @@ export class EventUpdates {
   readonly #snapshot: () => SessionSnapshot
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
-  /** The calls of agents by the name under which these ask. */
-  readonly #callOf = new Map<string, string>()
+  /** Agents by the name under which they ask. */
+  readonly #agents = new Map<string, CallingAgent>()
   #notes = 0
   #compactions = 0
 
@@ -41,7 +42,7 @@ export class EventUpdates {
   of(event: SessionEvent): readonly SessionUpdate[] {
     switch (event.type) {
       case 'loop':
-        return this.#ofLoop(event.event, '')
+        return this.#ofLoop(event.event, inMain)
       case 'note':
         return this.note('info', event.text)
       case 'run_end':
@@ -62,14 +63,15 @@ export class EventUpdates {
   }
 
   /** A call that a person is asked about. A subagent's own name is known by nobody but here: it is told before. */
-  asked(
-    callId: string,
-    agentId: string | undefined,
-    name: string,
-    input: unknown,
-  ): { readonly id: string; readonly updates: readonly SessionUpdate[] } {
-    const id = agentId === undefined ? callId : callOfAgent(this.#callOf.get(agentId) ?? agentId, callId)
-    return { id, updates: this.#calls.announce(id, name, input) }
+  asked({ callId, agentId, toolName, input }: Pick<Question, 'callId' | 'agentId' | 'toolName' | 'input'>): AskedCall {
+    const agent =
+      agentId === undefined ? undefined : (this.#agents.get(agentId) ?? { agentType: 'agent', callId: agentId })
+    const id = agent === undefined ? callId : ofAgent(agent).prefix + callId
+    return {
+      id,
+      view: this.#calls.viewOf(toolName, input, agent),
+      updates: this.#calls.announce(id, toolName, input, agent),
+    }
   }
 
   /** What a person should know: a notice where the client shows those, else a message that it always shows. */
@@ -82,8 +84,9 @@ export class EventUpdates {
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
   }
 
-  #ofLoop(event: LoopEvent, prefix: string): readonly SessionUpdate[] {
-    const isMain = prefix === ''
+  #ofLoop(event: LoopEvent, by: CallsOf): readonly SessionUpdate[] {
+    const { prefix, agent } = by
+    const isMain = agent === undefined
     switch (event.type) {
       case 'model_update': {
         if (!isMain) return []
@@ -99,25 +102,26 @@ export class EventUpdates {
         const hadText = isMain && this.#reply.retry()
         if (!hadText && !this.#by.notices) return []
         const { attempt, maxRetries, delayMs, error } = event
-        const again = `asked again in ${elapsed(delayMs)} (retry ${attempt} of ${maxRetries})`
-        return this.note('warning', `The reply broke off: ${error.message} It is ${again}.`)
+        const what = hadText ? 'The reply broke off' : 'The model could not be asked'
+        const again = `It is asked again in ${elapsed(delayMs)} (retry ${attempt} of ${maxRetries}).`
+        return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
       }
       case 'message':
-        return this.#ofEntry(event.entry, prefix)
+        return this.#ofEntry(event.entry, by)
       case 'tool_start':
-        return this.#calls.start(prefix + event.callId, event.name, event.input)
+        return this.#calls.start(prefix + event.callId, event.name, event.input, agent)
       case 'tool_end':
         return this.#calls.end(prefix + event.callId, event.status)
       case 'run_start':
-        if (!isMain) this.#callOf.set(event.run.agentId ?? event.run.agentPath, prefix.slice(0, -1))
+        if (agent !== undefined) this.#agents.set(event.run.agentId ?? event.run.agentPath, agent)
         return []
       case 'agent':
-        return this.#ofLoop(event.event, `${callOfAgent(prefix === '' ? '' : prefix.slice(0, -1), event.callId)}/`)
+        return this.#ofLoop(event.event, ofAgent({ agentType: event.agentType, callId: prefix + event.callId }))
       case 'notice':
         return this.note('info', event.message)
       case 'lap':
         // How often it may still happen is what a person wants to know of a recovery.
-        if (event.transition === 'next_turn' || event.transition === 'user_input' || !this.#by.notices) return []
+        if (spendsTurn(event.transition) || !this.#by.notices) return []
         return this.note(
           'info',
           `Goes on: ${event.transition.replaceAll('_', ' ')} (${event.left[event.transition]} left).`,
@@ -147,13 +151,19 @@ export class EventUpdates {
     }
   }
 
-  #ofEntry(entry: Extract<LoopEvent, { readonly type: 'message' }>['entry'], prefix: string): readonly SessionUpdate[] {
+  #ofEntry(
+    entry: Extract<LoopEvent, { readonly type: 'message' }>['entry'],
+    { prefix, agent }: CallsOf,
+  ): readonly SessionUpdate[] {
     if (entry.kind === 'assistant') {
       const { content } = entry.message
-      const told = prefix === '' ? this.#reply.message(entry.id, content) : []
+      const told = agent === undefined ? this.#reply.message(entry.id, content) : []
       const calls = content.filter(isToolUse)
-      return [...told, ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input))]
+      return [...told, ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input, agent))]
     }
+    // Said to people: by hooks, and by the loop itself.
+    if (entry.kind === 'attachment' && entry.attachment.type !== 'max_turns_reached' && prefix === '')
+      return this.note('info', entry.attachment.message)
     if (entry.kind !== 'user' || typeof entry.message.content === 'string') return []
     return entry.message.content
       .filter(isToolResult)
@@ -189,7 +199,24 @@ export class EventUpdates {
   }
 }
 
-/** Calls of agents have names of their own, which may be those of other calls. */
-function callOfAgent(parent: string, callId: string): string {
-  return parent === '' ? callId : `${parent}/${callId}`
+/** Whose calls are told. */
+interface CallsOf {
+  /** Calls of agents have names of their own, which may be those of other calls: theirs stand behind this. */
+  readonly prefix: string
+  /** None for the conversation itself. */
+  readonly agent?: CallingAgent
+}
+
+const inMain: CallsOf = { prefix: '' }
+
+function ofAgent(agent: CallingAgent): CallsOf {
+  return { prefix: `${agent.callId}/`, agent }
+}
+
+interface AskedCall {
+  readonly id: string
+  /** What is shown of it. */
+  readonly view: ToolView
+  /** What the client is told before it is asked. */
+  readonly updates: readonly SessionUpdate[]
 }

@@ -1,14 +1,17 @@
 import { statSync } from 'node:fs'
-import { knownModels } from '@halting/models'
+import { resolve } from 'node:path'
 import type { Flags } from '../flags/flags.ts'
+import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
+import { modelsWithKey } from '../session/model-names.ts'
 import { openLive } from '../session/open-live.ts'
 import { UsageError } from '../usage-error.ts'
 import { clientFiles } from './client-files.ts'
 import { invalid } from './errors.ts'
 import type { Opener, OpenRequest, OpenedSession } from './opener.ts'
 import { withImages } from './prompt-content.ts'
+import { ServerQuestions } from './server-questions.ts'
 import { serverEntriesOf } from './servers.ts'
 import { entriesOf, keptFile } from './session-list.ts'
 
@@ -22,8 +25,15 @@ export function openerOf(flags: Flags, program: Program): Opener {
   ] as const)
     if (given !== undefined)
       throw new UsageError(`halting acp opens the sessions that the editor asks for: leave out ${flag}.`)
+  const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
+  // A session is in a folder of the editor's: what lies there is not what was named at the start.
+  const own: Flags = {
+    ...flags,
+    ...(flags.pluginDir !== undefined && { pluginDir: absolute(flags.pluginDir) }),
+    ...(flags.pluginDirNoMcp !== undefined && { pluginDirNoMcp: absolute(flags.pluginDirNoMcp) }),
+  }
   return {
-    open: (request) => openIn(request, flags, program),
+    open: (request) => openIn(request, own, program),
     async history(sessionId) {
       const file = await keptFile(sessionId, program)
       return file === undefined ? undefined : { entries: await entriesOf(file) }
@@ -41,29 +51,27 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
     addDir: [...(flags.addDir ?? []), ...additionalDirectories],
     ...(resume !== undefined && { resume }),
   }
+  const note = (text: string): void => notes.output.err(told(oneLine(text, 1_000)))
+  const questions = new ServerQuestions({ client, capabilities, note })
   const live = await openLive(
     own,
     { ...program, cwd, output: notes.output },
-    { answersQuestions: true, background: 'keep', servers: serverEntriesOf(servers) },
+    { answersQuestions: true, background: 'keep', servers: serverEntriesOf(servers), elicit: questions.ask },
   )
   const { session, toolbox } = live
+  questions.attach(session)
   const files = clientFiles(client, () => session.id, capabilities.fs ?? {})
   if (files !== undefined) toolbox.workspace.editor = files
   return {
     session,
     commands: live.commands,
-    models: modelsWithKey(live.run.env),
+    models: modelsWithKey(live.run.env).map(({ name }) => name),
     async prepare({ parts, rest, images }, signal) {
-      return withImages(await live.prepare(parts, rest, signal), images)
+      const prepared = await live.prepare(parts, rest, signal)
+      return { ...prepared, content: withImages(prepared.content, images) }
     },
     onNote: (listener) => notes.listen(listener),
   }
-}
-
-/** Known models of services whose key is in the environment. */
-function modelsWithKey(env: Program['env']): readonly string[] {
-  const hasKey = (variable: string): boolean => (env[variable]?.trim() ?? '') !== ''
-  return knownModels().flatMap(({ name, keyVariables }) => (keyVariables.some(hasKey) ? [name] : []))
 }
 
 /** What the program tells a person of a session goes to the editor, and to stderr, which editors keep. */
@@ -75,7 +83,7 @@ class Notes {
   constructor(outer: Output) {
     const err = (text: string): void => {
       outer.err(text)
-      const said = text.replace(/^halting: /, '').trim()
+      const said = linesOfTold(text).join('\n')
       if (this.#listener === undefined) this.#waiting.push(said)
       else this.#listener(said)
     }

@@ -1,6 +1,7 @@
 import type { AgentContext, ClientCapabilities, McpServer } from '@agentclientprotocol/sdk'
 import type { Session } from '@halting/agent/session'
-import type { MessageContent, TranscriptEntry } from '@halting/core'
+import type { TranscriptEntry } from '@halting/core'
+import type { Prepared } from '../session/live-session.ts'
 import type { GivenPrompt } from './prompt-content.ts'
 
 /** What a client asks for when it opens a session. */
@@ -29,7 +30,7 @@ export interface OpenedSession {
   /** Models that a person may choose beside those of the session, such as those whose key is there. Others can be named, too. */
   readonly models: readonly string[]
   /** The prompt with its commands and files put in. */
-  prepare(prompt: GivenPrompt, signal: AbortSignal): Promise<MessageContent>
+  prepare(prompt: GivenPrompt, signal: AbortSignal): Promise<Prepared>
   /** Calls back with what a person should know, beginning with what was said before. */
   readonly onNote: (listener: (text: string) => void) => void
 }

@@ -3,6 +3,7 @@ import type { Question } from '@halting/agent/session'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacter } from '../io/seen.ts'
+import { fieldsOf } from './fields.ts'
 
 /** More of them nobody reads. */
 const mostSuggestions = 3
@@ -71,6 +72,16 @@ function changeIn(update: PermissionUpdate): string {
     case 'removeDirectories':
       return `files in ${update.directories.join(', ')}`
   }
+}
+
+/** What a client chose of what it was offered. @throws Error for what is no answer: clients may send anything, and it allows nothing (spec R-ACP-7b). */
+export function outcomeOf(said: unknown, options: readonly PermissionOption[]): RequestPermissionOutcome {
+  const { outcome, optionId } = fieldsOf(fieldsOf(said)['outcome'])
+  if (outcome === 'cancelled') return { outcome }
+  const chosen = options.find((option) => option.optionId === optionId)
+  if (outcome !== 'selected' || chosen === undefined)
+    throw new Error('the editor gave no answer to the question, or one that it was not offered.')
+  return { outcome, optionId: chosen.optionId }
 }
 
 export type Answered = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }

@@ -1,43 +1,12 @@
 import type { CreateElicitationRequest, ElicitationPropertySchema, PermissionOption } from '@agentclientprotocol/sdk'
 import type { JsonObject } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
+import type { PersonQuestion } from '../session/person-questions.ts'
 import { fieldsOf } from './fields.ts'
-
-/** One question of AskUserQuestion, as its input has it. */
-export interface AskedPerson {
-  readonly question: string
-  readonly header: string
-  readonly options: readonly { readonly label: string; readonly description: string }[]
-  readonly isMany: boolean
-}
-
-/** The questions of a call; none of what is no such call. */
-export function questionsOf(toolName: string, input: JsonObject): readonly AskedPerson[] {
-  const { questions } = input
-  if (toolName !== 'AskUserQuestion' || !Array.isArray(questions)) return []
-  return questions.flatMap((given): readonly AskedPerson[] => {
-    const { question, header, options, multiSelect } = fieldsOf(given)
-    if (typeof question !== 'string') return []
-    const known = Array.isArray(options) ? options : []
-    return [
-      {
-        question,
-        header: typeof header === 'string' ? header : '',
-        options: known.flatMap((option: unknown) => {
-          const { label, description } = fieldsOf(option)
-          return typeof label === 'string'
-            ? [{ label, description: typeof description === 'string' ? description : '' }]
-            : []
-        }),
-        isMany: multiSelect === true,
-      },
-    ]
-  })
-}
 
 /** All of them as one form, for a client that shows forms. */
 export function formFor(
-  asked: readonly AskedPerson[],
+  asked: readonly PersonQuestion[],
   { sessionId, toolCallId }: { readonly sessionId: string; readonly toolCallId: string },
 ): CreateElicitationRequest {
   return {
@@ -56,7 +25,7 @@ function keyOf(index: number): string {
   return `answer${index + 1}`
 }
 
-function fieldFor({ question, header, options, isMany }: AskedPerson): ElicitationPropertySchema {
+function fieldFor({ question, header, options, multiSelect }: PersonQuestion): ElicitationPropertySchema {
   const about = { title: header === '' ? question : header, description: question }
   const known = options.map(({ label, description }) => ({
     const: label,
@@ -64,11 +33,11 @@ function fieldFor({ question, header, options, isMany }: AskedPerson): Elicitati
     ...(description !== '' && { description }),
   }))
   if (known.length === 0) return { ...about, type: 'string' }
-  return isMany ? { ...about, type: 'array', items: { anyOf: known } } : { ...about, type: 'string', oneOf: known }
+  return multiSelect ? { ...about, type: 'array', items: { anyOf: known } } : { ...about, type: 'string', oneOf: known }
 }
 
 /** What a form came back with, by question. */
-export function answersOfForm(asked: readonly AskedPerson[], content: unknown): JsonObject {
+export function answersOfForm(asked: readonly PersonQuestion[], content: unknown): JsonObject {
   const given = fieldsOf(content)
   const answers = asked.flatMap(({ question }, index) => {
     const value = given[keyOf(index)]
@@ -80,7 +49,7 @@ export function answersOfForm(asked: readonly AskedPerson[], content: unknown): 
 }
 
 /** One of them as options to choose from, for a client that shows none but these. */
-export function choicesFor({ options }: AskedPerson): PermissionOption[] {
+export function choicesFor({ options }: PersonQuestion): PermissionOption[] {
   return [
     ...options.map(({ label }, index): PermissionOption => ({
       optionId: `choice:${index}`,
@@ -92,6 +61,6 @@ export function choicesFor({ options }: AskedPerson): PermissionOption[] {
 }
 
 /** What was chosen; '' for no answer. */
-export function choiceOf({ options }: AskedPerson, optionId: string): string {
+export function choiceOf({ options }: PersonQuestion, optionId: string): string {
   return options.find((_, index) => optionId === `choice:${index}`)?.label ?? ''
 }

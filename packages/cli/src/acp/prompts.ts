@@ -88,7 +88,7 @@ export class Prompts {
     return waiting.length > 0 && waiting.every(({ isCancelled }) => isCancelled)
   }
 
-  hear(event: SessionEvent): void {
+  onEvent(event: SessionEvent): void {
     switch (event.type) {
       case 'run_start':
         for (const entry of this.#entries.values())

@@ -1,6 +1,6 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { TranscriptEntry } from '@halting/core'
-import { isToolResult, isToolUse } from '@halting/core/adapters'
+import { isOfPerson, isToolResult, isToolUse } from '@halting/core/adapters'
 import { CallUpdates } from './call-updates.ts'
 import { promptBlocksOf } from './prompt-content.ts'
 import { ReplyText } from './reply-text.ts'
@@ -17,7 +17,7 @@ export function replayOf(entries: Iterable<TranscriptEntry>, cwd: string): reado
     }
     if (entry.kind !== 'user') continue
     const { content } = entry.message
-    if (persons.has(entry.origin))
+    if (isOfPerson(entry))
       for (const block of promptBlocksOf(content))
         updates.push({ sessionUpdate: 'user_message_chunk', content: block, messageId: entry.id })
     if (typeof content === 'string') continue
@@ -26,6 +26,3 @@ export function replayOf(entries: Iterable<TranscriptEntry>, cwd: string): reado
   }
   return [...updates, ...calls.closeAll('What became of this call is not known.')]
 }
-
-/** Messages that a person wrote. */
-const persons: ReadonlySet<string> = new Set(['prompt', 'steer', 'follow_up'])

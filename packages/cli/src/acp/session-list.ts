@@ -1,9 +1,10 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
 import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/agent'
 import type { TranscriptEntry } from '@halting/core'
-import { foldRun, foldSession } from '@halting/core/steps'
+import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
+import { saidIn } from '../session/said-in.ts'
 import { whose } from '../session/whose.ts'
 
 const pageSize = 50
@@ -22,17 +23,19 @@ export async function listSessions(
     cwd === undefined ? 'all' : 'of this folder',
   )
   const page = await summariesOf(all.slice(start, start + pageSize))
-  const sessions = page.flatMap(({ sessionId, cwd: where, firstPrompt, changedAt }): readonly SessionInfo[] => {
-    // One that cannot be read has no place to go on in.
-    if (where === undefined) return []
-    const title = titleOf(firstPrompt)
-    return [{ sessionId, cwd: where, ...(title !== '' && { title }), updatedAt: changedAt.toISOString() }]
-  })
+  const sessions = page.flatMap(
+    ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
+      // One that cannot be read has no place to go on in.
+      if (where === undefined) return []
+      const title = titleOf(given ?? firstPrompt)
+      return [{ sessionId, cwd: where, ...(title !== '' && { title }), updatedAt: changedAt.toISOString() }]
+    },
+  )
   const next = start + pageSize
   return { sessions, ...(next < all.length && { nextCursor: String(next) }) }
 }
 
-/** What a list shows of a conversation: how it began. */
+/** What a list shows of a conversation: what it is called, or how it began. */
 export function titleOf(firstPrompt: string): string {
   return oneLine(firstPrompt, titleWidth)
 }
@@ -48,10 +51,8 @@ export async function keptFile(
 /** All that was said in it, also in a run that did not end. */
 export async function entriesOf({ path }: KeptFile): Promise<readonly TranscriptEntry[]> {
   const { runs } = await readJournal(path)
-  const { transcript, open } = foldSession(runs)
-  if (open === undefined) return [...transcript]
-  const run = foldRun(open, transcript)
-  return [...(run.kind === 'open' ? run.state.transcript : transcript)]
+  // What the turn that was cut off has on record comes again when the session goes on.
+  return [...saidIn(foldSession(runs))]
 }
 
 /** Removes it. Again is harmless. @throws Error for one that another process writes. */

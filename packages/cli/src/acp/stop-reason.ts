@@ -2,6 +2,7 @@ import type { StopReason } from '@agentclientprotocol/sdk'
 import type { Terminal, TerminalReason } from '@halting/core'
 import { stopOf, type SdkStop } from '@halting/core/adapters'
 import { figuresOf } from '../headless/ending.ts'
+import { authenticationRequired, internalError } from './errors.ts'
 import { oneLine } from '../io/figures.ts'
 
 // The only place that knows how an ending is told by the protocol.
@@ -48,9 +49,6 @@ export type PromptAnswer =
   | { readonly kind: 'stop'; readonly stopReason: StopReason; readonly meta: StopMeta }
   | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data: object }
 
-const internalError = -32603
-const authenticationRequired = -32000
-
 /** The answer to the prompt of a run that ended so. `isCancelled`: the client asked for it (spec R-ACP-6). */
 export function answerFor(terminal: Terminal, isCancelled: boolean): PromptAnswer {
   const { reason, category, message, context, forced } = stopOf(terminal)
@@ -79,9 +77,10 @@ const nextInEditor: { readonly [reason in TerminalReason]: string } = {
   max_turns:
     'Write what to do next, or /continue, to go on; "Most turns" in the options of the session raises the limit.',
   max_budget_usd: 'Raise "Budget" in the options of the session; then /continue goes on.',
-  token_limit: 'Start halting acp with a higher --max-tokens; then /continue goes on.',
+  token_limit: 'Raise "Most tokens" in the options of the session; then /continue goes on.',
   max_output_tokens: 'Ask for a shorter answer, or for the rest of it.',
-  time_limit: 'Write what to do next, or /continue, to go on; halting acp --max-duration raises the limit.',
+  time_limit:
+    'Write what to do next, or /continue, to go on; "Most time" in the options of the session raises the limit.',
   no_progress: 'Say what to do when a call does not help.',
   compaction_thrash: 'Begin a new session, or choose a model with a larger window.',
   blocking_limit: 'Write /compact to make room.',

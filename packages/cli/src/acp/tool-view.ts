@@ -29,6 +29,11 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
   const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
   const at = (key: string, view: ToolView, line?: number): ToolView =>
     path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }
+  const texts = (...keys: readonly string[]): ToolCallContent[] =>
+    keys
+      .map(field)
+      .filter((text) => text !== '')
+      .map((text) => textContent(fenced(text)))
   switch (name) {
     case 'Read': {
       const { offset } = fields
@@ -60,32 +65,34 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         ...plain('edit', `Edit ${field('notebook_path')}`),
         content: [
           ...wholeInput(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))),
-          ...(field('new_source') === '' ? [] : [textContent(whole(field('new_source')))]),
+          ...(field('new_source') === '' ? [] : [textContent(fenced(field('new_source')))]),
         ],
       })
     case 'Bash': {
       const command = `\`${field('command')}\``
       const view = plain('execute', command)
-      const texts = [...(view.title === command ? [] : [whole(field('command'), 'sh')]), field('description')]
-      const content = texts.filter((text) => text !== '').map(textContent)
+      const told = [...(view.title === command ? [] : [fenced(field('command'), 'sh')]), field('description')]
+      const content = told.filter((text) => text !== '').map(textContent)
       return { ...view, content }
     }
     case 'Glob':
-    case 'Grep':
-      return at(
-        'path',
-        plain('search', `${name} ${field('pattern')}${field('path') === '' ? '' : ` in ${field('path')}`}`),
-      )
+    case 'Grep': {
+      const where = [field('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
+      return at('path', plain('search', `${name} ${field('pattern')}${where === '' ? '' : ` in ${where}`}`))
+    }
     case 'WebFetch':
       return {
         ...plain('fetch', `Fetch ${field('url')}`),
-        content: [field('url'), field('prompt')].filter((text) => text !== '').map((text) => textContent(whole(text))),
+        content: texts('url', 'prompt'),
       }
     case 'WebSearch':
       return plain('fetch', `Search the web for ${field('query')}`)
     case 'Agent':
     case 'Task':
-      return plain('think', `Agent: ${field('description') || field('subagent_type')}`)
+      return {
+        ...plain('think', `Agent ${[field('subagent_type'), field('description')].filter(Boolean).join(': ')}`.trim()),
+        content: texts('prompt'),
+      }
     case 'TodoWrite':
       return plain('think', 'Update the plan')
     case 'ExitPlanMode': {
@@ -95,7 +102,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
         : { ...view, content: [{ type: 'content', content: { type: 'text', text: field('plan') } }] }
     }
     case 'Skill':
-      return plain('other', `Skill ${field('skill')}`)
+      return { ...plain('other', `Skill ${field('skill')}`), content: texts('args') }
     case 'AskUserQuestion':
       return plain('other', 'Ask the person')
     default:
@@ -107,24 +114,24 @@ function shown(title: string): string {
   return oneLine(title, titleWidth) || 'Call of a tool'
 }
 
-function textContent(text: string): ToolCallContent {
+export function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 
 /** Every field on a line of its own, as JSON: what stands in one cannot look like another. */
 function wholeInput(fields: Readonly<Record<string, unknown>>): ToolCallContent[] {
   const lines = Object.entries(fields).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
-  return lines.length === 0 ? [] : [textContent(whole(`{\n${lines.join(',\n')}\n}`, 'json'))]
+  return lines.length === 0 ? [] : [textContent(fenced(`{\n${lines.join(',\n')}\n}`, 'json'))]
 }
 
 /** What a title has no room for, or leaves out: nobody says yes to a command whose end they have not seen (spec R-ACP-7a). */
-function whole(text: string, language = ''): string {
+export function fenced(text: string, language = ''): string {
   const shown = everyCharacter(text)
   const fence = '`'.repeat(Math.max(3, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
   return `${fence}${language}\n${shown}\n${fence}`
 }
 
-function absolute(path: string, cwd: string): string {
+export function absolute(path: string, cwd: string): string {
   return isAbsolute(path) ? path : join(cwd, path)
 }
 

@@ -14,6 +14,7 @@ import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
+import { noPlugins } from '../session/plugins.ts'
 import { noSettings } from '../session/run-settings.ts'
 import { openToolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
@@ -60,7 +61,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   const say = (line: string): void => output.out(`${line}\n`)
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
   // It shows the same to everybody: no settings.
-  const run = { ...noSettings, flags, env: program.env }
+  const run = { ...noSettings, flags, env: program.env, plugins: noPlugins }
   const toolbox = openToolbox(flags, folder, withNode(program.env))
   const models = await openModels(run, folder)
   try {
@@ -95,7 +96,12 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     try {
       const watcher = { ...steps, end, after: () => undefined, release: () => undefined }
       const ask = (asked: Session): void => void asked.prompt(prompt)
-      return await runOnce({ session, ask, interruption, watcher, linesAfter: undefined })
+      return await runOnce({
+        session,
+        ask,
+        interruption,
+        watcher,
+      })
     } finally {
       await session.close()
     }

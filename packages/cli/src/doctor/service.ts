@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Settings } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import {
@@ -12,7 +11,7 @@ import {
   withoutAlias,
 } from '@halting/models'
 import { counted } from '../io/figures.ts'
-import { helperOf } from '../session/models.ts'
+import { helperOf, scriptGiven } from '../session/models.ts'
 import { modelOf } from '../session/run-settings.ts'
 import { checkModelName, nearestModel } from '../session/model-names.ts'
 import type { Finding, Patient } from './finding.ts'
@@ -43,9 +42,8 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
 }
 
 async function scriptFinding(path: string, { cwd }: Patient): Promise<Finding> {
-  const { readScript } = await import('@halting/models/scripted')
   try {
-    await readScript(resolve(cwd, path))
+    await scriptGiven(path, cwd)
     return { what: 'model', state: 'good', says: `a script, ${path}: no key and no network are needed` }
   } catch (thrown) {
     return { what: 'model', state: 'broken', says: messageOf(thrown) }

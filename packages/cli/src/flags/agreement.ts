@@ -40,10 +40,8 @@ function refuseHostFlags(flags: Flags): void {
     ['--replay-user-messages', flags.replayUserMessages],
     ['--await-initialize', flags.awaitInitialize],
     ['--debug', flags.debug],
-    ['--allow-dangerously-skip-permissions', flags.allowDangerouslySkipPermissions],
     ['--permission-prompt-tool', flags.permissionPromptTool],
     ['--permission-prompts', flags.permissionPrompts],
-    ['--plugin-dir', flags.pluginDir],
   ] as const) {
     if (given !== undefined) throw new UsageError(`${name} belongs to --input-format stream-json.`)
   }
@@ -67,6 +65,8 @@ function checkSession({ resume, sessionId, forkSession, noSessionPersistence, on
   const goesOn = resume !== undefined || flags.continue === true
   if (flags.resumeSessionAt !== undefined && !goesOn)
     throw new UsageError('--resume-session-at needs --resume ID or --continue.')
+  if (flags.resumeDropsTurn !== undefined && flags.resumeSessionAt === undefined)
+    throw new UsageError('--resume-drops-turn needs --resume-session-at UUID.')
   if (flags.conversationOnly === true && flags.filesOnly === true)
     throw new UsageError('Give --conversation-only or --files-only, not both.')
   if (resume !== undefined && flags.continue === true) throw new UsageError('Give --resume or --continue, not both.')

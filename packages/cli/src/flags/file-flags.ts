@@ -5,6 +5,7 @@ import { filledText } from './values.ts'
 type FileFlag =
   | 'noFileCheckpoints'
   | 'resumeSessionAt'
+  | 'resumeDropsTurn'
   | 'dryRun'
   | 'redo'
   | 'skipChanged'
@@ -20,6 +21,14 @@ export const fileFlags: { readonly [Name in FileFlag]-?: FlagFor<NonNullable<Fla
     value: 'UUID',
     read: filledText,
     meaning: 'With --resume or --continue: the conversation goes back to this message, the last that is left',
+  },
+  resumeDropsTurn: {
+    names: ['--resume-drops-turn'],
+    group: 'sessions',
+    kind: 'value',
+    value: 'UUID',
+    read: filledText,
+    meaning: 'With --resume-session-at: refuse to take back more than the turn of this prompt',
   },
   noFileCheckpoints: {
     names: ['--no-file-checkpoints'],

@@ -1,6 +1,6 @@
 import type { Reading } from './values.ts'
 
-export type FlagGroup = 'output' | 'model' | 'sessions' | 'limits' | 'context' | 'tools' | 'program'
+export type FlagGroup = 'output' | 'model' | 'sessions' | 'limits' | 'context' | 'tools' | 'cluster' | 'program'
 
 interface Common {
   /** Every spelling, the one that help shows first. */

@@ -84,6 +84,8 @@ export interface Flags {
   readonly noSessionPersistence?: boolean
   /** The uuid of a message. */
   readonly resumeSessionAt?: string
+  /** The uuid of the prompt whose turn alone may be taken back by that. */
+  readonly resumeDropsTurn?: string
   readonly noFileCheckpoints?: boolean
 
   readonly maxTurns?: number
@@ -121,8 +123,10 @@ export interface Flags {
   /** Files with servers, or JSON. */
   readonly mcpConfig?: readonly string[]
   readonly strictMcpConfig?: boolean
-  /** Folders. */
+  /** Folders of plugins. */
   readonly pluginDir?: readonly string[]
+  /** Of those whose servers are not connected to. */
+  readonly pluginDirNoMcp?: readonly string[]
 
   /** JSON. */
   readonly agents?: string
@@ -130,6 +134,23 @@ export interface Flags {
   readonly agent?: string
   readonly maxSubagents?: number
   readonly maxSubagentDepth?: number
+
+  /** The address of a cluster. */
+  readonly cluster?: string
+  readonly restate?: string
+  readonly admin?: string
+  /** '' for the worker's own address. */
+  readonly register?: string
+  readonly port?: number
+  readonly host?: string
+  readonly workspaces?: string
+  readonly workspaceTemplate?: string
+  readonly folders?: string
+  readonly payloads?: string
+  readonly concurrency?: number
+  /** Milliseconds. */
+  readonly grace?: number
+  readonly server?: string
 
   readonly onAsk?: OnAsk
   readonly background?: BackgroundPolicy

@@ -8,6 +8,7 @@ const titles: Readonly<Record<FlagGroup, string>> = {
   limits: 'When to stop',
   context: 'When the window fills up',
   tools: 'What it may do',
+  cluster: 'Sessions on a cluster',
   program: 'The program',
 }
 
@@ -25,6 +26,8 @@ const usage = `halting: a coding agent that always stops, and says why
 
   halting ["PROMPT"] [flags]    a conversation in the terminal, which may begin with a prompt
   halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
+  halting serve --restate URL   works at sessions of a cluster (docs/guide/cluster.md); --cluster URL asks for them
+  halting cluster dev           such a cluster on this machine, to try: server, worker, a session
   halting acp [flags]           serves an editor over stdin and stdout (Agent Client Protocol)
   halting check [flags]         what a run with these flags cannot exceed; runs nothing
   halting context [PROMPT]      what fills the window with the next request, and what happens when it is full

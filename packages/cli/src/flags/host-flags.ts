@@ -1,6 +1,6 @@
 import type { FlagFor } from './flag-kinds.ts'
 import { type Flags, permissionPrompts, thinkings } from './flags.ts'
-import { choice, filledText, type Reading, single, text, tokens } from './values.ts'
+import { choice, filledText, type Reading, text, tokens } from './values.ts'
 
 type HostFlag =
   | 'replayUserMessages'
@@ -8,11 +8,9 @@ type HostFlag =
   | 'debug'
   | 'thinking'
   | 'taskBudget'
-  | 'allowDangerouslySkipPermissions'
   | 'permissionPromptTool'
   | 'permissionPrompts'
   | 'agent'
-  | 'pluginDir'
 
 /** Flags that hosts give: rows of the one table. */
 export const hostFlags: { readonly [Name in HostFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
@@ -53,12 +51,6 @@ export const hostFlags: { readonly [Name in HostFlag]-?: FlagFor<NonNullable<Fla
     read: tokens,
     meaning: 'Tokens that the model is told it has for the task; it ends nothing: --max-tokens does',
   },
-  allowDangerouslySkipPermissions: {
-    names: ['--allow-dangerously-skip-permissions'],
-    group: 'tools',
-    kind: 'switch',
-    meaning: 'A host may set the mode bypassPermissions later',
-  },
   permissionPromptTool: {
     names: ['--permission-prompt-tool'],
     group: 'tools',
@@ -82,14 +74,6 @@ export const hostFlags: { readonly [Name in HostFlag]-?: FlagFor<NonNullable<Fla
     value: 'NAME',
     read: filledText,
     meaning: 'The session is this agent: its prompt, its tools, its model',
-  },
-  pluginDir: {
-    names: ['--plugin-dir'],
-    group: 'tools',
-    kind: 'list',
-    value: 'FOLDER',
-    read: single,
-    meaning: 'A plugin: told as not supported, and passed over',
   },
 }
 

@@ -32,7 +32,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     names: ['--yes'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of sessions delete, setup, trust, undo and rewind: do it',
+    meaning: 'Of cluster dev, sessions delete, setup, trust, undo and rewind: do it',
   },
   format: {
     names: ['--format'],

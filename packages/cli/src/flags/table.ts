@@ -13,7 +13,9 @@ import { backgroundFlags } from './background-flags.ts'
 import { fileFlags } from './file-flags.ts'
 import { afterFlags } from './after-flags.ts'
 import { agentFlags } from './agent-flags.ts'
+import { clusterFlags } from './cluster-flags.ts'
 import { hostFlags } from './host-flags.ts'
+import { pluginFlags } from './plugin-flags.ts'
 import { mcpFlags } from './mcp-flags.ts'
 import { terminalFlags } from './terminal-flags.ts'
 import { trustFlags } from './trust-flags.ts'
@@ -352,6 +354,12 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'switch',
     meaning: 'The same as --permission-mode bypassPermissions',
   },
+  allowDangerouslySkipPermissions: {
+    names: ['--allow-dangerously-skip-permissions'],
+    group: 'tools',
+    kind: 'switch',
+    meaning: 'The mode bypassPermissions may be set later, by a person or a host; the run does not begin in it',
+  },
 
   sandbox: {
     names: ['--sandbox'],
@@ -374,7 +382,9 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   ...agentFlags,
   ...afterFlags,
   ...mcpFlags,
+  ...pluginFlags,
   ...hostFlags,
+  ...clusterFlags,
   ...programFlags,
 }
 

@@ -1,3 +1,4 @@
+import { isUuid } from '@halting/core/adapters'
 import type { AutoCompact } from './flags.ts'
 import { nearest } from './nearest.ts'
 
@@ -19,6 +20,19 @@ export function wholeNumber(given: string): Reading<number> {
   return /^\d+$/.test(given) && value >= 1 && Number.isSafeInteger(value)
     ? { value }
     : { expected: 'a whole number of at least 1' }
+}
+
+export function portNumber(given: string): Reading<number> {
+  const value = Number(given)
+  return /^\d+$/.test(given) && value <= 65_535 ? { value } : { expected: 'a port from 0 (any that is free) to 65535' }
+}
+
+/** Of a service, without a slash at its end. */
+export function address(given: string): Reading<string> {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol)
+    ? { value: given.replace(/\/+$/, '') }
+    : { expected: 'an address such as http://127.0.0.1:8080' }
 }
 
 const multiples: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 }
@@ -89,7 +103,7 @@ export function duration(given: string): Reading<number> {
 }
 
 export function uuid(given: string): Reading<string> {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(given)
+  return isUuid(given)
     ? { value: given.toLowerCase() }
     : { expected: 'a UUID, such as 3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }
 }

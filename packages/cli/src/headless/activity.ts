@@ -6,7 +6,7 @@ import { inputSummary } from './summaries.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   /** Of at most so many columns. */
   line(columns: number): string
 }
@@ -45,11 +45,11 @@ export function followActivity(now: () => number = () => performance.now()): Act
     begin(typeof block['name'] === 'string' ? `writing a call of ${block['name']}` : 'writing a call')
   }
 
-  const hear = (event: LoopEvent, agents: string): void => {
+  const onEvent = (event: LoopEvent, agents: string): void => {
     const isOwn = agents === ''
     switch (event.type) {
       case 'agent':
-        return hear(event.event, `${agents}${event.callId}/`)
+        return onEvent(event.event, `${agents}${event.callId}/`)
       case 'figures':
         ;[tokens, usd] = [event.settledTokens, event.settledUsd]
         if (isOwn) window = { used: event.contextTokens, size: event.contextWindow }
@@ -105,7 +105,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
     tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
     cost: usd > 0 ? money(usd) : '',
   })
-  return { hear: (event) => hear(event, ''), line: (columns) => layOut(parts(), columns) }
+  return { onEvent: (event) => onEvent(event, ''), line: (columns) => layOut(parts(), columns) }
 }
 
 /** What the next request has, and what fits; null for a model without an end to its window. */

@@ -4,13 +4,13 @@ import type { Output } from '../io/output.ts'
 
 /** What the model writes, on the terminal as it comes. */
 export interface AnswerStream {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   /** Whether the text stands there already, as the last that was written. */
   has(text: string): boolean
 }
 
 /** For pipes and files, whose reader wants the answer alone: that is known when the run has ended. */
-export const noStream: AnswerStream = { hear: () => undefined, has: () => false }
+export const noStream: AnswerStream = { onEvent: () => undefined, has: () => false }
 
 export function streamAnswer(output: Output): AnswerStream {
   let written = ''
@@ -23,7 +23,7 @@ export function streamAnswer(output: Output): AnswerStream {
     if (shown !== '') output.out(shown)
   }
   return {
-    hear(event) {
+    onEvent(event) {
       switch (event.type) {
         case 'model_start':
           ;[written, block] = ['', 0]

@@ -9,7 +9,7 @@ import { inputSummary } from './summaries.ts'
 
 /** The calls of a run that were denied. */
 export interface Denials {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   /** What was denied, and the command that runs it again with what was missing; '' for none. */
   report(width: number): { readonly text: string; readonly command: string }
 }
@@ -25,8 +25,8 @@ interface Denial {
 
 export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>, asked: Asked): Denials {
   const denials: Denial[] = []
-  const hear = (event: LoopEvent): void => {
-    if (event.type === 'agent') hear(event.event)
+  const onEvent = (event: LoopEvent): void => {
+    if (event.type === 'agent') onEvent(event.event)
     if (event.type !== 'permission_denied') return
     const { name, input, message } = event
     // An id of its own: what the rules say of it is not about the call that has the id now.
@@ -37,7 +37,7 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
     denials.push({ name, input, message, remedy, isEdit })
   }
   return {
-    hear,
+    onEvent,
     report(width) {
       const cured = denials.filter(({ remedy }) => remedy !== undefined)
       const rules = [...new Set(cured.flatMap(({ remedy }) => remedy?.rules ?? []))]

@@ -1,6 +1,6 @@
 import { endings, type Terminal, type TerminalReason } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
-import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
 import { letItCompact, moreRoom } from './context-advice.ts'
 import { limitAdvice } from './limit-advice.ts'
 
@@ -102,11 +102,11 @@ export function closingLine(terminal: Terminal, changes: string): string {
  * `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without the cost where there was none, or no price. `up to $0.0456` is what
  * it may come to with requests of which nobody said what they cost: aborted ones, lost ones.
  */
-export function figuresOf({ summary, costUsd, committedUsd, durationMs }: Terminal): string {
-  const { input, output } = tokensOf(summary.usage)
+export function figuresOf(terminal: Terminal): string {
+  const { summary, costUsd, committedUsd, durationMs } = terminal
   return [
     many(summary.turns, 'turn'),
-    `${counted(input + output)} tokens`,
+    tokensCounted(terminal),
     ...(costUsd > 0 ? [money(costUsd)] : []),
     ...(committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []),
     elapsed(durationMs),

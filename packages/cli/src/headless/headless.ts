@@ -1,6 +1,9 @@
 import type { SdkMessage } from '@halting/core'
+import { compactCommand } from '@halting/core/adapters'
+import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { readPiped } from '../io/stdin.ts'
+import { told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { wantedAfter } from '../session/after.ts'
@@ -17,11 +20,11 @@ import type { Watcher } from './watcher.ts'
 export async function headless(given: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
   const [written = ''] = words
-  const isNew = given.resume === undefined && given.continue !== true
-  if (isNew && written.trim() === '' && stdin.isTTY) throw noPrompt()
+  const isNew = isForNewSession(given)
+  if (isNew && written.trim() === '' && stdin.isTTY) throw await noPrompt(given, program)
   if (isNew) refuseCompact(written)
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
-  const piped = written.trim() === '' ? await promptOf(written, program, isNew) : undefined
+  const piped = written.trim() === '' ? await promptOf(written, given, program) : undefined
   const said = piped ?? written
   let prompt = said
   let interruption: Interruption | undefined
@@ -32,7 +35,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
       firstPrompt: said,
       written,
       async ready() {
-        prompt = piped ?? (await promptOf(written, program, isNew))
+        prompt = piped ?? (await promptOf(written, given, program))
         interruption = watchInterruption(output)
       },
     })
@@ -77,7 +80,8 @@ async function run({ live, ask, program, written, prompt, interruption }: Asked)
     },
   }
   const linesAfter = hasAfter ? await linesFor(flags) : undefined
-  return runOnce({ session, ask, interruption, watcher, linesAfter })
+  const onBrokenAfter = (error: unknown): void => output.err(told(messageOf(error)))
+  return runOnce({ session, ask, interruption, watcher, linesAfter, onBrokenAfter })
 }
 
 async function linesFor({ verbose }: Flags): Promise<(message: SdkMessage) => readonly string[]> {
@@ -97,30 +101,42 @@ async function askOf(
     const { goOn } = await import('../session/go-on.ts')
     return goOn(journal, { sessionId: session.id, flags: run.flags }, { ...program, env: run.env })
   }
-  const content = await live.prepare(said, prompt.slice(said.length), signal)
+  const { content } = await live.prepare(said, prompt.slice(said.length), signal)
   return { ask: (asked) => void asked.prompt(content) }
 }
 
 /** What was written as an argument, and then what was piped in. A session that goes on needs none. */
-async function promptOf(written: string, { stdin, output }: Program, isNeeded: boolean): Promise<string> {
+async function promptOf(written: string, given: Flags, program: Program): Promise<string> {
+  const { stdin, output } = program
+  const isNeeded = isForNewSession(given)
   const hasPrompt = written.trim() !== ''
   const piped = await readPiped(stdin, output, hasPrompt || !isNeeded)
   const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
   if (!isNeeded) return prompt
-  if (prompt === '') throw noPrompt()
+  if (prompt === '') throw await noPrompt(given, program)
   refuseCompact(prompt)
   return prompt
 }
 
 /** @throws UsageError for a command that needs a conversation: there is none yet. */
 function refuseCompact(prompt: string): void {
-  if (!/^\/compact(?:\s|$)/.test(prompt)) return
+  if (!compactCommand.test(prompt)) return
   throw new UsageError(
     'There is no conversation to compact: halting -p begins a new one. A run makes room by itself when its window fills up; --autocompact says when.',
   )
 }
 
-function noPrompt(): UsageError {
+function isForNewSession(given: Flags): boolean {
+  return given.resume === undefined && given.continue !== true
+}
+
+/** Who did not write `-p` wanted a conversation: that needs a terminal (spec R-TERM-8). */
+async function noPrompt({ print }: Flags, { env, stdin, output }: Program): Promise<UsageError> {
+  if (print !== true) {
+    const { whyNoScreen } = await import('../terminal/screen/usable.ts')
+    const why = whyNoScreen(env, { stdin, stdout: { isTTY: output.isTerminal.stdout } })
+    if (why !== undefined) return new UsageError(why)
+  }
   return new UsageError(
     'There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.',
   )

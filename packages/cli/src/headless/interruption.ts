@@ -1,4 +1,5 @@
 import type { AbortCause } from '@halting/core'
+import { signalExitCodes } from '../io/exit-codes.ts'
 import { brokenExitCode, type Output } from '../io/output.ts'
 
 /** What the person or the system does to the program while it runs. */
@@ -11,13 +12,11 @@ export interface Interruption {
   release(): void
 }
 
-const answers = {
-  SIGINT: { cause: 'user', exitCode: 130 },
-  SIGTERM: { cause: 'terminated', exitCode: 143 },
-  SIGHUP: { cause: 'terminated', exitCode: 129 },
-} as const satisfies Partial<Record<NodeJS.Signals, { readonly cause: AbortCause; readonly exitCode: number }>>
+const causes = { SIGINT: 'user', SIGTERM: 'terminated', SIGHUP: 'terminated' } as const satisfies Partial<
+  Record<NodeJS.Signals, AbortCause>
+>
 
-type Caught = keyof typeof answers
+type Caught = keyof typeof causes
 
 /** npm passes on a Ctrl-C that the terminal has sent to all: twice within this time is once, as no person is so quick. */
 const sameMomentMs = 100
@@ -33,21 +32,21 @@ export function watchInterruption(output: Output): Interruption {
   let firstAt = -Infinity
   const onSignal = (name: NodeJS.Signals): void => {
     // True: it listens to nothing else.
-    const answer = answers[name as Caught]
+    const caught = name as Caught
     if (exitCode !== undefined) {
-      if (performance.now() - firstAt > sameMomentMs) process.exit(answer.exitCode)
+      if (performance.now() - firstAt > sameMomentMs) process.exit(signalExitCodes[caught])
       return
     }
-    exitCode = answer.exitCode
+    exitCode = signalExitCodes[caught]
     firstAt = performance.now()
     if (name === 'SIGINT' && output.isTerminal.stderr) {
       // The terminal has shown ^C: on a line that goes or ends now, or on one of its own.
       output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Ctrl-C again leaves at once.\n`)
     }
-    controller.abort(answer.cause)
+    controller.abort(causes[caught])
   }
-  // True: `answers` has no other keys.
-  const names = Object.keys(answers) as Caught[]
+  // True: `causes` has no other keys.
+  const names = Object.keys(causes) as Caught[]
   for (const name of names) process.on(name, onSignal)
   output.onBroken(() => {
     exitCode ??= brokenExitCode(output.broken ?? 'failed')

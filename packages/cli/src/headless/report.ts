@@ -10,7 +10,7 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
   json: ({ output, flags }) =>
     flags.verbose === true
       ? jsonArray(output)
-      : { ...jsonLines(output, (message) => message.type === 'result'), hear: tellLeft(output) },
+      : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: tellLeft(output) },
   'stream-json': ({ output }) => jsonLines(output, () => true),
 }
 
@@ -20,7 +20,7 @@ export function createReport(context: ReportContext): Watcher {
 }
 
 /** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
-function tellLeft(output: Output): Watcher['hear'] {
+function tellLeft(output: Output): Watcher['onEvent'] {
   return (event) => {
     if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
     const { attachment } = event.entry
@@ -33,7 +33,7 @@ function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): 
     if (isWanted(message)) output.out(jsonLine(message))
   }
   return {
-    hear: () => undefined,
+    onEvent: () => undefined,
     see,
     after: see,
     end: () => undefined,
@@ -50,7 +50,7 @@ function jsonArray(output: Output): Watcher {
     before = ',\n'
   }
   return {
-    hear: () => undefined,
+    onEvent: () => undefined,
     see,
     after: see,
     end: () => {

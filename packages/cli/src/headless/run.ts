@@ -11,18 +11,21 @@ export interface RunOnce {
   readonly interruption: Interruption
   readonly watcher: Watcher
   /** What a person is told of a message that came after the run; undefined where nothing comes after it. */
-  readonly linesAfter: ((message: SdkMessage) => readonly string[]) | undefined
+  readonly linesAfter?: ((message: SdkMessage) => readonly string[]) | undefined
+  /** What came after the run broke. The run has its result, and its exit code (spec R-AFTER-4a). */
+  readonly onBrokenAfter?: (error: unknown) => void
 }
 
 /** Runs what is asked to its end, then what comes after it, and gives the exit code of the run. Rejects with what broke it. */
-export async function runOnce({ session, ask, interruption, watcher, linesAfter }: RunOnce): Promise<number> {
+export async function runOnce(once: RunOnce): Promise<number> {
+  const { session, ask, interruption, watcher, linesAfter, onBrokenAfter } = once
   let exitCode: number | undefined
   let broken: { readonly error: unknown } | undefined
   let isOver = false
   const onEvent = (event: SessionEvent): void => {
     switch (event.type) {
       case 'loop':
-        return watcher.hear(event.event)
+        return watcher.onEvent(event.event)
       case 'message':
         if (isOver) return watcher.after(event.message, linesAfter?.(event.message) ?? [])
         isOver = event.message.type === 'result'
@@ -33,6 +36,7 @@ export async function runOnce({ session, ask, interruption, watcher, linesAfter 
         exitCode = exitCodeOf(event.terminal, interruption.exitCode)
         return
       case 'failed':
+        if (event.isAfterRun === true) return onBrokenAfter?.(event.error)
         broken ??= { error: event.error }
         return
       default:

@@ -1,5 +1,5 @@
 import type { ContentBlock, LoopEvent, SdkMessage } from '@halting/core'
-import type { SdkAssistant, SdkUser } from '@halting/core/adapters'
+import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
@@ -13,7 +13,7 @@ import { inputSummary, lastLinesOfFailed, resultSummary } from './summaries.ts'
 export type ToldTexts = 'all' | 'steps' | 'none'
 
 export interface StepPrinter {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   see(message: SdkMessage): void
 }
 
@@ -97,15 +97,14 @@ export function createStepPrinter(
 
   const printUser = ({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void => {
     release()
-    const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
-    for (const block of blocks) {
+    for (const block of blocksOf(content)) {
       if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width() - 2)}`))
       if (block.type === 'tool_result') printResult(block, keyOf(parent, block.tool_use_id), details)
     }
   }
 
-  const hear = (event: LoopEvent, parent: string | null): void => {
-    if (event.type === 'agent') hear(event.event, event.callId)
+  const onEvent = (event: LoopEvent, parent: string | null): void => {
+    if (event.type === 'agent') onEvent(event.event, event.callId)
     const news = roomNews(event)
     if (news !== undefined)
       line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
@@ -118,7 +117,7 @@ export function createStepPrinter(
   }
 
   return {
-    hear: (event) => hear(event, null),
+    onEvent: (event) => onEvent(event, null),
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)

@@ -56,12 +56,12 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
     output.err(`${paint(shown)}\n`)
   }
   return {
-    hear(event) {
-      failure.hear(event)
-      activity.hear(event)
-      denials.hear(event)
-      answer.hear(event)
-      steps?.hear(event)
+    onEvent(event) {
+      failure.onEvent(event)
+      activity.onEvent(event)
+      denials.onEvent(event)
+      answer.onEvent(event)
+      steps?.onEvent(event)
       tellTrouble(event)
       tellNote(event)
     },
@@ -154,8 +154,8 @@ function troubleOf(event: LoopEvent): string | undefined {
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
 function noteTeller(output: Output, style: Style): (event: LoopEvent) => void {
   let told = ''
-  const hear = (event: LoopEvent): void => {
-    if (event.type === 'agent') return hear(event.event)
+  const onEvent = (event: LoopEvent): void => {
+    if (event.type === 'agent') return onEvent(event.event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment') return
     const { attachment } = event.entry
     if (attachment.type !== 'informational' || attachment.message === told) return
@@ -164,7 +164,7 @@ function noteTeller(output: Output, style: Style): (event: LoopEvent) => void {
       `${style.yellow(wrapped(`! ${oneLine(told, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
     )
   }
-  return hear
+  return onEvent
 }
 
 function say(text: string, output: Output): void {
@@ -174,7 +174,7 @@ function say(text: string, output: Output): void {
 }
 
 interface Failure {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   see(message: SdkMessage): void
   /** What kind of failure of the model ended the run, if one did. */
   kindOf(terminal: Terminal): string | undefined
@@ -184,7 +184,7 @@ function followFailure(): Failure {
   let told: string | undefined
   let retried: string | undefined
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.type === 'retry') retried = event.error.kind
     },
     see(message) {

@@ -3,7 +3,7 @@ import type { LoopEvent, SdkMessage, Terminal } from '@halting/core'
 /** Who is told of a run. */
 export interface Watcher {
   /** Everything that the loop tells, before the messages made of it. */
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   see(message: SdkMessage): void
   end(terminal: Terminal): void
   /** Something that came after the run, and what a person is told of it. */

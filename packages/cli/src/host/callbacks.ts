@@ -2,6 +2,7 @@ import { readCallbackHooks, type ReadHooks } from '@halting/agent/hooks'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
+import { elicited } from '../session/elicited.ts'
 import { type Control, ControlError } from './control.ts'
 
 /** Hooks that the host calls back, as it named them in `initialize` (spec R-HOST-11). */
@@ -46,16 +47,3 @@ export async function elicitByHost(
     throw thrown
   }
 }
-
-function elicited({ action, content }: JsonObject): ElicitationAnswer {
-  if (action !== 'accept') return { action: action === 'cancel' ? action : 'decline' }
-  if (!isJsonObject(content)) return { action }
-  const fields = Object.entries(content).flatMap(([name, value]): [string, Field][] => {
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return [[name, value]]
-    const isTexts = Array.isArray(value) && value.every((one) => typeof one === 'string')
-    return isTexts ? [[name, value]] : []
-  })
-  return { action, content: Object.fromEntries(fields) }
-}
-
-type Field = NonNullable<ElicitationAnswer['content']>[string]

@@ -1,10 +1,11 @@
 import type { ContextUsage } from '@halting/agent/session'
-import type { JsonObject } from '@halting/core'
+import type { JsonObject, Usage } from '@halting/core'
+import { mcpNameOf } from '../io/mcp-name.ts'
 import type { Opened } from './opened.ts'
 
 /** What fills the window, as hosts read it. They show colours by name. */
-export function contextAnswer(usage: ContextUsage, { session, memoryFiles }: Opened): JsonObject {
-  const { totalTokens, maxTokens, compactsAt, categories } = usage
+export function contextAnswer(usage: ContextUsage, { session, memoryFiles, agentTokens }: Opened): JsonObject {
+  const { totalTokens, maxTokens, compactsAt, categories, tools, lastUsage } = usage
   const window = maxTokens ?? 0
   const free = Math.max(0, window - totalTokens)
   return {
@@ -24,12 +25,21 @@ export function contextAnswer(usage: ContextUsage, { session, memoryFiles }: Ope
     gridRows: [],
     model: session.snapshot.model,
     memoryFiles: memoryFiles(),
-    mcpTools: [],
-    agents: [],
+    mcpTools: tools.flatMap(({ name, tokens }) => {
+      const { server } = mcpNameOf(name) ?? {}
+      return server === undefined ? [] : [{ name, serverName: server, tokens, isLoaded: true }]
+    }),
+    agents: agentTokens(),
     ...(compactsAt !== null && { autoCompactThreshold: compactsAt }),
     isAutoCompactEnabled: compactsAt !== null,
-    apiUsage: null,
+    apiUsage: lastUsage === null ? null : usageOf(lastUsage),
   }
+}
+
+/** The four figures that the protocol knows. */
+function usageOf(usage: Usage): JsonObject {
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage
+  return { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens }
 }
 
 const colours = ['promptBorder', 'claude', 'cyan', 'permission', 'warning', 'purple'] as const

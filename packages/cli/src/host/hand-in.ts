@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Session } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
+import type { Prepared } from '../session/live-session.ts'
 import type { Opened } from './opened.ts'
 import { type HostMessage, joined, readUserMessage } from './user-message.ts'
 
@@ -24,6 +25,8 @@ export class HandIn {
   #unasked: MessageContent | undefined
   /** Those that the session has not told of yet. */
   readonly #replays = new Map<string, JsonObject>()
+  /** Those whose lines tell them again: the line of the run would be their second. */
+  readonly #toldAgain = new Set<string>()
 
   constructor(ports: HandInPorts) {
     this.#ports = ports
@@ -41,14 +44,15 @@ export class HandIn {
         const { session, prepare } = await this.#ports.open()
         const message = readUserMessage(line)
         const { content, isComposed } = message
-        this.#prompt(session, message, line, isComposed ? content : await prepare(content))
+        this.#prompt(session, message, line, isComposed ? { content } : await prepare(content))
       })
       return
     }
     const { session, prepare } = opened
     try {
       const message = readUserMessage(line)
-      const ready = message.isComposed ? message.content : prepare(message.content)
+      const { content, isComposed } = message
+      const ready = isComposed ? { content } : prepare(content)
       if (ready instanceof Promise) this.#later(async () => this.#prompt(session, message, line, await ready))
       else this.#prompt(session, message, line, ready)
     } catch (thrown) {
@@ -62,9 +66,15 @@ export class HandIn {
       const line = this.#replays.get(id)
       this.#replays.delete(id)
       if (line === undefined) return []
+      this.#toldAgain.add(id)
       const { message } = line
       return [{ type: 'user', message, parent_tool_use_id: null, isReplay: true, uuid: id, session_id: sessionId }]
     })
+  }
+
+  /** Whether this is the uuid of a message that `replayed` tells. */
+  isToldAgain(uuid: string): boolean {
+    return this.#toldAgain.has(uuid)
   }
 
   #later(handIn: () => Promise<void>): void {
@@ -81,12 +91,12 @@ export class HandIn {
     session: Session,
     { id = randomUUID(), when, asks }: HostMessage,
     line: JsonObject,
-    ready: MessageContent,
+    { content, ...own }: Prepared,
   ): void {
-    const said = this.#unasked === undefined ? ready : joined(this.#unasked, ready)
+    const said = this.#unasked === undefined ? content : joined(this.#unasked, content)
     this.#unasked = asks ? undefined : said
     if (!asks || this.#ports.isLeaving()) return
     if (this.#ports.replays) this.#replays.set(id, line)
-    session.prompt(said, { id, ...(when !== undefined && { when }) })
+    session.prompt(said, { ...own, id, ...(when !== undefined && { when }) })
   }
 }

@@ -1,12 +1,15 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { AbortCause, JsonObject, SdkMessage, Terminal } from '@halting/core'
+import type { AbortCause, JsonObject, SdkMessage } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
+import { ResumeRejectedError } from '@halting/agent'
 import type { SessionEvent } from '@halting/agent/session'
 import type { Flags } from '../flags/flags.ts'
 import { exitCodeOf } from '../headless/ending.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
+import { withoutAgentText } from './agent-lines.ts'
+import { AgentProgress } from './agent-progress.ts'
 import { Control, type HostRequest, type Answered } from './control.ts'
 import { failedResult } from './failed-result.ts'
 import { HandIn } from './hand-in.ts'
@@ -21,15 +24,29 @@ import { StateLines } from './state-lines.ts'
 /** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
 const patienceMs = 1_000
 
-/** Serves a host until it has said all and everything that it handed in has its result; gives the exit code. */
-export async function serveHost(flags: Flags, program: Program): Promise<number> {
+/**
+ * Serves a host until it has said all and everything that it handed in has its result; gives the exit code.
+ * @param open Opens the session: that of flags and settings, unless said otherwise.
+ */
+export async function serveHost(
+  flags: Flags,
+  program: Program,
+  open: typeof openForHost = openForHost,
+): Promise<number> {
   const interruption = watchInterruption(program.output)
-  const host = new Host(flags, program, interruption)
+  const host = new Host({ flags, program, interruption, open })
   try {
     return await host.serve()
   } finally {
     interruption.release()
   }
+}
+
+interface HostParts {
+  readonly flags: Flags
+  readonly program: Program
+  readonly interruption: Interruption
+  readonly open: typeof openForHost
 }
 
 /**
@@ -41,9 +58,13 @@ class Host {
   readonly #flags: Flags
   readonly #program: Program
   readonly #interruption: Interruption
+  readonly #openWith: typeof openForHost
   readonly #control: Control
   readonly #states: StateLines
   readonly #handIn: HandIn
+  readonly #progress = new AgentProgress()
+  /** Messages that are told again once they are on disk. */
+  #replaying: Promise<void> = Promise.resolve()
   /** What `initialize` said; undefined as long as nothing was. */
   #initialized: { readonly fields: JsonObject; readonly given: Given } | undefined
   #tellHow: () => void = () => undefined
@@ -55,15 +76,17 @@ class Host {
   /** From here on `initialize` comes too late. */
   #isOpening = false
   #opened: Opened | undefined
-  #last: { readonly terminal: Terminal | undefined; readonly isError: boolean } | undefined
+  /** Whether the last result line is an error: that of a run, or of a message that no run began with. */
+  #lastError: 'none' | 'of_run' | 'of_message' = 'none'
   /** Why the session could not be opened. */
   #broken: { readonly error: unknown } | undefined
   #leave: () => void = () => undefined
 
-  constructor(flags: Flags, program: Program, interruption: Interruption) {
+  constructor({ flags, program, interruption, open }: HostParts) {
     this.#flags = flags
     this.#program = program
     this.#interruption = interruption
+    this.#openWith = open
     this.#states = new StateLines((line) => this.#write(line))
     this.#control = new Control({
       write: (message) => this.#write(message),
@@ -102,7 +125,8 @@ class Host {
     this.#control.gone('The host has closed its side, and can answer nothing any more.')
     if (!signal.aborted) await this.#finish(left)
     await this.#end()
-    if (this.#broken !== undefined) throw this.#broken.error
+    // A host that takes turns back reads why not in a result.
+    if (this.#broken !== undefined && !(this.#broken.error instanceof ResumeRejectedError)) throw this.#broken.error
     return this.#exitCode()
   }
 
@@ -125,14 +149,16 @@ class Host {
     const { session } = opened
     if (isAborted) session.interrupt({ queue: 'give_back', because: causeOf(this.#interruption.signal) })
     await session.settled()
+    await this.#replaying.catch(() => undefined)
     await opened.close()
   }
 
   /** An error of the last run is one of the program; how a success came about is not (spec R-HOST-8). */
   #exitCode(): number {
-    if (this.#last?.isError !== true) return this.#interruption.exitCode ?? 0
-    const { terminal } = this.#last
-    return terminal === undefined ? 1 : exitCodeOf(terminal, this.#interruption.exitCode)
+    const { exitCode } = this.#interruption
+    if (this.#lastError === 'none') return exitCode ?? 0
+    const terminal = this.#lastError === 'of_run' ? this.#opened?.session.snapshot.last : undefined
+    return terminal === undefined ? 1 : exitCodeOf(terminal, exitCode)
   }
 
   async #read(): Promise<void> {
@@ -168,7 +194,7 @@ class Host {
   }
 
   #serving(opened: Opened): Serving {
-    return { opened, control: this.#control, flags: this.#initialized?.given.flags ?? this.#flags }
+    return { opened, control: this.#control }
   }
 
   async #initialize(fields: JsonObject): Promise<Answered> {
@@ -201,10 +227,10 @@ class Host {
     this.#isOpening = true
     try {
       const given = this.#initialized?.given ?? givenBy({}, this.#flags)
-      const opened = await openForHost(given, this.#control, this.#program)
+      const opened = await this.#openWith(given, this.#control, this.#program)
       this.#opened = opened
       this.#states.know(opened.session)
-      opened.session.listen((event) => this.#hear(opened, event))
+      opened.session.listen((event) => this.#onEvent(opened, event))
       return opened
     } catch (thrown) {
       this.#breaks(thrown)
@@ -214,6 +240,7 @@ class Host {
 
   /** Nothing can be done for the host: it is told why, and the program ends. */
   #breaks(error: unknown): void {
+    if (this.#broken === undefined && error instanceof ResumeRejectedError) this.#fails(messageOf(error))
     this.#broken ??= { error }
     // Answers that are about to be written are written first.
     void this.#leaveSoon()
@@ -224,7 +251,7 @@ class Host {
     this.#leave()
   }
 
-  #hear({ session }: Opened, event: SessionEvent): void {
+  #onEvent({ session }: Opened, event: SessionEvent): void {
     switch (event.type) {
       case 'message':
         this.#see(event.message)
@@ -236,7 +263,7 @@ class Host {
         this.#replay(event.ids)
         return
       case 'run_end':
-        this.#last = { terminal: event.terminal, isError: event.result.is_error }
+        this.#lastError = event.result.is_error ? 'of_run' : 'none'
         this.#states.end()
         return
       case 'changed':
@@ -255,22 +282,35 @@ class Host {
       case 'note':
         this.#warn(event.text)
         return
+      case 'loop':
+        for (const line of this.#progress.hear(event.event, this.#sessionId())) this.#write(line)
+        return
       case 'question':
       case 'question_closed':
-      case 'loop':
       case 'closed':
     }
   }
 
   #see(message: SdkMessage): void {
-    this.#write(message)
+    const told = this.#initialized?.given.forwardsAgentText === true ? message : withoutAgentText(message)
+    if (told === undefined || this.#handIn.isToldAgain(told.uuid)) return
+    this.#write(told)
     if (message.type !== 'system' || message.subtype !== 'init') return
     this.#replay(this.#states.begun())
     if (this.#opened !== undefined) this.#states.tell(this.#opened.session)
   }
 
+  /** A message is told again when it is on disk: whoever kills the program after that finds it there. */
   #replay(ids: readonly string[]): void {
-    for (const line of this.#handIn.replayed(ids, this.#sessionId())) this.#write(line)
+    const lines = this.#handIn.replayed(ids, this.#sessionId())
+    const flush = this.#opened?.flush
+    if (lines.length === 0 || flush === undefined) return
+    this.#replaying = this.#replaying.then(async () => {
+      await flush()
+      for (const line of lines) this.#write(line)
+    })
+    // What is wrong with the disk ends the run, which says so.
+    this.#replaying.catch(() => undefined)
   }
 
   #sessionId(): string {
@@ -279,7 +319,7 @@ class Host {
 
   /** A message that no run begins with has a result all the same. */
   #fails(message: string): void {
-    this.#last = { terminal: undefined, isError: true }
+    this.#lastError = 'of_message'
     this.#warn(message)
     this.#write(failedResult(this.#sessionId(), message, this.#opened?.session.snapshot.figures.sessionUsd ?? 0))
   }

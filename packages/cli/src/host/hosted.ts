@@ -31,8 +31,6 @@ export function hosted(program: Program): Hosted {
   checkAgreement(flags)
   if (words.length > 0)
     throw new UsageError('With --input-format stream-json prompts come on stdin, as messages of a line each.')
-  for (const folder of flags.pluginDir ?? [])
-    warnings.push(`--plugin-dir: plugins are not supported; ${oneLine(folder, 300)} is passed over.`)
   return { flags, serve }
 }
 

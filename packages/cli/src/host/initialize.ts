@@ -16,51 +16,79 @@ export interface Given {
   readonly sdkServerConfigs: JsonObject
   /** What these servers say of themselves, by name. */
   readonly sdkServerManifests: JsonObject
+  /** The host is told all that subagents say, and not their calls alone. */
+  readonly forwardsAgentText: boolean
+  /** Subagents say in a line what they do. */
+  readonly summarizesAgents: boolean
+  /** Which tool a call by another name is of. */
+  readonly toolAliases: { readonly [written: string]: string } | undefined
+  /** How a plan is made in plan mode, in place of our words. */
+  readonly planInstructions: string | undefined
+  /** What the session is called in lists. */
+  readonly title: string | undefined
   /** The only skills that the session has; all that are there when absent. */
   readonly skills: readonly string[] | undefined
   /** Words of warning about what has no effect. */
   readonly warnings: readonly string[]
-  /** Whether there are servers, and plugins, among what the host said. */
-  readonly names: { readonly servers: boolean; readonly plugins: boolean; readonly hooks: boolean }
+  /** Folders of the plugins that the host named, undefined for one that is none of a folder; undefined where it named none. */
+  readonly plugins: readonly (string | undefined)[] | undefined
+  /** Whether there are servers, and hooks, among what the host said. */
+  readonly names: { readonly servers: boolean; readonly hooks: boolean }
 }
-
-const unsupported = [
-  'title',
-  'agentProgressSummaries',
-  'forwardSubagentText',
-  'toolAliases',
-  'planModeInstructions',
-] as const
 
 /** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for what cannot be read: then nothing is opened. */
 export function givenBy(fields: JsonObject, flags: Flags): Given {
-  const plugins = listOf(fields, 'plugins', (value) => isJsonObject(value))
+  // True: `listOf` looked at each.
+  const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(pluginIn)
   const servers = objectOf(fields, 'mcpServers')
-  const unserved = unsupported.filter((name) => isSaid(fields[name]))
   return {
-    flags: flagsWith(fields, servers, flags),
+    flags: flagsWith(fields, { servers, plugins }, flags),
     isInitialized: fields['subtype'] === 'initialize',
     hooks: objectOf(fields, 'hooks'),
     // True: `texts` looked at each.
     sdkServers: textsOf(fields, 'sdkMcpServers') ?? [],
     sdkServerConfigs: objectOf(fields, 'sdkMcpServerConfigs') ?? {},
     sdkServerManifests: objectOf(fields, 'sdkMcpServerManifests') ?? {},
+    forwardsAgentText: fields['forwardSubagentText'] === true,
+    summarizesAgents: fields['agentProgressSummaries'] === true,
+    toolAliases: aliasesOf(fields),
+    planInstructions: filledIn(fields, 'planModeInstructions'),
+    title: filledIn(fields, 'title'),
     skills: textsOf(fields, 'skills'),
-    warnings: [
-      ...(unserved.length > 0 ? [`initialize: ${unserved.join(', ')}: not supported, without effect.`] : []),
-      ...((plugins ?? []).length > 0 ? ['initialize: plugins are not supported and are passed over.'] : []),
-    ],
-    names: { servers: servers !== undefined, plugins: plugins !== undefined, hooks: fields['hooks'] !== undefined },
+    warnings: plugins.includes(undefined)
+      ? ['initialize: plugins: each takes {"type": "local", "path": "…"}; one that is no such object is passed over.']
+      : [],
+    plugins: plugins.length === 0 ? undefined : plugins.map((plugin) => plugin?.path),
+    names: { servers: servers !== undefined, hooks: fields['hooks'] !== undefined },
   }
 }
 
+interface GivenPlugin {
+  readonly path: string
+  /** The host connects to its servers. */
+  readonly skipsServers: boolean
+}
+
+function pluginIn({ type, path, skipMcpDiscovery }: JsonObject): GivenPlugin | undefined {
+  if (type !== 'local' || typeof path !== 'string' || path === '') return undefined
+  return { path, skipsServers: skipMcpDiscovery === true }
+}
+
+interface SaidBeside {
+  readonly servers: JsonObject | undefined
+  readonly plugins: readonly (GivenPlugin | undefined)[]
+}
+
 /** Most of what a host says there is what flags say, too. */
-function flagsWith(fields: JsonObject, servers: JsonObject | undefined, flags: Flags): Flags {
+function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: Flags): Flags {
   const { systemPromptFile, appendSystemPromptFile, ...others } = flags
   const system = textsOf(fields, 'systemPrompt')
   const appended = textOf(fields, 'appendSystemPrompt')
   const agents = objectOf(fields, 'agents')
   const schema = objectOf(fields, 'jsonSchema')
+  const folders = (skipsServers: boolean): readonly string[] =>
+    plugins.flatMap((plugin) => (plugin?.skipsServers === skipsServers ? [plugin.path] : []))
+  const [pluginDir, pluginDirNoMcp] = [folders(false), folders(true)]
   return {
     ...others,
     ...(system === undefined
@@ -75,6 +103,8 @@ function flagsWith(fields: JsonObject, servers: JsonObject | undefined, flags: F
     ...(servers !== undefined && {
       mcpConfig: [...(flags.mcpConfig ?? []), JSON.stringify({ mcpServers: servers })],
     }),
+    ...(pluginDir.length > 0 && { pluginDir: [...(flags.pluginDir ?? []), ...pluginDir] }),
+    ...(pluginDirNoMcp.length > 0 && { pluginDirNoMcp: [...(flags.pluginDirNoMcp ?? []), ...pluginDirNoMcp] }),
     ...(fields['promptSuggestions'] === true && { promptSuggestions: true }),
   }
 }
@@ -84,10 +114,6 @@ function withAgents(given: string | undefined, agents: JsonObject): string {
   // `--agents` takes nothing but an object.
   const before = given === undefined ? {} : (JSON.parse(given) as JsonObject)
   return JSON.stringify({ ...before, ...agents })
-}
-
-function isSaid(value: Json | undefined): boolean {
-  return value !== undefined && value !== null && value !== false
 }
 
 function objectOf(fields: JsonObject, name: string): JsonObject | undefined {
@@ -100,6 +126,21 @@ function textOf(fields: JsonObject, name: string): string | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined || typeof value === 'string') return value
   throw wrong(name, 'a text')
+}
+
+/** Blanks say nothing. */
+function filledIn(fields: JsonObject, name: string): string | undefined {
+  const text = textOf(fields, name)?.trim()
+  return text === '' ? undefined : text
+}
+
+function aliasesOf(fields: JsonObject): Given['toolAliases'] {
+  const aliases = objectOf(fields, 'toolAliases')
+  if (aliases === undefined) return undefined
+  for (const target of Object.values(aliases))
+    if (typeof target !== 'string' || target === '') throw wrong('toolAliases', 'an object of names of tools')
+  // Just looked at.
+  return aliases as { readonly [written: string]: string }
 }
 
 function textsOf(fields: JsonObject, name: string): readonly string[] | undefined {

@@ -1,8 +1,10 @@
+import { resolve } from 'node:path'
 import type { JsonObject, MessageContent } from '@halting/core'
-import { knownModels, modelAliases } from '@halting/models'
+import { modelAliases } from '@halting/models'
 import type { Program } from '../program.ts'
 import type { Face } from '../session/face.ts'
-import type { LiveSession } from '../session/live-session.ts'
+import type { LiveSession, Prepared } from '../session/live-session.ts'
+import { modelsWithKey } from '../session/model-names.ts'
 import { openLive } from '../session/open-live.ts'
 import type { Control } from './control.ts'
 import { faceOfHost } from './face.ts'
@@ -12,7 +14,7 @@ import type { Opened } from './opened.ts'
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
 export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
   const ofHost = await faceOfHost(given, control, program)
-  const live = await openLive(given.flags, program, { ...ofHost.face, ...placeOf(given) })
+  const live = await openLive(given.flags, program, { ...ofHost.face, ...placeOf(given, program) })
   const { session, toolbox } = live
   await ofHost.begun(live)
   return {
@@ -23,9 +25,20 @@ export async function openForHost(given: Given, control: Control, program: Progr
     hostServers: ofHost.servers,
     env: live.run.env,
     commands: () => commandsOf(live),
+    agents: () => agentsOf(live),
+    plugins: live.plugins,
+    readAnew: () => live.readAnew(),
+    hasPlugin: (path) => live.run.plugins.all.some((plugin) => plugin.path === resolve(program.cwd, path)),
     keepsFiles: toolbox.workspace.checkpoints !== undefined,
     memoryFiles: () =>
       live.memoryFiles.map(({ path, text }) => ({ path, type: 'Project', tokens: Math.ceil(text.length / 4) })),
+    agentTokens: () =>
+      live.agents().map(({ name, description, level }) => ({
+        agentType: name,
+        source: level,
+        tokens: Math.ceil((name.length + description.length) / 4),
+      })),
+    flush: async () => live.journal?.log.flush(),
     close: () => session.close(),
   }
 }
@@ -34,26 +47,43 @@ export async function openForHost(given: Given, control: Control, program: Progr
 const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 
 /** The program is there for this session alone. */
-function placeOf({ skills }: Given): Pick<Face, 'isOneShot' | 'skills' | 'capabilities'> {
-  return { isOneShot: true, capabilities, ...(skills !== undefined && { skills }) }
+function placeOf(
+  { skills, title, toolAliases, planInstructions, summarizesAgents }: Given,
+  { env }: Pick<Program, 'env'>,
+): Partial<Face> {
+  const isOff = env['CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES'] === '1'
+  const everyMs = Number(env['HALTING_AGENT_SUMMARY_MS'] ?? 30_000)
+  return {
+    isOneShot: true,
+    capabilities,
+    ...(skills !== undefined && { skills }),
+    ...(title !== undefined && { title }),
+    ...(toolAliases !== undefined && { toolAliases }),
+    ...(planInstructions !== undefined && { planInstructions }),
+    ...(summarizesAgents && !isOff && { agentSummaries: everyMs >= 0 ? { everyMs } : {} }),
+  }
 }
 
 /** What `initialize` tells of it, but for what changes while the session lives. */
 function aboutOf(live: LiveSession): JsonObject {
-  const { agents, outputStyle, models } = live
+  const { outputStyle, models } = live
   return {
     commands: commandsOf(live),
-    agents: agents.map(({ name, description, model }) => ({
-      name,
-      description,
-      ...(model !== undefined && { model }),
-    })),
+    agents: agentsOf(live),
     output_style: outputStyle,
     available_output_styles: ['default'],
     models: modelsOf(live),
     account: { apiKeySource: models.apiKeySource },
     claude_code_version: '2.1.0',
   }
+}
+
+function agentsOf({ agents }: LiveSession): readonly JsonObject[] {
+  return agents().map(({ name, description, model }) => ({
+    name,
+    description,
+    ...(model !== undefined && { model }),
+  }))
 }
 
 function commandsOf({ commands }: LiveSession): readonly JsonObject[] {
@@ -65,9 +95,7 @@ const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 /** The model of the start, short names, and those that can be asked for with the keys that are there. */
 function modelsOf({ models, run: { env } }: LiveSession): readonly JsonObject[] {
   const { model } = models
-  const hasKey = (variables: readonly string[]): boolean =>
-    variables.some((variable) => (env[variable]?.trim() ?? '') !== '')
-  const known = knownModels().filter(({ keyVariables }) => hasKey(keyVariables))
+  const known = modelsWithKey(env)
   const names = new Set(known.map(({ name }) => name))
   const aliases = Object.entries(modelAliases()).filter(([, name]) => names.has(name))
   const effort = { supportsEffort: true, supportedEffortLevels: efforts }
@@ -84,11 +112,11 @@ function modelsOf({ models, run: { env } }: LiveSession): readonly JsonObject[] 
 }
 
 /** Commands and names of files stand in texts; blocks of other kinds go as they are. */
-function prepared(live: LiveSession, content: MessageContent): MessageContent | Promise<MessageContent> {
+function prepared(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
   // The SDKs send a prompt as a list of one text.
   const [first, ...others] = typeof content === 'string' ? [] : content
   const text = typeof content === 'string' ? content : others.length === 0 && first?.type === 'text' ? first.text : ''
-  return mayNameSomething.test(text) ? live.prepare(text) : content
+  return mayNameSomething.test(text) ? live.prepare(text) : { content }
 }
 
 /** What has neither is sent at once, as it is. */

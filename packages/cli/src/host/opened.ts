@@ -1,7 +1,7 @@
 import type { Session } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { Program } from '../program.ts'
-import type { LiveSession } from '../session/live-session.ts'
+import type { LiveSession, Prepared } from '../session/live-session.ts'
 import type { HostServers } from './host-servers.ts'
 
 /** A session that was opened for a host, with what a host may ask about it. */
@@ -10,7 +10,7 @@ export interface Opened {
   /** What `initialize` is answered with, but for what changes while the session lives. */
   readonly about: JsonObject
   /** Commands and names of files in what a person says, in the place of which something else is sent. */
-  readonly prepare: (content: MessageContent) => MessageContent | Promise<MessageContent>
+  readonly prepare: (content: MessageContent) => Prepared | Promise<Prepared>
   /** Undefined where there are none, and none can come. */
   readonly servers: LiveSession['servers']
   /** Those in the process of the host. */
@@ -18,9 +18,17 @@ export interface Opened {
   /** The environment of the session. */
   readonly env: Program['env']
   readonly commands: () => readonly JsonObject[]
+  readonly agents: () => readonly JsonObject[]
+  readonly plugins: LiveSession['plugins']
+  readonly readAnew: LiveSession['readAnew']
+  /** Whether the plugin in a folder was loaded when the session began. */
+  readonly hasPlugin: (path: string) => boolean
   /** Whether files can be put back. */
   readonly keepsFiles: boolean
   /** Further fields of `get_context_usage`. */
   readonly memoryFiles: () => readonly JsonObject[]
+  readonly agentTokens: () => readonly JsonObject[]
+  /** Resolves when what was told so far is on disk. */
+  readonly flush: () => Promise<void>
   readonly close: () => Promise<void>
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@halting/core'
 import { isJsonObject, messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import { mcpNameOf } from '../io/mcp-name.ts'
 import { type Control, ControlError } from './control.ts'
 
 /**
@@ -18,17 +19,16 @@ export function answerByHost(
   const ask = async (question: Question): Promise<void> => {
     const taken = new AbortController()
     asked.set(question.id, taken)
-    const answer = await answerOf(
-      control.request({ ...requestOf(question), ...about(question) }, { signal: taken.signal }),
-    )
+    const asking = control.request({ ...requestOf(question), ...about(question) }, { signal: taken.signal })
+    const answer = await answerOf(asking, question)
     asked.delete(question.id)
     if (answer !== undefined) session.answer(question.id, answer)
   }
-  const hear = (event: SessionEvent): void => {
+  const onEvent = (event: SessionEvent): void => {
     if (event.type === 'question') void ask(event.question)
     else if (event.type === 'question_closed') asked.get(event.id)?.abort()
   }
-  const stop = session.listen(hear)
+  const stop = session.listen(onEvent)
   for (const question of session.snapshot.questions) void ask(question)
   return stop
 }
@@ -52,16 +52,19 @@ function requestOf(question: Question): JsonObject {
   }
 }
 
-/** `mcp__calc__add` is the tool add of calc. */
 function displayName(toolName: string): string {
-  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(toolName) ?? []
-  return server === undefined || tool === undefined ? toolName : `${server}: ${tool}`
+  const called = mcpNameOf(toolName)
+  return called === undefined ? toolName : `${called.server}: ${called.tool}`
 }
 
 /** Undefined where nobody waits for the answer any more. */
-async function answerOf(request: Promise<JsonObject>): Promise<PermissionAnswer | undefined> {
+async function answerOf(request: Promise<JsonObject>, { callId }: Question): Promise<PermissionAnswer | undefined> {
   try {
-    return permissionAnswer(await request)
+    const given = await request
+    // It says which call it is for: a yes to another one is none to this.
+    if ((given['toolUseID'] ?? callId) !== callId)
+      return { behavior: 'deny', message: 'The answer was not understood: it is for another call.' }
+    return permissionAnswer(given)
   } catch (thrown) {
     if (thrown instanceof ControlError && thrown.code === 'withdrawn') return undefined
     return { behavior: 'deny', message: messageOf(thrown) }

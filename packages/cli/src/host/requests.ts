@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Session } from '@halting/agent/session'
 import type { Json, JsonObject, SettingsChange } from '@halting/core'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { checkMode } from '../session/check-mode.ts'
 import { UsageError } from '../usage-error.ts'
 import { contextAnswer } from './context-answer.ts'
 import type { Answered, Control, HostRequest } from './control.ts'
 import type { Given } from './initialize.ts'
 import { mcpRequests } from './mcp-requests.ts'
+import { reloadRequests } from './reload-requests.ts'
 import type { Opened } from './opened.ts'
 import type { ServeOne, Serving } from './serving.ts'
 import { serverStatus } from './server-status.ts'
@@ -25,9 +28,9 @@ const table: { readonly [subtype: string]: ServeOne } = {
   cancel_async_message: ({ message_uuid: id }, { opened: { session } }) => ({
     response: { cancelled: session.retract(textIn('message_uuid', id)) },
   }),
-  set_permission_mode({ mode: given }, serving) {
-    const mode = textIn('mode', given)
-    serving.opened.session.set({ permissionMode: checkMode(mode, serving) })
+  set_permission_mode({ mode: given }, { opened: { session } }) {
+    const mode = checkMode(textIn('mode', given), session.snapshot)
+    session.set({ permissionMode: mode })
     return { response: { mode } }
   },
   set_model({ model: given }, { opened: { session } }) {
@@ -56,9 +59,9 @@ const table: { readonly [subtype: string]: ServeOne } = {
       'What a run waits for cannot be put in the background while it goes on: commands and agents begin there, with run_in_background.',
     )
   },
-  reload_skills: (_fields, { opened }) => ({ response: { skills: opened.commands() } }),
+  ...reloadRequests,
   apply_flag_settings({ settings }, serving) {
-    applySettings(settings, serving)
+    applySettings(settings, serving.opened.session)
     return { response: {} }
   },
 }
@@ -78,7 +81,10 @@ interface Initialized {
 }
 
 /** @throws UsageError for one that asks for another session than the one that is open. */
-export function answerInitialize({ session, about }: Opened, { fields, first, control }: Initialized): Answered {
+export function answerInitialize(
+  { session, about, hasPlugin }: Opened,
+  { fields, first, control }: Initialized,
+): Answered {
   const { subtype: _, ...asked } = fields
   const { subtype: __, ...begunWith } = first?.fields ?? {}
   if (!isDeepStrictEqual(asked, begunWith) && Object.keys(asked).length > 0)
@@ -86,7 +92,7 @@ export function answerInitialize({ session, about }: Opened, { fields, first, co
       'The session is open already, and is not as this initialize says. Send it before the first message.',
     )
   const { permissionMode, status } = session.snapshot
-  const { names } = first?.given ?? {}
+  const { names, plugins } = first?.given ?? {}
   return {
     response: {
       ...about,
@@ -95,28 +101,13 @@ export function answerInitialize({ session, about }: Opened, { fields, first, co
       ...(names?.hooks === true && { hooks_applied: true }),
       hook_on_failure_supported: true,
       ...(names?.servers === true && { mcp_servers_applied: true }),
-      ...(names?.plugins === true && { plugins_applied: false }),
+      ...(plugins !== undefined && { plugins_applied: plugins.every((path) => path !== undefined && hasPlugin(path)) }),
     },
     beside: {
       pending_permission_requests: control.unanswered('can_use_tool'),
       pending_user_dialog_requests: [],
     },
   }
-}
-
-const bypass = 'bypassPermissions'
-
-/** @throws ConfigurationError for one that skips all questions where nobody said so at the start. */
-function checkMode(mode: string, { flags }: Serving): string {
-  const mayBypass =
-    flags.allowDangerouslySkipPermissions === true ||
-    flags.dangerouslySkipPermissions === true ||
-    flags.permissionMode === bypass
-  if (mode === bypass && !mayBypass)
-    throw new ConfigurationError(
-      `${bypass} cannot be set: the session was started without --allow-dangerously-skip-permissions.`,
-    )
-  return mode
 }
 
 function thinkingOf(tokens: Json | undefined): NonNullable<SettingsChange['thinking']> | null {
@@ -133,7 +124,7 @@ async function rewindFiles(
   const before = textIn('user_message_id', id)
   if (!keepsFiles) throw new ConfigurationError('File rewinding is not enabled.')
   try {
-    const rewound = await session.rewind({ before, filesOnly: true, dryRun: isDry === true })
+    const rewound = await session.rewind({ before, what: 'files', dryRun: isDry === true })
     const { files, insertions, deletions, left } = rewound
     const kept = left.map(({ path, because }) => `${path} (${because})`).join(', ')
     return {
@@ -151,18 +142,20 @@ async function rewindFiles(
 }
 
 /** What of settings acts on a session that is open. All of it, or nothing (spec R-HOST-6a). */
-function applySettings(settings: Json | undefined, serving: Serving): void {
+function applySettings(settings: Json | undefined, session: Session): void {
   if (!isJsonObject(settings)) throw new UsageError('apply_flag_settings needs settings: {"model": "…"}.')
   const { model, permissions, ...others } = settings
-  const { defaultMode, ...rules } = isJsonObject(permissions) ? permissions : {}
+  if (permissions !== undefined && !isJsonObject(permissions))
+    throw new UsageError('apply_flag_settings: permissions must be an object, such as {"defaultMode": "plan"}.')
+  const { defaultMode, ...rules } = permissions ?? {}
   const strangers = [...Object.keys(others), ...Object.keys(rules).map((name) => `permissions.${name}`)]
   if (strangers.length > 0)
     throw new UsageError(
       `${strangers.join(', ')} cannot be set while the session is open, so nothing was. What can be: model, permissions.defaultMode.`,
     )
-  serving.opened.session.set({
+  session.set({
     ...(defaultMode !== undefined && {
-      permissionMode: checkMode(textIn('permissions.defaultMode', defaultMode), serving),
+      permissionMode: checkMode(textIn('permissions.defaultMode', defaultMode), session.snapshot),
     }),
     ...(model !== undefined && { model: model === null ? null : textIn('model', model) }),
   })

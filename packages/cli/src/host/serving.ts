@@ -1,5 +1,4 @@
 import type { JsonObject } from '@halting/core'
-import type { Flags } from '../flags/flags.ts'
 import type { Answered, Control } from './control.ts'
 import type { Opened } from './opened.ts'
 
@@ -7,7 +6,6 @@ import type { Opened } from './opened.ts'
 export interface Serving {
   readonly opened: Opened
   readonly control: Control
-  readonly flags: Flags
 }
 
 /** Serves requests of one subtype. @throws what the host is told as the error */

@@ -1,5 +1,5 @@
 import type { ContentBlock, Json, JsonObject, MessageContent } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { blocksOf, isJsonObject } from '@halting/core/adapters'
 import { UsageError } from '../usage-error.ts'
 
 /** A message of the person, as a host hands it in. */
@@ -54,8 +54,4 @@ function wrong(problem: string): UsageError {
 /** One message of two. */
 export function joined(first: MessageContent, second: MessageContent): MessageContent {
   return [...blocksOf(first), ...blocksOf(second)]
-}
-
-function blocksOf(content: MessageContent): readonly ContentBlock[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }

@@ -36,7 +36,8 @@ function linesOf(words: readonly string[], columns: number): readonly string[] {
   return lines
 }
 
-function isPlain(text: string): boolean {
+/** Every character takes one column: printable ASCII. */
+export function isPlain(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 

@@ -1,3 +1,4 @@
+import type { Terminal } from '@halting/core'
 import { fitted } from './columns.ts'
 
 /** `1,234`. */
@@ -14,6 +15,12 @@ function grouped(number: string): string {
 /** `3 turns`, `1 turn`. */
 export function many(count: number, what: string): string {
   return `${counted(count)} ${what}${count === 1 ? '' : 's'}`
+}
+
+/** What a limit on tokens counted: at most so many, where a request was cut and nobody said what it came to. */
+export function tokensCounted({ totalTokens, costUsd, committedUsd }: Terminal): string {
+  const counts = many(totalTokens, 'token')
+  return committedUsd > costUsd ? `up to ${counts}` : counts
 }
 
 /** `$0.0123`: four decimals below a dollar, two above. */
@@ -50,6 +57,11 @@ const turning = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 /** What the program itself has to say, in whatever words. */
 export function told(message: string): string {
   return `halting: ${printable(message)}\n`
+}
+
+/** What `told` wrote, line by line and without the program's name: for a face that has a place of its own for it. */
+export function linesOfTold(text: string): readonly string[] {
+  return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.replace(/^halting: /, '')]))
 }
 
 /** Text from elsewhere without what would steer a terminal. */

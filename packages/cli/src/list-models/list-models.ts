@@ -1,7 +1,7 @@
 import { type KnownModel, knownModels, modelAliases } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { nearestModel } from '../session/model-names.ts'
 import { type Style, styleFor } from '../io/style.ts'
+import { keyFound, nearestModel } from '../session/model-names.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -52,10 +52,6 @@ function keyLine(variables: readonly string[], env: Program['env']): string {
   const found = keyFound(variables, env)
   if (found !== undefined) return `key from ${found}`
   return variables.length === 0 ? 'needs no key' : `no key: set ${variables.join(' or ')}`
-}
-
-function keyFound(variables: readonly string[], env: Program['env']): string | undefined {
-  return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
 }
 
 function size(tokens: number): string {

@@ -12,7 +12,7 @@ import {
 } from '@halting/agent/mcp'
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
-import { oneLine, told } from '../io/figures.ts'
+import { many, oneLine, told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { openServers, serverEntries } from '../session/mcp.ts'
@@ -163,7 +163,7 @@ function howItIs(status: McpServerStatus | undefined): string {
   if (status === undefined) return 'unknown'
   const { status: how, problem, tools } = status
   return how === 'connected'
-    ? `connected, ${tools} tools`
+    ? `connected, ${many(tools, 'tool')}`
     : `${how}${problem === undefined ? '' : ` (${oneLine(problem, 300)})`}`
 }
 

@@ -1,3 +1,4 @@
+import { isOwnHook } from '@halting/agent'
 import type { LoopEvent, Model, QueryEngine, SdkMessage } from '@halting/core'
 import { uuidOf } from '@halting/core/adapters'
 import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/after'
@@ -6,7 +7,7 @@ import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/
 
 /** What comes after the run of a program: sums of its hooks, and stages. */
 export interface AfterTheRun {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   /** A hook of the settings has ended. */
   readonly called: (call: HookCall) => void
   /** Tells what there is to tell once the result is out. Resolves when all stages have ended, within their bounds. */
@@ -24,9 +25,9 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
   const hooks = hookSummary ? new HookFigures((id) => !isOfProgram(id)) : undefined
   let runId = ''
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.type === 'run_start') ({ runId } = event.run)
-      hooks?.hear(event)
+      hooks?.onEvent(event)
     },
     called: (call) => hooks?.add(call),
     async run(engine, signal, tell) {
@@ -42,5 +43,5 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
 
 /** Hooks of settings are counted one by one where they are called; those of the program itself are nobody's. */
 function isOfProgram(hook: string): boolean {
-  return hook.startsWith('settings:') || hook.startsWith('halting:')
+  return hook.startsWith('settings:') || isOwnHook(hook)
 }

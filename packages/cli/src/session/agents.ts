@@ -1,6 +1,5 @@
 import { type AgentDefinition, sessionAgents, type SessionAgents } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
-import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { placesOf } from './briefing-places.ts'
@@ -26,7 +25,7 @@ export async function agentsOf(
   const { flags, env } = run
   const { permissions, workspace, mayStartAgents } = toolbox
   if (!mayStartAgents || flags.maxSubagents === 0) return undefined
-  const agents = await sessionAgents({
+  return sessionAgents({
     places: placesOf(run, cwd),
     workspace,
     permissions,
@@ -39,7 +38,6 @@ export async function agentsOf(
     },
     instructions: briefing?.system ?? '',
   })
-  return { ...agents, warnings: agents.warnings.map((line) => oneLine(line, 500)) }
 }
 
 async function givenAgents(json: string, cwd: string): Promise<readonly AgentDefinition[]> {

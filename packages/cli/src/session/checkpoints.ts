@@ -13,7 +13,12 @@ export function checkpointsOf(
   program: Program,
 ): FileCheckpoints | undefined {
   const { cwd, env, output } = program
-  if (noFileCheckpoints === true || kind === 'unkept' || env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1')
+  if (
+    noFileCheckpoints === true ||
+    kind === 'unkept' ||
+    kind === 'elsewhere' ||
+    env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1'
+  )
     return undefined
   const place = { ...whose(program), sessionId }
   return new FileCheckpoints({

@@ -1,6 +1,7 @@
-import type { JsonObject } from '@halting/core'
+import type { JsonObject, LoopOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
 import type { ShellHookTable } from '@halting/agent/hooks'
+import type { SessionParts } from '@halting/agent/session'
 import type { McpServerEntry, SessionServersOptions } from '@halting/agent/mcp'
 
 /** What a face gives a session that only it can; all else is in flags, settings and the environment. */
@@ -23,6 +24,16 @@ export interface Face {
   readonly background?: 'wait' | 'stop' | 'keep'
   /** What a program that reads `system/init` may count on. */
   readonly capabilities?: readonly string[]
+  /** Who else keeps the session, such as a cluster, and what is on record of it: flags say nothing of that then, and no file is written. */
+  readonly kept?: NonNullable<SessionParts['journal']> & { readonly sessionId: string }
+  /** What the session is called in lists; one that goes on keeps its own. */
+  readonly title?: string
+  /** Which tool a call by another name is of. */
+  readonly toolAliases?: NonNullable<LoopOptions['toolAliases']>
+  /** Subagents say in a line what they do, so often. */
+  readonly agentSummaries?: { readonly everyMs?: number }
+  /** How a plan is made in plan mode, in place of our words. */
+  readonly planInstructions?: string
   /** Names of the only skills that the model is shown. */
   readonly skills?: readonly string[]
   /** The one session of this process: what settings say of the environment holds for all of it, and what is kept is cleaned up beside. */

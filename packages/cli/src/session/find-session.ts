@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { folderOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
+import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
 import { HaltingError } from '@halting/core'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
@@ -137,7 +137,7 @@ export async function ownSession(id: string, program: Program): Promise<KeptFile
 /** Its first line says it. What is wrong with a file is told by reading all of it. */
 async function folderOf({ path }: KeptFile): Promise<string> {
   try {
-    return folderOfKept(path)
+    return headOfKept(path).cwd
   } catch {
     return (await readSession(path)).cwd
   }

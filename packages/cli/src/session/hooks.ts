@@ -6,7 +6,9 @@ import {
   type ShellHooks,
   type ShellHookTable,
 } from '@halting/agent/hooks'
-import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
+import type { SessionParts } from '@halting/agent/session'
+import { sessionFile, type Settings } from '@halting/agent'
+import type { Plugin } from '@halting/agent/instructions'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
 import type { Flags } from '../flags/flags.ts'
@@ -23,8 +25,10 @@ export interface HookSession {
   readonly program: Program
   readonly toolbox: Toolbox
   readonly chosen: ChosenSession
-  readonly journal: SessionJournal | undefined
+  readonly journal: SessionParts['journal']
   readonly settings: Settings
+  /** Those whose hooks count. */
+  readonly plugins?: readonly Plugin[]
   /** Of whoever drives the program. */
   readonly given?: ShellHookTable | undefined
   /** Told of each call of a hook that has ended. */
@@ -39,7 +43,7 @@ export interface HookSession {
 export interface SessionHooks {
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
   /** Hears what the run tells: some of it is for hooks. */
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   /** Puts what hooks tell between what the runs tell. */
   through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void
   /** The session is over: the last hooks are called, and nothing that hooks started is left. */
@@ -54,6 +58,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   const found = settingsHooks(
     {
       settings: settings.hooks,
+      plugins: session.plugins,
       given: session.given,
       permissions: toolbox.permissions,
       whenAsked: asks || flags.onAsk === 'defer' ? 'ask' : 'deny',
@@ -78,7 +83,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   const { shell } = found
   return {
     options: found.options,
-    hear: (event) => notifyOf(event, shell),
+    onEvent: (event) => notifyOf(event, shell),
     through: (tell) => lines.through(tell),
     end: () => shell.end('other'),
   }

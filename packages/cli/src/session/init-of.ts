@@ -1,18 +1,37 @@
 import type { QueryOptions } from '@halting/core'
 import type { Face } from './face.ts'
 import type { SessionServers } from './mcp.ts'
+import { pluginRow } from './plugins.ts'
+import type { Written } from './written.ts'
+
+interface Moment {
+  readonly permissionMode: () => string
+  readonly servers: SessionServers | undefined
+  readonly written: Written
+}
 
 /** What `init` tells, with the servers that are there: their prompts are commands beside those that people wrote. The mode is that of the moment. */
 export function initOf(
   { capabilities }: Pick<Face, 'capabilities'>,
   [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
-  { permissionMode, servers }: { readonly permissionMode: () => string; readonly servers: SessionServers | undefined },
+  { permissionMode, servers, written }: Moment,
 ): NonNullable<QueryOptions['init']> {
-  const commands = [...(init?.slash_commands ?? []), ...(ofServers?.slash_commands ?? [])]
-  return {
-    ...init,
+  const { plugin_errors: errors, ...others } = init ?? {}
+  const told: NonNullable<QueryOptions['init']> = {
+    ...others,
     ...ofServers,
-    ...(ofServers !== undefined && { slash_commands: commands }),
+    get plugins() {
+      return written.plugins.all.map(pluginRow)
+    },
+    get slash_commands() {
+      return [...(written.briefing?.init.slash_commands ?? []), ...(servers?.promptNames() ?? [])]
+    },
+    get skills() {
+      return written.briefing?.init.skills ?? []
+    },
+    get agents() {
+      return written.agents?.names ?? []
+    },
     ...(capabilities !== undefined && { capabilities }),
     get permissionMode() {
       return permissionMode()
@@ -21,4 +40,10 @@ export function initOf(
       return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
     },
   }
+  // Where there was none the key is absent.
+  return errors === undefined ? told : Object.defineProperty(told, 'plugin_errors', errorsOf(written))
+}
+
+function errorsOf(written: Written): PropertyDescriptor {
+  return { enumerable: true, get: () => written.plugins.problems.map((problem) => ({ ...problem })) }
 }

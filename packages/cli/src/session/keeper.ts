@@ -1,9 +1,12 @@
-import { homeFolder, settingsKeeper } from '@halting/agent'
+import { homeFolder, type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/agent'
 import { type RunSettings, trustedBy } from './run-settings.ts'
+import type { ToolboxSession } from './toolbox.ts'
 
 // Loaded where somebody answers questions, and only there.
 
-/** Keeps what a person allows from now on in the settings file that they mean it for. */
-export function keeperOf({ flags, env }: RunSettings, cwd: string): ReturnType<typeof settingsKeeper> {
-  return settingsKeeper({ cwd, env, home: homeFolder(env), trustedBy: trustedBy(flags, env) })
+/** Keeps what a person allows from now on in the settings file that they mean it for, and suggests the one that would count. */
+export async function keeperOf(run: RunSettings, cwd: string): Promise<Pick<ToolboxSession, 'keep' | 'suggestFor'>> {
+  const { flags, env } = run
+  const options: KeeperOptions = { cwd, env, home: homeFolder(env), trustedBy: trustedBy(flags, env) }
+  return { keep: settingsKeeper(options), suggestFor: await placeOfSuggestions(options) }
 }

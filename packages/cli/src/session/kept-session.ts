@@ -4,6 +4,7 @@ import {
   entryOfLine,
   readJournal,
   endsOf,
+  ResumeRejectedError,
   type KeptFile,
   openJournal,
   sessionFile,
@@ -24,8 +25,8 @@ import { whose } from './whose.ts'
 /** The session of a run: where it is from, and whether it is kept. */
 export interface ChosenSession {
   readonly sessionId: string
-  /** `kept`: it goes on with what is on disk; `new`: it is written from its beginning; `unkept`: nothing is. */
-  readonly kind: 'kept' | 'new' | 'unkept'
+  /** `kept`: it goes on with what is on disk; `new`: it is written from its beginning; `unkept`: nothing is; `elsewhere`: others keep it. */
+  readonly kind: 'kept' | 'new' | 'unkept' | 'elsewhere'
   /** The person named it: then it is an error if it cannot be kept. */
   readonly isNamed: boolean
   /** The session that it begins as a copy of. */
@@ -34,6 +35,8 @@ export interface ChosenSession {
   readonly takenFrom?: ForeignSession
   /** The message that is the last of the conversation that is left. */
   readonly resumeAt?: string
+  /** The prompt of the one turn that may be taken back by that. */
+  readonly dropsTurn?: string
   /** Folders of results that it may read although they are not its own. */
   readonly readableFolders: readonly string[]
 }
@@ -48,8 +51,8 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   const { newestSession, ownSession, refuseTaken } = await import('./find-session.ts')
   if (sessionId !== undefined) await refuseTaken(sessionId, program)
   if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
-  const { resumeSessionAt: resumeAt } = flags
-  const at = resumeAt === undefined ? {} : { resumeAt }
+  const { resumeSessionAt: resumeAt, resumeDropsTurn: dropsTurn } = flags
+  const at = { ...(resumeAt !== undefined && { resumeAt }), ...(dropsTurn !== undefined && { dropsTurn }) }
   if (resume !== undefined) {
     const { foreignToResume } = await import('../foreign/find-foreign.ts')
     const takenFrom = await foreignToResume(resume, program)
@@ -69,12 +72,22 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   }
 }
 
-/** Opens what was chosen; undefined for a session that is not kept. @throws UsageError where a person named it and it cannot be opened. */
-export async function openSession(chosen: ChosenSession, program: Program): Promise<SessionJournal | undefined> {
-  if (chosen.kind === 'unkept') return undefined
+/** A session of which this program writes no file. */
+export function keptElsewhere({ sessionId }: { readonly sessionId: string }): ChosenSession {
+  return { sessionId, kind: 'elsewhere', isNamed: true, readableFolders: [] }
+}
+
+/** Opens what was chosen; undefined for a session that is kept in no file. @throws UsageError where a person named it and it cannot be opened. */
+export async function openSession(
+  chosen: ChosenSession,
+  program: Program,
+  title?: string,
+): Promise<SessionJournal | undefined> {
+  if (chosen.kind === 'unkept' || chosen.kind === 'elsewhere') return undefined
   const { sessionId, forkOf, takenFrom, isNamed } = chosen
   const path = sessionFile({ ...whose(program), sessionId })
-  const options = { path, sessionId, cwd: program.cwd, version: versionOf(program) }
+  const named = title === undefined ? {} : { title }
+  const options = { path, sessionId, cwd: program.cwd, version: versionOf(program), ...named }
   try {
     if (forkOf !== undefined) {
       const { forkSession } = await import('./fork.ts')
@@ -89,14 +102,17 @@ export async function openSession(chosen: ChosenSession, program: Program): Prom
     const journal = await openJournal(options)
     if (chosen.resumeAt === undefined) return journal
     try {
-      const at = forkOf === undefined ? chosen.resumeAt : entryOfLine(await readJournal(forkOf.path), chosen.resumeAt)
-      await journal.rewindAfter(at, forkOf === undefined ? [] : [forkOf.sessionId])
+      const read = forkOf === undefined ? undefined : await readJournal(forkOf.path)
+      const entryOf = (uuid: string): string => (read === undefined ? uuid : entryOfLine(read, uuid))
+      const dropsTurn = chosen.dropsTurn === undefined ? undefined : entryOf(chosen.dropsTurn)
+      await journal.rewindAfter(entryOf(chosen.resumeAt), forkOf === undefined ? [] : [forkOf.sessionId], dropsTurn)
       return journal
     } catch (thrown) {
       await closeSession(journal, false, chosen)
       throw thrown
     }
   } catch (thrown) {
+    if (thrown instanceof ResumeRejectedError) throw thrown
     if (isNamed) throw new UsageError(messageOf(thrown))
     program.output.err(told(`this session is not kept: ${messageOf(thrown)}`))
     return undefined

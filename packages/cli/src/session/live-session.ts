@@ -1,4 +1,4 @@
-import type { InstructionFile } from '@halting/agent/instructions'
+import type { InstructionFile, Plugins } from '@halting/agent/instructions'
 import type { SessionJournal } from '@halting/agent'
 import type { Session } from '@halting/agent/session'
 import type { MessageContent } from '@halting/core'
@@ -18,6 +18,8 @@ interface CommandInfo {
 interface AgentInfo {
   readonly name: string
   readonly description: string
+  /** Where it was described. */
+  readonly level: string
   readonly model?: string
 }
 
@@ -25,6 +27,13 @@ interface AgentInfo {
 export interface SaidPart {
   readonly text: string
   readonly isName: boolean
+}
+
+/** What a person wrote, as it is sent. */
+export interface Prepared {
+  readonly content: MessageContent
+  /** The model of the run that begins with it, where a command is for one. */
+  readonly model?: string
 }
 
 /** A session as faces show it: the session itself, and what stands around it. */
@@ -37,7 +46,8 @@ export interface LiveSession {
   readonly toolbox: Toolbox
   /** Commands and skills, and prompts of servers. */
   readonly commands: () => readonly CommandInfo[]
-  readonly agents: readonly AgentInfo[]
+  readonly agents: () => readonly AgentInfo[]
+  readonly plugins: () => Plugins
   /** Undefined where there are none, and none can come (`Face.servers`). */
   readonly servers: Pick<SessionServers, 'statuses' | 'replace' | 'reconnect' | 'toggle'> | undefined
   /** Files of instructions that the model is shown. */
@@ -50,5 +60,7 @@ export interface LiveSession {
    * should know of it goes to the output of the program.
    * @throws UsageError for a prompt that its server does not have.
    */
-  prepare(said: string | readonly SaidPart[], rest?: string, signal?: AbortSignal): Promise<MessageContent>
+  prepare(said: string | readonly SaidPart[], rest?: string, signal?: AbortSignal): Promise<Prepared>
+  /** Reads commands, skills and agents anew, those of plugins too: the next request shows what is there. */
+  readAnew(): Promise<void>
 }

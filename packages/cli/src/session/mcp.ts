@@ -1,19 +1,20 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { homeFolder, type Settings } from '@halting/agent'
 import {
   type McpServerEntry,
   openServers as open,
+  pluginServers,
   readMcpServer,
   serversOf,
   type SessionServers as AgentServers,
   SignIns,
   signInsFolder,
 } from '@halting/agent/mcp'
+import type { Plugin } from '@halting/agent/instructions'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { JsonObject, QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
+import { givenFile } from '../io/given-file.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
@@ -32,6 +33,7 @@ export async function serverEntries(
   toolEnv: Program['env'],
   /** A server that `--mcp-config` says to be in the process of whoever drives the program. */
   inHost?: (name: string, server: JsonObject) => McpServerEntry,
+  plugins: readonly Plugin[] = [],
 ): Promise<readonly McpServerEntry[]> {
   const entryOf = (name: string, server: JsonObject): McpServerEntry =>
     server['type'] === 'sdk' && inHost !== undefined
@@ -41,7 +43,8 @@ export async function serverEntries(
   for (const given of mcpConfig)
     for (const [name, server] of Object.entries(await serversGiven(given, cwd)))
       if (!entries.has(name)) entries.set(name, entryOf(name, server))
-  return serversOf([...entries.values()], strictMcpConfig === true ? [] : mcpServers, { env, commandEnv: toolEnv })
+  if (strictMcpConfig === true) return [...entries.values()]
+  return [...serversOf([...entries.values()], mcpServers, { env, commandEnv: toolEnv }), ...pluginServers(plugins, env)]
 }
 
 async function serversGiven(given: string, cwd: string): Promise<Readonly<Record<string, JsonObject>>> {
@@ -49,11 +52,12 @@ async function serversGiven(given: string, cwd: string): Promise<Readonly<Record
   const what = isJson ? 'What --mcp-config gives' : `What --mcp-config gives (${given})`
   const wrong = (problem: string): UsageError =>
     new UsageError(`${what} ${problem}. It takes a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
+  const text = isJson ? given : await givenFile(given, cwd, '--mcp-config takes a file, or JSON')
   let content: unknown
   try {
-    content = JSON.parse(isJson ? given : (await readFile(resolve(cwd, given), 'utf8')).replace(/^\uFEFF/, ''))
-  } catch (thrown) {
-    throw wrong(thrown instanceof SyntaxError ? 'is no JSON' : `cannot be read: ${messageOf(thrown)}`)
+    content = JSON.parse(text)
+  } catch {
+    throw wrong('is no JSON')
   }
   const servers = isJsonObject(content) ? content['mcpServers'] : undefined
   if (!isJsonObject(servers)) throw wrong('has no mcpServers')

@@ -14,6 +14,16 @@ export function checkModelName(name: string, env: Program['env']): void {
   )
 }
 
+/** The first of the variables that holds a key; undefined where none does. */
+export function keyFound(variables: readonly string[], env: Program['env']): string | undefined {
+  return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
+}
+
+/** Known models of services whose key is in the environment. */
+export function modelsWithKey(env: Program['env']): ReturnType<typeof knownModels> {
+  return knownModels().filter(({ keyVariables }) => keyFound(keyVariables, env) !== undefined)
+}
+
 /** The known name that was most likely meant: that of the same model at its service, else the nearest by letters. */
 export function nearestModel(name: string): string | undefined {
   const given = name.toLowerCase()

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Settings } from '@halting/agent'
 import type { Model, Prices, Thinking } from '@halting/core'
 import {
@@ -13,7 +12,9 @@ import {
   type ModelSettings,
   parsePriceOverrides,
 } from '@halting/models'
+import type { Script } from '@halting/models/scripted'
 import type { Flags } from '../flags/flags.ts'
+import { givenFile } from '../io/given-file.ts'
 import type { Program } from '../program.ts'
 import { checkModelName, slipOf } from './model-names.ts'
 import type { RunSettings } from './run-settings.ts'
@@ -159,14 +160,20 @@ function thinkingOf({ thinking, maxThinkingTokens = 0 }: Flags): Thinking | unde
   return thinking === 'enabled' ? { type: 'adaptive' } : undefined
 }
 
+/** What `--script` names. @throws UsageError, and ConfigurationError for a script that is not right. */
+export async function scriptGiven(path: string, cwd: string): Promise<Script> {
+  const { parseScriptText } = await import('@halting/models/scripted')
+  return parseScriptText(await givenFile(path, cwd, '--script takes a file'), path)
+}
+
 /** A server on this machine that speaks the Messages API, and the adapter for that API against it. */
 async function scriptedModels(
   path: string,
   flags: Flags,
   cwd: string,
 ): Promise<NamedModels & Pick<Models, 'apiKeySource' | 'close'>> {
-  const { readScript, startScriptedServer } = await import('@halting/models/scripted')
-  const script = await readScript(resolve(cwd, path))
+  const { startScriptedServer } = await import('@halting/models/scripted')
+  const script = await scriptGiven(path, cwd)
   const server = await startScriptedServer(script, { source: path, variables: { cwd } })
   const own = flagSettings(flags, {}).anthropic
   const modelNamed = (name: string): Model =>

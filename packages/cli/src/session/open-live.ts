@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { SessionAgents, SessionJournal } from '@halting/agent'
-import { backgroundOf, endSession, permissionModes, sessionFile } from '@halting/agent'
-import { createSession, type Session } from '@halting/agent/session'
+import type { SessionJournal } from '@halting/agent'
+import { backgroundOf, endSession, isOwnHook, permissionModes, sessionFile } from '@halting/agent'
+import { createSession, type Session, type SessionParts } from '@halting/agent/session'
 import type { QueryOptions, SdkMessage } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { told } from '../io/figures.ts'
+import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { wantedAfter } from './after.ts'
 import type { AfterTheRun } from './after-run.ts'
@@ -16,17 +16,22 @@ import { checkpointsOf } from './checkpoints.ts'
 import type { Face } from './face.ts'
 import type { SessionHooks } from './hooks.ts'
 import { initOf } from './init-of.ts'
-import { type ChosenSession, chooseSession, closeSession, openSession } from './kept-session.ts'
+import { type ChosenSession, chooseSession, closeSession, keptElsewhere, openSession } from './kept-session.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
 import { checkModelName } from './model-names.ts'
 import { type Models, openModels } from './models.ts'
+import { MoreTools } from './more-tools.ts'
 import { queryOptionsOf } from './options.ts'
+import { ownHooks } from './own-hooks.ts'
+import { namesSomething, preparedWith } from './prepare.ts'
+import { pluginsInit, pluginsWithHooks } from './plugins.ts'
 import type { Briefing } from './read-briefing.ts'
 import { applyEnvironment, type RunSettings, settingsFor } from './run-settings.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
 import { versionOf } from '../version.ts'
 import { whose } from './whose.ts'
+import type { Written } from './written.ts'
 
 /**
  * Opens a session for any face: by flags, settings and environment, in the folder of the program. What a person should know goes to the program's
@@ -93,7 +98,7 @@ class Opening {
     const [run, face, program] = [this.#run, this.#face, this.#program]
     const { flags, settings } = run
     const { output, cwd } = program
-    const chosen = await chooseSession(flags, program)
+    const chosen = face.kept === undefined ? await chooseSession(flags, program) : keptElsewhere(face.kept)
     const checkpoints = checkpointsOf(flags, chosen, program)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
@@ -112,19 +117,22 @@ class Opening {
     const servers = await this.#openServers(toolbox, models)
     this.#servers = servers
     const agents = await agentsOf(forModel, program, toolbox, models, briefing)
-    this.#tell(agents?.warnings)
+    this.#tell(agents?.warnings.map((line) => oneLine(line, 500)))
     const options = await queryOptionsOf(flags, program, toolbox, models, briefing, agents)
     await face.ready?.()
-    const journal = await openSession(chosen, program)
-    this.#closeJournal = (hasBegun) => closeSession(journal, hasBegun, chosen)
+    const file = await openSession(chosen, program, face.title)
+    const journal = face.kept ?? file
+    this.#closeJournal = (hasBegun) => closeSession(file, hasBegun, chosen)
     // The session of this run is held by now: however old it is, it stays.
-    if (journal !== undefined && face.isOneShot === true) void this.#cleanUpBeside()
+    if (file !== undefined && face.isOneShot === true) void this.#cleanUpBeside()
     if (journal?.open !== undefined && (face.firstPrompt ?? '') !== '')
       output.err(
         told('the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'),
       )
-    const session = await this.#session({ chosen, toolbox, options, models, journal, servers, briefing })
-    return this.#live({ session, chosen, toolbox, models, journal, servers, briefing, agents })
+    const written: Written = { briefing, agents, plugins: run.plugins }
+    const more = new MoreTools(servers)
+    const opened = { chosen, toolbox, options, models, file, journal, servers, written, more }
+    return this.#live(await this.#session(opened), opened)
   }
 
   #tell(lines: readonly string[] = []): void {
@@ -132,29 +140,38 @@ class Opening {
   }
 
   async #openToolbox(chosen: ChosenSession, checkpoints: ReturnType<typeof checkpointsOf>): Promise<Toolbox> {
-    const { flags, env, settings } = this.#run
+    const { flags, env, settings, plugins } = this.#run
     const { cwd } = this.#program
     const answersQuestions = this.#isAnswered
+    const { planInstructions } = this.#face
     return openToolbox(flags, cwd, env, settings, {
       ...chosen,
+      plugins,
       ...(checkpoints !== undefined && { checkpoints }),
+      ...(planInstructions !== undefined && { planInstructions }),
       ...(answersQuestions && {
         answersQuestions,
-        keep: (await import('./keeper.ts')).keeperOf(this.#run, cwd),
+        ...(await (await import('./keeper.ts')).keeperOf(this.#run, cwd)),
       }),
     })
   }
 
   async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings> {
-    const said = this.#face.firstPrompt
-    if (said === undefined || !namesSomething.test(said)) return this.#run
-    const { withModelOfCommand } = await import('./said.ts')
-    return withModelOfCommand(said, this.#run, this.#given, briefing, this.#program.output)
+    const [run, said] = [this.#run, this.#face.firstPrompt]
+    if (said === undefined || this.#namesModel || !namesSomething.test(said)) return run
+    const { modelOfCommand } = await import('./said.ts')
+    const model = await modelOfCommand(said, run, briefing, this.#program.output)
+    return model === undefined ? run : { ...run, flags: { ...run.flags, model } }
+  }
+
+  /** What was said on the command line goes before a command (spec R-CMD-5). */
+  get #namesModel(): boolean {
+    return this.#given.model !== undefined || this.#given.script !== undefined
   }
 
   /** Connects to the servers of the session, where it has some. */
   async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
-    const { flags, settings } = this.#run
+    const { flags, settings, plugins } = this.#run
     const { servers: own, elicit, permissionTool: ownTool, inHost } = this.#face
     const program = this.#program
     const contextWindow = flags.contextWindow ?? model.contextWindow
@@ -165,10 +182,12 @@ class Opening {
       return serversOnDemand(async () => (await import('./mcp.ts')).openServers({ ...place, entries: [] }))
     }
     const given = own ?? []
-    if (flags.mcpConfig === undefined && settings.mcpServers === undefined && given.length === 0) return onDemand()
+    const hasPluginServers = plugins.all.some((plugin) => Object.keys(plugin.servers).length > 0)
+    const hasServers = flags.mcpConfig !== undefined || settings.mcpServers !== undefined || hasPluginServers
+    if (!hasServers && given.length === 0) return onDemand()
     const { openServers, serverEntries } = await import('./mcp.ts')
     const named = new Set(given.map(({ name }) => name))
-    const found = await serverEntries(flags, settings, program, toolbox.workspace.env, inHost)
+    const found = await serverEntries(flags, settings, program, toolbox.workspace.env, inHost, plugins.all)
     const entries = [...given, ...found.filter(({ name }) => !named.has(name))]
     return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }
@@ -184,8 +203,8 @@ class Opening {
   }
 
   async #session(opened: Opened): Promise<Session> {
-    const { chosen, toolbox, options, models, journal, servers } = opened
-    const [{ flags, settings, env }, face, program] = [this.#run, this.#face, this.#program]
+    const { chosen, toolbox, options, models, file, journal, servers, written, more } = opened
+    const [{ flags, settings, env, plugins }, face, program] = [this.#run, this.#face, this.#program]
     const { workspace, permissions } = toolbox
     // There is one when anything calls for it.
     const live: { session?: Session } = {}
@@ -206,9 +225,11 @@ class Opening {
     const session = createSession({
       options: {
         ...options,
-        ...servers?.options,
+        moreTools: more.tool,
         ...hooks?.options,
-        init: initOf(face, [options.init, init], { permissionMode, servers }),
+        hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...(await ownHooks(face, toolbox, permissionMode))],
+        ...(face.toolAliases !== undefined && { toolAliases: face.toolAliases }),
+        init: initOf(face, [{ ...options.init, ...pluginsInit(plugins) }, init], { permissionMode, servers, written }),
         background,
         modelNamed(name) {
           if (flags.script === undefined) checkModelName(name, env)
@@ -220,19 +241,19 @@ class Opening {
       answersQuestions: face.answersQuestions,
       permissions,
       cwd: program.cwd,
-      attach: (engine) => servers?.attach(engine),
-      hear(event) {
-        after?.hear(event)
-        hooks?.hear(event)
+      attach: (engine) => more.attach(engine),
+      onEvent(event) {
+        after?.onEvent(event)
+        hooks?.onEvent(event)
       },
-      through: (tell) => withoutBriefing(hooks?.through(tell) ?? tell),
+      through: (tell) => withoutOwnHooks(hooks?.through(tell) ?? tell),
       ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
-      ...(journal !== undefined && {
-        fork: () => forkOf(journal, program),
+      ...(file !== undefined && {
+        fork: () => forkOf(file, program),
         ...(workspace.checkpoints !== undefined && {
           takeBackFiles: async (...wanted) => {
             const { takeBackFiles } = await import('./take-back-files.ts')
-            return takeBackFiles(wanted, journal, toolbox, program)
+            return takeBackFiles(wanted, file, toolbox, program)
           },
         }),
       }),
@@ -243,7 +264,7 @@ class Opening {
         return true
       },
       end: () => this.#end(),
-      closeJournal: (hasBegun) => closeSession(journal, hasBegun, chosen),
+      closeJournal: (hasBegun) => closeSession(file, hasBegun, chosen),
     })
     live.session = session
     followMode(session, permissions)
@@ -257,9 +278,10 @@ class Opening {
   ): Promise<SessionHooks | undefined> {
     const { flags, settings } = this.#run
     const { hooks: own = {} } = this.#face
-    if (Object.keys({ ...settings.hooks, ...own }).length === 0) return undefined
+    const plugins = pluginsWithHooks(this.#run)
+    if (Object.keys({ ...settings.hooks, ...own }).length === 0 && plugins.length === 0) return undefined
     const { openHooks } = await import('./hooks.ts')
-    const session = { flags, program: this.#program, toolbox, chosen, journal, settings }
+    const session = { flags, program: this.#program, toolbox, chosen, journal, settings, plugins }
     return openHooks({ ...session, given: own, asks: this.#isAnswered, ...given }, options)
   }
 
@@ -294,58 +316,52 @@ class Opening {
     return openAfter({ ...wanted, stages, model: smallModel })
   }
 
-  #live({ session, agents, ...opened }: Omit<Opened, 'options'> & Shown): LiveSession {
-    const { chosen, toolbox, models, journal, servers, briefing } = opened
-    const { output } = this.#program
+  #live(session: Session, opened: Opened): LiveSession {
+    const { chosen, toolbox, models, file, servers, written, more, options } = opened
+    const [run, program, { skills, firstPrompt }] = [this.#run, this.#program, this.#face]
+    const hasModel = this.#namesModel || firstPrompt !== undefined
+    const tools = (options.tools ?? []).map(({ name }) => name)
     return {
       session,
-      run: this.#run,
+      run,
       chosen,
       models,
       toolbox,
-      journal,
+      journal: file,
       commands: () => [
-        ...(briefing?.commands ?? []).map(({ name, description, argumentHint }) => ({
+        ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
           name,
           description,
           argumentHint,
         })),
         ...(servers?.promptNames() ?? []).map((name) => ({ name, description: '', argumentHint: '' })),
       ],
-      agents: agents?.told ?? [],
+      agents: () => written.agents?.told ?? [],
+      plugins: () => written.plugins,
       servers,
-      memoryFiles: briefing?.files ?? [],
+      memoryFiles: written.briefing?.files ?? [],
       outputStyle: 'default',
-      async prepare(said, rest = '', signal = new AbortController().signal) {
-        const parts = typeof said === 'string' ? [{ text: said, isName: false }] : said
-        const text = parts.map((part) => part.text).join('')
-        const whole = text + rest
-        const answered = whole.startsWith('/mcp__') ? await servers?.prompt(whole, signal) : undefined
-        if (answered !== undefined) return answered
-        if (!namesSomething.test(text)) return whole
-        const { contentOf } = await import('./said.ts')
-        return contentOf(parts, rest, briefing, toolbox, output)
+      prepare: preparedWith({ hasModel, run, written, servers, toolbox, program }),
+      async readAnew() {
+        const { readAnew } = await import('./written.ts')
+        await readAnew(written, { run, program, toolbox, skills, tools, more })
       },
     }
   }
 }
-
-/** Where a prompt names a command or a file, as far as one can tell without looking. */
-const namesSomething = /^\s*\/|(?:^|[\s(])@\S/
 
 interface Opened {
   readonly chosen: ChosenSession
   readonly toolbox: Toolbox
   readonly options: QueryOptions
   readonly models: Models
-  readonly journal: SessionJournal | undefined
+  /** The file that the program keeps it in. */
+  readonly file: SessionJournal | undefined
+  /** The same, or whatever else keeps it. */
+  readonly journal: SessionParts['journal']
   readonly servers: SessionServers | undefined
-  readonly briefing: Briefing | undefined
-}
-
-interface Shown {
-  readonly session: Session
-  readonly agents: SessionAgents | undefined
+  readonly written: Written
+  readonly more: MoreTools
 }
 
 /** A copy under an id of its own. */
@@ -367,10 +383,10 @@ function followMode(session: Session, permissions: Toolbox['permissions']): void
   })
 }
 
-/** The program's own hook is no hook of a person's. */
-function withoutBriefing(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+/** The program's own hooks are no hooks of a person's. */
+function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
   return (message) => {
-    if (message.type === 'system' && 'hook_id' in message && message.hook_id === 'halting:folder') return
+    if (message.type === 'system' && 'hook_id' in message && isOwnHook(message.hook_id)) return
     tell(message)
   }
 }

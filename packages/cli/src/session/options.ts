@@ -1,11 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { type SessionAgents, sessionOptions } from '@halting/agent'
-import { messageOf } from '@halting/core/adapters'
 import type { Model, QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
+import { givenFile } from '../io/given-file.ts'
 import type { Program } from '../program.ts'
-import { UsageError } from '../usage-error.ts'
 import type { Briefing } from './read-briefing.ts'
 import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
@@ -29,7 +26,7 @@ export async function queryOptionsOf(
   const { permissions, sessionId } = toolbox
   const { model, fallbackModel, compactModel, smallModel, prices, apiKeySource, loaded } = models
   const { settings } = loaded
-  const output = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
+  const output = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema, cwd)
   const system = flags.systemPrompt ?? (await promptFile('--system-prompt-file', flags.systemPromptFile, cwd))
   toolbox.workspace.smallModel = smallModel ?? compactModel
   const appended =
@@ -70,10 +67,5 @@ function isAnother(model: Model | undefined, others: readonly (Model | undefined
 }
 
 async function promptFile(flag: string, path: string | undefined, cwd: string): Promise<string | undefined> {
-  if (path === undefined) return undefined
-  try {
-    return await readFile(resolve(cwd, path), 'utf8')
-  } catch (thrown) {
-    throw new UsageError(`${flag} takes a file that can be read; "${path}" cannot: ${messageOf(thrown)}.`)
-  }
+  return path === undefined ? undefined : givenFile(path, cwd, `${flag} takes a file`)
 }

@@ -8,6 +8,7 @@ import {
   type Settings,
   type SettingSource,
 } from '@halting/agent'
+import type { Plugins } from '@halting/agent/instructions'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
@@ -15,11 +16,13 @@ import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { checkModelName } from './model-names.ts'
+import { hooksLine, pluginsOf, problemLine } from './plugins.ts'
 
 /** The settings of a run, and what they make of its flags and its environment. */
 export interface RunSettings extends LoadedSettings {
   readonly flags: Flags
   readonly env: Program['env']
+  readonly plugins: Plugins
 }
 
 export const noSettings: LoadedSettings = { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
@@ -42,7 +45,9 @@ export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env
   const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
   const named = withSmallModel(withModel(flags, loaded, merged, warnings), loaded, merged, warnings)
   const counting = withoutRules(named, loaded, warnings)
-  return { ...loaded, origins, flags: counting, env: merged, warnings }
+  const plugins = await pluginsOf(flags, cwd)
+  warnings.push(...plugins.problems.map(problemLine), ...hooksLine({ plugins, origins }))
+  return { ...loaded, origins, flags: counting, env: merged, warnings, plugins }
 }
 
 /** What is read from the files, and does not count for all that: it is not told as in force. */

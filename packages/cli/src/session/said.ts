@@ -1,6 +1,5 @@
 import { commandIn, mentioned, type WrittenPrompt } from '@halting/agent/instructions'
 import type { ContentBlock, MessageContent } from '@halting/core'
-import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { SaidPart } from './live-session.ts'
@@ -21,7 +20,7 @@ interface Said {
 /** The command that a prompt asks for; undefined for none. */
 function writtenFor(prompt: string, briefing: Briefing | undefined): WrittenPrompt | undefined {
   const command = commandIn(prompt)
-  return command === undefined ? undefined : briefing?.commands.find(({ name }) => name === command.name)
+  return command === undefined ? undefined : briefing?.prompts.commands.find(({ name }) => name === command.name)
 }
 
 /** With the text of the command that it asks for, and with the files that it mentions (spec R-CMD-1, R-MENTION-1). */
@@ -43,7 +42,7 @@ async function prepareSaid(
     notes.push(...made.notes)
     said = made
   } else if (command !== undefined && !command.name.startsWith('mcp__')) {
-    const known = briefing?.commands.map(({ name }) => `/${name}`) ?? []
+    const known = briefing?.prompts.commands.map(({ name }) => `/${name}`) ?? []
     const there = known.length === 0 ? '' : ` There are ${known.slice(0, 20).join(', ')}.`
     notes.push(`there is no command /${command.name}: it is sent as it is written.${there}`)
   }
@@ -51,22 +50,20 @@ async function prepareSaid(
   return { text: said.text, blocks, notes: [...notes, ...more] }
 }
 
-/** A command may be for a model. What was said on the command line goes before it. */
-export async function withModelOfCommand(
+/** The model that a command is for (spec R-CMD-5). */
+export async function modelOfCommand(
   said: string,
-  run: RunSettings,
-  { model: given, script }: Flags,
+  { env }: Pick<RunSettings, 'env'>,
   briefing: Briefing | undefined,
   output: Output,
-): Promise<RunSettings> {
-  if (briefing === undefined || given !== undefined || script !== undefined) return run
+): Promise<string | undefined> {
   const command = writtenFor(said, briefing)
-  if (command === undefined) return run
+  if (briefing === undefined || command === undefined) return undefined
   const notes: string[] = []
   const wanted = await briefing.modelOf(command, notes)
-  const model = modelOf({ ...(wanted !== undefined && { model: wanted }) }, run.env, (message) => notes.push(message))
+  const model = modelOf({ ...(wanted !== undefined && { model: wanted }) }, env, (message) => notes.push(message))
   for (const note of notes) output.err(told(oneLine(note, 500)))
-  return model === undefined ? run : { ...run, flags: { ...run.flags, model } }
+  return model
 }
 
 /** The prompt with the text of the command that it asks for, and the files that it names. What was piped in beside it is no command. */

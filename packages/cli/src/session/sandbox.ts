@@ -12,12 +12,13 @@ import type { Toolbox } from './toolbox.ts'
 export async function holdCommands(
   flags: Pick<Flags, 'sandbox'>,
   settings: Settings,
-  { workspace, permissions }: Toolbox,
+  { workspace, permissions, ownFolders }: Toolbox,
   { env, output }: Pick<Program, 'env' | 'output'>,
 ): Promise<void> {
   await hold({
     workspace,
     permissions,
+    ownFolders,
     settings,
     isWanted: flags.sandbox === true,
     home: homeFolder(env),

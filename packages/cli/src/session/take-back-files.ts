@@ -18,7 +18,7 @@ type TakeBack = NonNullable<SessionParts['takeBackFiles']>
 
 /** Puts back what the calls of a session changed since a message, under R-UNDO-4: what somebody else changed stays as it is, and is named. */
 export async function takeBackFiles(
-  [since, isDryRun]: Parameters<TakeBack>,
+  [since, { isDryRun }]: Parameters<TakeBack>,
   journal: SessionJournal,
   { workspace }: Pick<Toolbox, 'workspace'>,
   program: Program,

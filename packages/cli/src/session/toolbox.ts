@@ -9,7 +9,9 @@ import {
   type SessionWorkspace,
   type Settings,
 } from '@halting/agent'
+import type { Plugins } from '@halting/agent/instructions'
 import type { AnyTool } from '@halting/core'
+import type { PermissionUpdate } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
@@ -26,15 +28,20 @@ export interface Toolbox extends SessionWorkspace {
 }
 
 /** Of which session the results are that it may read. */
-interface ToolboxSession {
+export interface ToolboxSession {
   readonly sessionId: string
   readonly readableFolders: readonly string[]
   /** Keeps what files were. */
   readonly checkpoints?: FileCheckpoints
+  readonly plugins?: Plugins
   /** Somebody is there who answers questions. */
   readonly answersQuestions?: boolean
+  /** How a plan is made, in place of our words. */
+  readonly planInstructions?: string
   /** Keeps what a person allows from now on. */
   readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
+  /** Where a suggested rule is to be kept. */
+  readonly suggestFor?: PermissionUpdate['destination']
 }
 
 /** @throws UsageError, ConfigurationError and PermissionRuleError for flags that cannot be served. */
@@ -48,22 +55,26 @@ export function openToolbox(
   const { sessionId } = session
   // With `defer` somebody comes later.
   const asks = session.answersQuestions === true || flags.onAsk === 'defer'
-  const { workspace, permissions, resultFiles } = openWorkspace({
-    places: placesOf({ flags, env }, cwd),
+  const { workspace, permissions, resultFiles, ownFolders } = openWorkspace({
+    places: placesOf({ flags, env, ...(session.plugins !== undefined && { plugins: session.plugins }) }, cwd),
     sessionId,
     settings,
     env: toolEnvironment(env, [...(flags.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
     additionalDirectories: (flags.addDir ?? []).map((path) => directoryOf(path, cwd)),
     readableFolders: session.readableFolders,
     mode: flags.dangerouslySkipPermissions === true ? 'bypassPermissions' : flags.permissionMode,
+    mayBypass: flags.allowDangerouslySkipPermissions,
     allow: flags.allowedTools ?? [],
     deny: flags.disallowedTools ?? [],
     whenAsked: asks ? 'ask' : 'deny',
     checkpoints: session.checkpoints,
     keep: session.keep,
+    suggestFor: session.suggestFor,
   })
   // Where nobody answers, a question would only cost a turn.
-  const all = [...createCodingTools(workspace), ...(asks ? createPersonTools() : [])]
+  const { planInstructions } = session
+  const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
+  const all = [...createCodingTools(workspace), ...(asks ? ofPerson : [])]
   const names = [...all.map(({ name }) => name), 'Agent']
   const hidden = new Set(permissions.toolsHiddenByDeny(names))
   const wanted = wantedTools(flags.tools, names)
@@ -73,6 +84,7 @@ export function openToolbox(
     permissions,
     sessionId,
     resultFiles,
+    ownFolders,
     tools: all.filter(({ name }) => isShown(name)),
     mayStartAgents: isShown('Agent'),
   }

@@ -16,10 +16,16 @@ import { UsageError } from '../usage-error.ts'
  */
 export async function answer(
   command: 'approve' | 'deny',
-  { message }: Flags,
-  [session, callId, ...more]: readonly string[],
+  flags: Flags,
+  words: readonly string[],
   program: Program,
 ): Promise<number> {
+  if (flags.cluster !== undefined) {
+    const { answerOnCluster } = await import('../cluster/answer.ts')
+    return answerOnCluster(command, flags, words, program)
+  }
+  const { message } = flags
+  const [session, callId, ...more] = words
   if (session === undefined || more.length > 0)
     throw new UsageError(`Say of which session and call: halting ${command} SESSION TOOL_USE_ID.`)
   const file = await findSession(session, program)

@@ -4,12 +4,13 @@ import { many, money, oneLine } from '../io/figures.ts'
 
 /** What `--json` tells of a session. */
 export function factsOf(summary: SessionSummary): { readonly [field: string]: unknown } {
-  const { sessionId, cwd, path, changedAt, firstPrompt, runs, turns, costUsd, ended, problem, heldBy } = summary
+  const { sessionId, cwd, path, changedAt, title, firstPrompt, runs, turns, costUsd, ended, problem, heldBy } = summary
   return {
     session_id: sessionId,
     cwd: cwd ?? null,
     path,
     changed_at: changedAt.toISOString(),
+    ...(title !== undefined && { title }),
     first_prompt: firstPrompt,
     runs,
     num_turns: turns,
@@ -49,6 +50,6 @@ function endedAs(ended: string, heldBy: number | undefined): string {
   return ended === 'open' ? 'did not end' : ended
 }
 
-function about({ firstPrompt, problem }: SessionSummary): string {
-  return problem ?? (firstPrompt === '' ? '(nothing was said)' : firstPrompt)
+function about({ title, firstPrompt, problem }: SessionSummary): string {
+  return problem ?? title ?? (firstPrompt === '' ? '(nothing was said)' : firstPrompt)
 }

@@ -30,6 +30,10 @@ export async function sessions(
   [doing = 'list', about, ...more]: readonly string[],
   program: Program,
 ): Promise<number> {
+  if (flags.cluster !== undefined) {
+    const { listOfCluster } = await import('../cluster/list.ts')
+    return listOfCluster(flags, [doing, ...(about === undefined ? [] : [about]), ...more], program)
+  }
   if (more.length > 0) throw new UsageError(`halting sessions ${doing} takes one thing; put a text in quotes.`)
   if (doing !== 'export')
     refuseOf('export', { '--format': flags.format, '--output': flags.output, '--force': flags.force })

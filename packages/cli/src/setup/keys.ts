@@ -1,4 +1,5 @@
 import { defaultModelName, keyVariablesOf } from '@halting/models'
+import { keyFound } from '../session/model-names.ts'
 import type { Program } from '../program.ts'
 
 /** A variable that holds a key. Of its value nothing is told. */
@@ -35,7 +36,7 @@ const elsewhere: Readonly<Record<string, readonly [service: string, why: string]
 
 /** Which keys there are, in the environment and in `env` of the settings that count (spec R-SETUP-2). */
 export function keyFindings(env: Program['env'], outer: Program['env']): readonly KeyFinding[] {
-  const isSet = (variable: string, where: Program['env']): boolean => (where[variable]?.trim() ?? '') !== ''
+  const isSet = (variable: string, where: Program['env']): boolean => keyFound([variable], where) !== undefined
   const fromOf = (variable: string): KeyFinding['from'] => (isSet(variable, outer) ? 'environment' : 'settings')
   const used = Object.entries(usualModels).flatMap(([service, model]) =>
     (keyVariablesOf(model ?? `${service}/any`) ?? [])

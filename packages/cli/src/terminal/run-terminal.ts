@@ -1,5 +1,6 @@
 import { redactSecrets } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
+import { signalExitCodes } from '../io/exit-codes.ts'
 import type { Program } from '../program.ts'
 import { checkModel } from '../session/models.ts'
 import { settingsFor } from '../session/run-settings.ts'
@@ -7,19 +8,18 @@ import { trustAtStart } from '../trust/at-start.ts'
 import { UsageError } from '../usage-error.ts'
 import { createApp } from './app/app.ts'
 import { branchReader } from './app/branch.ts'
+import { workTree } from './app/work-tree.ts'
 import { openSessionOf } from './app/open-session.ts'
 import { fileList } from './completion/file-list.ts'
 import { openHistory } from './history/history-file.ts'
 import { readKeybindings } from './keys/keybindings.ts'
-import { createTheme, firstTheme } from './theme.ts'
-import { ownFolder } from './own-files.ts'
+import { createTheme, firstTheme, themeNamed } from './theme.ts'
+import { ownFolder } from './own-folder.ts'
 import { processTerminal } from './screen/process-terminal.ts'
 import { createScreen } from './screen/screen.ts'
 import { whyNoScreen } from './screen/usable.ts'
 
 // All that is only for the interactive program is loaded with this file.
-
-const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const
 
 /** `halting` in a terminal: a conversation with runs, until it is left. Returns the exit code. */
 export async function runTerminal(given: Flags, words: readonly string[], program: Program): Promise<number> {
@@ -45,9 +45,12 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   const flags = resume === '' ? others : given
   let isFirst = true
   const screen = createScreen(processTerminal(stdin, process.stdout), {
-    onSignal: (signal) => app.leave(exitCodes[signal]),
+    onSignal: (signal) => app.leave(signalExitCodes[signal]),
   })
-  const theme = createTheme(firstTheme(given.theme, env, undefined))
+  const asked = given.theme ?? themeNamed(settings.theme)
+  const theme = createTheme(firstTheme(asked, env, undefined))
+  const branchOf = branchReader(cwd, () => performance.now())
+  const tree = workTree(cwd, env, () => screen.requestFrame())
   const app = createApp({
     screen,
     program,
@@ -61,14 +64,19 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
       const { openLive } = await import('../session/open-live.ts')
       const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
       isFirst = false
+      live.session.listen((event) => tree.onEvent(event))
+      tree.look()
       return openSessionOf(live)
     },
-    branch: branchReader(cwd, () => performance.now()),
+    branch() {
+      const branch = branchOf()
+      return branch !== '' && tree.hasChanges ? `${branch}*` : branch
+    },
     now: () => Date.now(),
   })
   screen.start()
   void screen.background.then((background) => {
-    theme.choose(firstTheme(given.theme, env, background))
+    theme.choose(firstTheme(asked, env, background))
     screen.requestFrame()
   })
   for (const warning of bindings.warnings) app.note(warning)

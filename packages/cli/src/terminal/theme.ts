@@ -3,38 +3,8 @@ import type { Background } from './screen/modes.ts'
 
 export type ThemeName = 'dark' | 'light' | 'none'
 
-/** What is shown in a colour, or in another way than plain. */
-export type Role =
-  | 'bold'
-  | 'dim'
-  | 'italic'
-  | 'underline'
-  | 'strikethrough'
-  | 'red'
-  | 'green'
-  | 'yellow'
-  | 'heading'
-  | 'link'
-  | 'code'
-  | 'border'
-  | CodeRole
-
 /** What code is made of. */
 export type CodeRole = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'type' | 'meta' | 'added' | 'removed'
-
-/** One of the colours of the terminal's own palette, or a way of writing. */
-type Paint =
-  | 'bold'
-  | 'dim'
-  | 'italic'
-  | 'underline'
-  | 'strikethrough'
-  | 'red'
-  | 'green'
-  | 'yellow'
-  | 'blue'
-  | 'magenta'
-  | 'cyan'
 
 /** Each ends what it began and nothing else: what is painted may stand within what is painted. */
 const codes = {
@@ -49,9 +19,12 @@ const codes = {
   blue: [34, 39],
   magenta: [35, 39],
   cyan: [36, 39],
-} satisfies Record<Paint, readonly [number, number]>
+} as const
 
-const dark: Record<Role, Paint> = {
+/** One of the colours of the terminal's own palette, or a way of writing. */
+type Paint = keyof typeof codes
+
+const dark = {
   bold: 'bold',
   dim: 'dim',
   italic: 'italic',
@@ -73,7 +46,10 @@ const dark: Record<Role, Paint> = {
   meta: 'yellow',
   added: 'green',
   removed: 'red',
-}
+} as const
+
+/** What is shown in a colour, or in another way than plain. */
+export type Role = keyof typeof dark
 
 /** On a light background yellow and cyan can hardly be read. */
 const light: Record<Role, Paint> = {
@@ -89,6 +65,10 @@ const light: Record<Role, Paint> = {
 const palettes: Record<Exclude<ThemeName, 'none'>, Record<Role, Paint>> = { dark, light }
 
 export const themeNames: readonly ThemeName[] = ['dark', 'light', 'none']
+
+export function themeNamed(name: string | undefined): ThemeName | undefined {
+  return themeNames.find((known) => known === name)
+}
 
 /** The colours in force. What has them in hand paints with those that are chosen when it paints. */
 export interface Theme {

@@ -2,6 +2,7 @@ import { ReadTogether, withoutSubagents, type ForeignSession, type SessionKind }
 import { HaltingError } from '@halting/core'
 import {
   suggestLimits,
+  trajectoryOf,
   whatIf,
   type OtherLimits,
   type PastCall,
@@ -12,7 +13,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
-import { pricesFor, readPastSession, type PricesFor } from '../foreign/read-session.ts'
+import { pricesFor, readPastSession, type PastSession } from '../foreign/read-session.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFiles } from '../session/find-session.ts'
@@ -47,14 +48,11 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     throw new UsageError(
       'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --no-progress; or --suggest.',
     )
-  const folders = foreignFolders(flags, program)
-  const together = new ReadTogether()
-  const files = await withoutSubagents(await findFiles([...words, ...folders], program), together)
   const wanted = { limits: isAsked ? limits : undefined, suggests: flags.suggest === true }
-  const { runs, answers, trajectories, unpriced, skipped, foreign } = await readRuns(files, wanted, {
-    prices: pricesFor(flags, program),
-    together,
-  })
+  const { runs, answers, trajectories, unpriced, skipped, foreign } = await readRuns(
+    await sourceOf(flags, words, program),
+    wanted,
+  )
   if (runs === 0) throw new UsageError(`Nothing to look at: ${skipped[0] ?? 'no run is on record'}`)
   const told: Told = {
     answers,
@@ -90,21 +88,45 @@ function answerFor({ trajectory, ...place }: PastRun, limits: OtherLimits): RunA
   return { ...place, answer: isKnown ? answer : { ...answer, verdict: 'unknown', reason: null } }
 }
 
+/** Which sessions there are to look at, and how one is read. */
+interface Source {
+  /** Files, or sessions of a cluster. */
+  readonly names: readonly string[]
+  readonly read: (name: string) => Promise<PastSession>
+}
+
+async function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<Source> {
+  if (flags.cluster !== undefined) {
+    const { clusterOf, sessionOfCluster } = await import('../cluster/of-cluster.ts')
+    const names = words.length > 0 ? words : (await clusterOf(flags).list()).map(({ sessionId }) => sessionId)
+    return {
+      names,
+      async read(name) {
+        const { sessionId, runs } = await sessionOfCluster(flags, name)
+        return { sessionId, runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })) }
+      },
+    }
+  }
+  const folders = foreignFolders(flags, program)
+  const together = new ReadTogether()
+  const prices = pricesFor(flags, program)
+  return {
+    names: await withoutSubagents(await findFiles([...words, ...folders], program), together),
+    read: (file) => readPastSession(file, prices, together),
+  }
+}
+
 /** One after another: a folder may hold a great many. */
-async function readRuns(
-  files: readonly string[],
-  { limits, suggests }: Wanted,
-  { prices, together }: { readonly prices: PricesFor; readonly together: ReadTogether },
-): Promise<ReadRuns> {
+async function readRuns({ names, read }: Source, { limits, suggests }: Wanted): Promise<ReadRuns> {
   let runs = 0
   const answers: RunAnswer[] = []
   const trajectories: Trajectory[] = []
   const unpriced = new Set<string>()
   const skipped: string[] = []
   const foreign: { foreign: ForeignSession; costUsd: number }[] = []
-  for (const file of files) {
+  for (const name of names) {
     try {
-      const past = await readPast(file, prices, together)
+      const past = pastRunsOf(await read(name), name)
       for (const run of past.runs) {
         runs++
         for (const model of run.unpriced) unpriced.add(model)
@@ -125,8 +147,7 @@ interface PastRuns {
   readonly foreign?: ReadRuns['foreign'][number]
 }
 
-async function readPast(file: string, prices: PricesFor, together: ReadTogether): Promise<PastRuns> {
-  const session = await readPastSession(file, prices, together)
+function pastRunsOf(session: PastSession, file: string): PastRuns {
   const program: SessionKind = session.foreign?.program ?? 'halting'
   const runs = session.runs.map((run, index): PastRun => {
     return { session: session.sessionId, run: `run${index + 1}`, file, program, ...run }

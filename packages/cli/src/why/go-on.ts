@@ -9,6 +9,8 @@ export interface Where {
   /** Where the session worked. */
   readonly sessionCwd: string
   readonly cwd: string
+  /** The address of the cluster that has it. */
+  readonly cluster?: string
 }
 
 /** What has a session go on, in words and as a command; without a command where there is nothing to go on with. */
@@ -37,8 +39,8 @@ export function answeredGoOn(where: Where): GoOn {
   }
 }
 
-function commandOf(args: readonly string[], { sessionCwd, cwd }: Where): string {
-  const command = `halting ${shellQuoted(args)}`
+function commandOf(args: readonly string[], { sessionCwd, cwd, cluster }: Where): string {
+  const command = `halting ${shellQuoted([...args, ...(cluster === undefined ? [] : ['--cluster', cluster])])}`
   return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`
 }
 

@@ -8,6 +8,7 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile } from '../session/find-session.ts'
 import { terminalOf } from './terminal-of.ts'
+import { goOn, type GoOn } from './go-on.ts'
 import { wayOn } from './way-on.ts'
 import { aboutForeign, foreignAccount } from './why-foreign.ts'
 import { whyText } from './why-text.ts'
@@ -15,22 +16,21 @@ import { whyText } from './why-text.ts'
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
 export async function why(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
   const { output, env } = program
-  const path = await findFile(given, 'why', program)
-  const session = await readNamedSession(path, pricesFor(flags, program))
+  const { path, session } = await found(flags, given, program)
   const { sessionId, cwd: sessionCwd, runs, foreign } = session
   const newest = runs.at(-1)
   if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
   const terminal = terminalOf(newest)
-  const isOpenHere = foreign === undefined && terminal === undefined
+  const isOpenHere = path !== undefined && foreign === undefined && terminal === undefined
   const heldBy = isOpenHere ? (await holderOf(`${path}.lock`))?.pid : undefined
-  const next = heldBy === undefined ? await wayOn(session, path, program) : { says: '' }
+  const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
   const account = foreign === undefined ? accountOf : foreignAccount
   const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
   if (wantsJson(flags)) {
     const told = {
       sessionId,
       cwd: sessionCwd,
-      file: path,
+      file: path ?? null,
       runs: runs.map(account),
       ...(stages.length > 0 && { stages }),
       goOn: next,
@@ -56,6 +56,33 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   }
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
+}
+
+/** By its file, or in the cluster that is named: it has no file then. */
+async function found(
+  flags: Flags,
+  given: string | undefined,
+  program: Program,
+): Promise<{ readonly path?: string; readonly session: AnySession }> {
+  if (flags.cluster !== undefined) {
+    const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
+    return { session: await sessionOfCluster(flags, given) }
+  }
+  const path = await findFile(given, 'why', program)
+  return { path, session: await readNamedSession(path, pricesFor(flags, program)) }
+}
+
+function nextOf(
+  session: AnySession,
+  path: string | undefined,
+  { cluster }: Flags,
+  program: Program,
+): GoOn | Promise<GoOn> {
+  if (path !== undefined) return wayOn(session, path, program)
+  const { sessionId, runs } = session
+  const terminal = terminalOf(runs.at(-1) ?? [])
+  if (terminal === undefined) return { says: 'It goes on in the cluster.' }
+  return goOn(terminal, { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) })
 }
 
 /** What is told of a session of another program alone. */

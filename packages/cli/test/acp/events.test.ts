@@ -6,6 +6,7 @@ import type { LoopEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { EventUpdates, shownBy } from '../../src/acp/event-updates.ts'
 import { fullCapabilities, startAgent } from '../support/acp-agent.ts'
+import { retry } from '../terminal/view-support.ts'
 
 const nobody = (): never => {
   throw new Error('no figures are asked for')
@@ -50,12 +51,55 @@ describe('agents', () => {
     const updates = new EventUpdates(shownBy({}), '/work', nobody)
     const run = { sessionId: 's', runId: 'run1', agentPath: 'agent:1:0:a1/', agentId: 'helper-1', depth: 1 }
     updates.of({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
-    const asked = updates.asked('c1', 'helper-1', 'Write', { file_path: 'x', content: 'y' })
+    const asked = updates.asked({
+      callId: 'c1',
+      agentId: 'helper-1',
+      toolName: 'Write',
+      input: { file_path: 'x', content: 'y' },
+    })
     expect([asked.id, asked.updates.map(({ sessionUpdate }) => sessionUpdate)]).toEqual(['a1/c1', ['tool_call']])
-    const start = inAgent({ type: 'tool_start', callId: 'c1', name: 'Write', input: {} })
+    expect(asked.view.title).toBe('helper › Write x')
+    const input = { file_path: 'x', content: 'y' }
+    const start = inAgent({ type: 'tool_start', callId: 'c1', name: 'Write', input })
     expect(updates.of({ type: 'loop', event: start })).toEqual([
       { sessionUpdate: 'tool_call_update', toolCallId: 'a1/c1', status: 'in_progress' },
     ])
+  })
+})
+
+test('a call of an agent names the agent, and the call that it does', () => {
+  const read: LoopEvent = { type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }
+  expect(told([inAgent(inAgent(read, 'b1'))])).toMatchObject([
+    {
+      toolCallId: 'a1/b1/c1',
+      title: 'helper › Read x',
+      _meta: { 'halting/agent': { agentType: 'helper', callId: 'a1/b1' } },
+    },
+  ])
+})
+
+test('a call that runs by another input than the model wrote is shown with that', () => {
+  const block = { type: 'tool_use', id: 'b1', name: 'Bash', input: { command: 'rm x' } } as const
+  const asked: LoopEvent = {
+    type: 'model_update',
+    request: 1,
+    entryId: 'e',
+    update: { type: 'block', index: 0, block, messageId: 'm' },
+  }
+  const start = (command: string): LoopEvent => ({ type: 'tool_start', callId: 'b1', name: 'Bash', input: { command } })
+  expect(told([asked, start('rm x')]).at(-1)).toEqual({
+    sessionUpdate: 'tool_call_update',
+    toolCallId: 'b1',
+    status: 'in_progress',
+  })
+  expect(told([asked, start('ls')]).at(-1)).toEqual({
+    sessionUpdate: 'tool_call_update',
+    toolCallId: 'b1',
+    status: 'in_progress',
+    title: '`ls`',
+    locations: [],
+    content: [],
+    rawInput: { command: 'ls' },
   })
 })
 
@@ -160,14 +204,28 @@ test('/compact makes the conversation shorter, and says so where there is nothin
   const { newSession, prompt, wire, updates } = await startAgent({ model })
   const { sessionId } = await newSession()
   await prompt(sessionId, 'one')
-  await expect(prompt(sessionId, '/compact')).rejects.toMatchObject({
-    code: -32603,
-    message: expect.stringContaining('nothing to make shorter'),
-  })
+  expect(await prompt(sessionId, '/compact')).toMatchObject({ stopReason: 'end_turn' })
+  expect(updates('notice').at(-1)).toMatchObject({ title: 'There is nothing to make shorter yet.' })
   await prompt(sessionId, 'two')
   await prompt(sessionId, 'three')
   expect(await prompt(sessionId, '/compact the names')).toMatchObject({ stopReason: 'end_turn' })
   expect(updates('compaction_update').at(-1)).toMatchObject({ status: 'completed' })
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('the names')
   expect(wire.problems).toEqual([])
+})
+
+test('a request that is made again says what failed: a reply that broke off, or a model that gave none', () => {
+  const failed = retry('Overloaded', 1)
+  const written: LoopEvent = {
+    type: 'model_update',
+    request: 1,
+    entryId: 'e',
+    update: { type: 'text_delta', index: 0, text: 'I th' },
+  }
+  const titles = (events: readonly LoopEvent[]): readonly unknown[] =>
+    told(events).flatMap((update) => ('title' in update ? [update.title] : []))
+  expect([titles([failed]), titles([written, failed])]).toEqual([
+    ['The model could not be asked: Overloaded. It is asked again in 8.0 s (retry 1 of 10).'],
+    ['The reply broke off: Overloaded. It is asked again in 8.0 s (retry 1 of 10).'],
+  ])
 })

@@ -64,6 +64,22 @@ test('a client that refuses a file leaves it to the disk', async () => {
   expect(wire.problems).toEqual([])
 })
 
+test.each([5, null, { text: 'typed' }])(
+  'a client that answers with %j in place of a text leaves the file to the disk',
+  async (content) => {
+    const model = scriptedModel([read, 'Done.'])
+    const { cwd, newSession, prompt } = await startAgent({
+      model,
+      capabilities: { fs: { readTextFile: true } },
+      readFile: () => content as never,
+    })
+    writeFileSync(join(cwd, 'a.txt'), 'on disk\n')
+    const { sessionId } = await newSession()
+    await prompt(sessionId, 'Read a.txt')
+    expect(resultsOf(model)).toContain('1\\ton disk')
+  },
+)
+
 test('a file that rules deny is asked of no client', async () => {
   const asked: string[] = []
   const model = scriptedModel([read, 'Not allowed.'])

@@ -9,7 +9,8 @@ import { CallUpdates } from '../../src/acp/call-updates.ts'
 import { Outbox } from '../../src/acp/outbox.ts'
 import { answerOf, optionsFor } from '../../src/acp/permission.ts'
 import { givenPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
-import { answersOfForm, formFor, questionsOf } from '../../src/acp/person-questions.ts'
+import { answersOfForm, formFor } from '../../src/acp/person-questions.ts'
+import { personQuestionsIn } from '../../src/session/person-questions.ts'
 import { replayOf } from '../../src/acp/replay.ts'
 import { ReplyText } from '../../src/acp/reply-text.ts'
 import { serverEntriesOf } from '../../src/acp/servers.ts'
@@ -77,6 +78,100 @@ describe('calls', () => {
   })
 })
 
+test.each<
+  readonly [
+    name: string,
+    input: object,
+    result: string,
+    details: unknown,
+    told: { readonly title?: string; readonly locations?: readonly object[]; readonly text?: string },
+  ]
+>([
+  [
+    'Glob',
+    { pattern: '*.ts' },
+    'a.ts\nb.ts',
+    { filenames: ['a.ts', '/etc/b.ts'], numFiles: 9, truncated: true },
+    {
+      title: 'Glob *.ts (9 files, cut)',
+      locations: [{ path: '/work/a.ts' }, { path: '/etc/b.ts' }],
+      text: '```\na.ts\nb.ts\n```',
+    },
+  ],
+  [
+    'Grep',
+    { pattern: 'x', output_mode: 'content' },
+    'a.ts:7:x = 1\na.ts-8-y\n"odd\\u0007.ts":3:x',
+    { mode: 'content', numLines: 3, numFiles: 2 },
+    {
+      title: 'Grep x (3 lines in 2 files)',
+      locations: [
+        { path: '/work/a.ts', line: 7 },
+        { path: '/work/odd\u0007.ts', line: 3 },
+      ],
+      text: '```\na.ts:7:x = 1\na.ts-8-y\n"odd\\u0007.ts":3:x\n```',
+    },
+  ],
+  [
+    'Grep',
+    { pattern: 'x' },
+    'a.ts\n\n[There is more. Narrow the search, or raise head_limit.]',
+    { mode: 'files_with_matches', numLines: 1, numFiles: 1, truncated: true },
+    {
+      title: 'Grep x (1 file, cut)',
+      locations: [{ path: '/work/a.ts' }],
+      text: '```\na.ts\n\n[There is more. Narrow the search, or raise head_limit.]\n```',
+    },
+  ],
+  [
+    'Grep',
+    { pattern: 'x' },
+    'No match.',
+    { mode: 'count', numLines: 0, numFiles: 0 },
+    { title: 'Grep x (no match)', text: '```\nNo match.\n```' },
+  ],
+  [
+    'Read',
+    { file_path: 'a' },
+    '1\tone',
+    { type: 'text', numLines: 1, totalLines: 9 },
+    { title: 'Read a (1 of 9 lines)', text: '```\n1\tone\n```' },
+  ],
+  [
+    'Bash',
+    { command: 'x &' },
+    'Started.',
+    { backgroundTaskId: 'task_1' },
+    { title: '`x &` (in the background as task_1)', text: '```\nStarted.\n```' },
+  ],
+  [
+    'Agent',
+    { description: 'Look', subagent_type: 'finder', prompt: 'p' },
+    'It is **there**.',
+    { turns: 3, costUsd: 0.25 },
+    { title: 'Agent finder: Look (3 turns, $0.25)', text: 'It is **there**.' },
+  ],
+  ['Skill', { skill: 'pdf' }, 'Use it.', {}, { text: 'Use it.' }],
+  ['WebFetch', { url: 'https://x' }, 'Page', {}, { title: 'Fetch https://x (4 characters)', text: 'Page' }],
+  ['mcp__a__b', { q: 1 }, 'one\ntwo', undefined, { title: 'mcp__a__b (2 lines)', text: 'one\ntwo' }],
+  [
+    'TodoWrite',
+    { todos: [] },
+    'Noted.',
+    { newTodos: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
+    { title: 'Update the plan (1 of 2 done)' },
+  ],
+  ['NotebookEdit', { notebook_path: 'n.ipynb', new_source: 'x' }, 'Replaced cell 1 of n.ipynb.', {}, {}],
+])('a result of %s says how much came of it, where, and how it begins', (name, input, result, details, expected) => {
+  const calls = new CallUpdates('/work')
+  calls.announce('c', name, input)
+  const { text, ...fields } = expected
+  const content = text === undefined ? {} : { content: [{ type: 'content', content: { type: 'text', text } }] }
+  const [, ...told] = calls.result('c', result, false, details)
+  const update = { sessionUpdate: 'tool_call_update', toolCallId: 'c', ...fields, ...content }
+  expect(told).toEqual(Object.keys(expected).length === 0 ? [] : [update])
+})
+
 test('a change tells its first line, and not that of the lines around it', () => {
   const calls = new CallUpdates('/work')
   calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
@@ -101,7 +196,17 @@ describe('what an editor shows of a call', () => {
     ],
     ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: '`ls `' }],
     ['WebFetch', { url: 'https://x' }, { kind: 'fetch', title: 'Fetch https://x' }],
-    ['Agent', { description: 'Look' }, { kind: 'think', title: 'Agent: Look' }],
+    ['Grep', { pattern: 'x', glob: '*.ts' }, { kind: 'search', title: 'Grep x in *.ts', locations: [] }],
+    [
+      'Agent',
+      { description: 'Look', subagent_type: 'finder', prompt: 'Find it.' },
+      { kind: 'think', title: 'Agent finder: Look', content: [{ content: { text: '```\nFind it.\n```' } }] },
+    ],
+    [
+      'Skill',
+      { skill: 'pdf', args: 'a.pdf' },
+      { title: 'Skill pdf', content: [{ content: { text: '```\na.pdf\n```' } }] },
+    ],
     [
       'ExitPlanMode',
       { plan: '# Plan' },
@@ -399,7 +504,7 @@ test('questions of the model become a form, and its answers come back by questio
       { question: 'Name?' },
     ],
   }
-  const asked = questionsOf('AskUserQuestion', input)
+  const asked = personQuestionsIn(input)
   expect(formFor(asked, { sessionId: 's', toolCallId: 'c' })).toMatchObject({
     requestedSchema: {
       properties: {
@@ -420,7 +525,6 @@ test('questions of the model become a form, and its answers come back by questio
     'Which?': 'Red',
     'All?': ['One'],
   })
-  expect(questionsOf('Bash', input)).toEqual([])
 })
 
 test('servers of a client are taken as they are written, with what looks like a variable', () => {

@@ -24,6 +24,8 @@ test('a prompt is answered after all that was told of it, and every line fits th
     'thinking',
     '_halting.max_turns',
     '_halting.budget_usd',
+    '_halting.max_tokens',
+    '_halting.max_duration',
   ])
   expect(await prompt(sessionId, 'Write a.txt')).toEqual({
     stopReason: 'end_turn',
@@ -262,3 +264,30 @@ test('a cancel holds for what waits for the run to end, too', async () => {
   expect(await waiting).toMatchObject({ stopReason: 'cancelled' })
   expect(wire.problems).toEqual([])
 })
+
+test.each<readonly [how: string, said: readonly string[], before: number]>([
+  ['while nothing goes on', ['one', 'two', 'three'], 0],
+  ['while a run goes on', ['zero', 'one', 'two', 'three'], 1],
+])(
+  'three prompts at once, %s: the run that goes on ends, and each of the others has a run and an answer in its order',
+  async (_how, said, before) => {
+    const model = scriptedModel((_request, index) => (index === 0 ? { hang: true, text: 'Wait' } : 'Done.'))
+    const { newSession, prompt, updates, wire } = await startAgent({ model })
+    const { sessionId } = await newSession()
+    const answered: string[] = []
+    const hand = (text: string) => prompt(sessionId, text).finally(() => answered.push(text))
+    const first = said.slice(0, before).map(hand)
+    await expect.poll(() => updates('agent_message_chunk').length >= before).toBe(true)
+    const answers = await Promise.all([...first, ...said.slice(before).map(hand)])
+    expect(answers).toMatchObject(
+      said.map((_, index) => ({
+        stopReason: 'end_turn',
+        _meta: { 'halting/stop': { reason: index === 0 ? 'aborted_streaming' : 'completed' } },
+      })),
+    )
+    expect(answered).toEqual(said)
+    const persons = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? []
+    expect(persons.map(({ content }) => content)).toEqual(said)
+    expect([wire.problems, wire.unanswered]).toEqual([[], []])
+  },
+)

@@ -67,7 +67,15 @@ const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('option' as const),
       session,
-      configId: fc.constantFrom('_halting.max_turns', '_halting.budget_usd', 'thinking', 'model', 'nothing'),
+      configId: fc.constantFrom(
+        '_halting.max_turns',
+        '_halting.budget_usd',
+        '_halting.max_tokens',
+        '_halting.max_duration',
+        'thinking',
+        'model',
+        'nothing',
+      ),
       value: fc.constantFrom('5', 'none', '0', 'adaptive', 'scripted'),
     }),
   },

@@ -52,6 +52,49 @@ test.each(['', '/continue', '  /continue  '])('after a limit "%s" goes on with a
   expect(wire.problems).toEqual([])
 })
 
+test.each<
+  readonly [
+    reason: string,
+    limits: { readonly maxTurns?: number; readonly maxTokens?: number; readonly maxDurationMs?: number },
+    option: string,
+    before: string,
+    raised: string,
+    shown: string,
+    left: string,
+  ]
+>([
+  ['max_turns', { maxTurns: 2 }, '_halting.max_turns', '2', '10', '10', 'turnsLeft'],
+  ['token_limit', { maxTokens: 30_000 }, '_halting.max_tokens', '30000', '2.5m', '2500000', 'tokensLeft'],
+  ['time_limit', { maxDurationMs: 300 }, '_halting.max_duration', '300ms', '1h30m', '90m', 'timeLeftMs'],
+])('a run that ended with %s goes on once its limit is raised, with all its counters', async (...row) => {
+  const [reason, options, configId, before, raised, shown, left] = row
+  const usage = { input_tokens: 5_000, output_tokens: 5_000 }
+  const model = scriptedModel(
+    (_request, index) => {
+      if (index === 0 && reason === 'time_limit') return { hang: true, text: 'Wait' }
+      return index < 2 ? { ...look, usage } : { text: 'Done.', usage }
+    },
+    { maxOutputTokens: 15_000 },
+  )
+  const { agent, newSession, prompt, updates, wire } = await startAgent({ model, options })
+  const { sessionId, configOptions } = await newSession()
+  expect(valuesOf(configOptions)).toMatchObject({ [configId]: before })
+  expect(await prompt(sessionId, 'go')).toMatchObject({ _meta: { 'halting/stop': { reason } } })
+  const after = await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: raised })
+  expect(valuesOf(after.configOptions)).toMatchObject({ [configId]: shown })
+  expect(await prompt(sessionId, '/continue')).toMatchObject({
+    stopReason: 'end_turn',
+    _meta: { 'halting/stop': { reason: 'completed' } },
+  })
+  const meta = updates('usage_update').at(-1)?.['_meta'] as {
+    readonly 'halting/limits': Readonly<Record<string, number>>
+  }
+  const limit = { turnsLeft: 10, tokensLeft: 2_500_000, timeLeftMs: 90 * 60_000 }[left] ?? 0
+  const spent = { turnsLeft: 3, tokensLeft: 30_000, timeLeftMs: 300 }[left] ?? 0
+  expect(meta['halting/limits'][left]).toBeLessThanOrEqual(limit - spent)
+  expect(wire.problems).toEqual([])
+})
+
 test('without anything to go on with an empty prompt says what to do', async () => {
   const { newSession, prompt, wire } = await startAgent({ model: scriptedModel([]) })
   const { sessionId } = await newSession()
@@ -97,6 +140,9 @@ test.each([
   ['a limit that is none', '_halting.max_turns', 'many'],
   ['a limit of nothing', '_halting.max_turns', '0'],
   ['half a turn', '_halting.max_turns', '1.5'],
+  ['tokens that are none', '_halting.max_tokens', '-5'],
+  ['a time without a unit', '_halting.max_duration', '10'],
+  ['no text', '_halting.max_duration', ''],
   ['a mode that there is not', 'mode', 'yolo'],
   ['a model that there is not', 'model', 'nobody'],
   ['a thinking that there is not', 'thinking', 'enabled:x'],
@@ -132,6 +178,27 @@ test('commands are told, those of this face too', async () => {
       },
     ])
   expect(wire.problems).toEqual([])
+})
+
+test('what files and the model call something is one line of text in an editor too', async () => {
+  const hostile = `\u001B]0;title\u0007a\u202Eb\n${'c'.repeat(5_000)}`
+  const commands = [{ name: 'review', description: hostile, argumentHint: hostile }]
+  const todos = [{ content: hostile, status: 'pending' }]
+  const calls = [
+    { name: 'TodoWrite', input: { todos } },
+    { name: hostile, input: {} },
+  ]
+  const model = scriptedModel([{ toolCalls: calls }, 'Done.'])
+  const { newSession, prompt, updates } = await startAgent({ model, commands })
+  const { sessionId } = await newSession()
+  await prompt(sessionId, 'go')
+  const [{ availableCommands } = {}] = updates('available_commands_update')
+  const [{ entries } = {}] = updates('plan')
+  const names = updates('tool_call').map(({ name, title }) => [name, title])
+  const said = JSON.stringify([availableCommands, entries, names])
+  expect(said).toContain('review')
+  expect(said).toMatch(/ab c+…/)
+  expect(said).not.toMatch(/\u202E|\\u001b|\\u0007|\\n|c{600}/i)
 })
 
 test('two sessions have each its own folder, mode and run', async () => {

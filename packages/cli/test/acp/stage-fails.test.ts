@@ -7,14 +7,14 @@ test('a stage that breaks after a run answers no prompt of the run that goes on,
   const prompts = new Prompts()
   const prompt = prompts.open()
   prompts.handIn(prompt, 'message')
-  prompts.hear({ type: 'run_start', runId: 'second', ids: [prompt.id] })
+  prompts.onEvent({ type: 'run_start', runId: 'second', ids: [prompt.id] })
   const stage = { type: 'failed', error: new Error('The stage broke.'), givenBack: [], isAfterRun: true } as const
-  prompts.hear(stage)
+  prompts.onEvent(stage)
   expect(prompts.isEmpty).toBe(false)
   // Nothing of the snapshot is looked at.
   const updates = new EventUpdates({ notices: true, compaction: false }, '/work', () => ({}) as never)
   updates.of({ type: 'loop', event: { type: 'tool_start', callId: 'c1', name: 'Bash', input: { command: 'true' } } })
   expect(updates.of(stage)).toEqual([{ sessionUpdate: 'notice', severity: 'warning', title: 'The stage broke.' }])
-  prompts.hear({ type: 'failed', error: new Error('The run broke.'), givenBack: [] })
+  prompts.onEvent({ type: 'failed', error: new Error('The run broke.'), givenBack: [] })
   expect(await prompt.ended).toMatchObject({ kind: 'failed' })
 })

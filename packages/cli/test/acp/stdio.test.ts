@@ -1,71 +1,14 @@
-// Holds rules of docs/spec.md: R-ACP-1, R-ACP-1a, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14, R-ACP-15: the program itself, over stdin and stdout.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Holds rules of docs/spec.md: R-ACP-1, R-ACP-1a, R-ACP-1b, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14, R-ACP-15: the program itself, over stdin and stdout.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
-import { client, type ClientConnection, methods, ndJsonStream } from '@agentclientprotocol/sdk'
-import { expect, onTestFinished, test } from 'vitest'
-import { callProblems, type Message, updatesIn, type Wire, watchWire } from '../support/acp-schema.ts'
-import { call, fileSays, here, installProgram, type Running, script, start, survivorsOf } from '../support/program.ts'
+import { methods } from '@agentclientprotocol/sdk'
+import { expect, test } from 'vitest'
+import { say, talk, type Talk } from '../support/acp-program.ts'
+import { callProblems, type Message, updatesIn } from '../support/acp-schema.ts'
+import { call, fileSays, here, installProgram, script, start, survivorsOf } from '../support/program.ts'
 import { server } from '../support/servers.ts'
 
 installProgram()
-
-interface Talk extends Running {
-  readonly agent: ClientConnection['agent']
-  readonly wire: Wire
-  /** Lines of stdout that are no message. */
-  readonly strangers: string[]
-  readonly asked: string[]
-}
-
-/** The program, and a client over its pipes that allows all it is asked about. */
-async function talk(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Talk> {
-  const running = start(['acp', ...args], { stdin: { open: true }, env })
-  const { child } = running
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const wire = watchWire()
-  const [strangers, asked] = [[] as string[], [] as string[]]
-  const { stdin, stdout } = child
-  if (stdin === null || stdout === null) throw new Error('no pipes')
-  // What is written and read is looked at line by line.
-  const toAgent = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      for (const line of chunk.toString().split('\n').filter(Boolean)) wire.see('client', JSON.parse(line) as Message)
-      stdin.write(chunk, done)
-    },
-  })
-  let fromAgent: ReadableStreamDefaultController<Uint8Array> | undefined
-  const readable = new ReadableStream<Uint8Array>({
-    start(controller) {
-      fromAgent = controller
-    },
-  })
-  let rest = ''
-  stdout.on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      try {
-        wire.see('agent', JSON.parse(line) as Message)
-      } catch {
-        strangers.push(line)
-      }
-    }
-    fromAgent?.enqueue(Buffer.from(text))
-  })
-  stdout.on('end', () => fromAgent?.close())
-  const app = client({ name: 'test' })
-    .onNotification(methods.client.session.update, () => undefined)
-    .onRequest(methods.client.session.requestPermission, ({ params }) => {
-      asked.push(params.toolCall.toolCallId)
-      return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
-    })
-  // Node's own type of web streams and that of the library are the same streams.
-  const writable = Writable.toWeb(toAgent) as WritableStream<Uint8Array>
-  const { agent } = app.connect(ndJsonStream(writable, readable))
-  await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} })
-  return { ...running, agent, wire, strangers, asked }
-}
 
 test('messages nested beyond reason are answered with an error, and the next ones are read', async () => {
   const one = await talk([])
@@ -78,9 +21,6 @@ test('messages nested beyond reason are answered with an error, and the next one
   expect(errors.filter((line) => line.includes('-32600')).length).toBeGreaterThan(1)
   expect(errors.some((line) => line.includes('"id":"p"'))).toBe(true)
 })
-
-const say = (text: string) => [{ type: 'text' as const, text }]
-const exited = async ({ ended }: Running): Promise<unknown> => (await ended).status
 
 test('a session is opened, works, is listed, loaded before it answers, resumed and deleted', async () => {
   const cwd = join(here(), 'work')
@@ -125,8 +65,27 @@ test('a session is opened, works, is listed, loaded before it answers, resumed a
     code: -32002,
   })
   talking.child.stdin?.end()
-  expect(await exited(talking)).toBe(0)
+  expect(await talking.exited()).toBe(0)
   expect([wire.problems, talking.strangers, talking.stderr()]).toEqual([[], [], ''])
+})
+
+test('a run of a process that was killed goes on in the mode that the editor shows, and not in the one it began in', async () => {
+  const cwd = join(here(), 'killed')
+  mkdirSync(cwd)
+  const command = 'echo begun > begun; sleep 60'
+  const first = await talk(['--allowedTools', 'Bash', '--script', script([{ content: [call('Bash', { command })] }])])
+  const { sessionId } = await first.agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  await first.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'acceptEdits' })
+  void first.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') }).catch(() => undefined)
+  await fileSays(join(cwd, 'begun'))
+  first.child.kill('SIGKILL')
+  await first.exited()
+  const replies = [{ content: [call('Write', { file_path: 'a.txt', content: 'new' })] }, { content: 'Done.' }]
+  const next = await talk(['--script', script(replies)])
+  const loaded = await next.agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
+  expect(loaded.modes?.currentModeId).toBe('default')
+  await next.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('/continue') })
+  expect([next.asked.length, existsSync(join(cwd, 'a.txt'))]).toEqual([1, true])
 })
 
 test('a cancel in the same write as the prompt', async () => {
@@ -162,7 +121,7 @@ test.each([
     const pid = Number(await fileSays(file))
     if (status === 0) talking.child.stdin?.end()
     else talking.child.kill('SIGTERM')
-    expect(await exited(talking)).toBe(status)
+    expect(await talking.exited()).toBe(status)
     expect(await answered).toBe('cancelled')
     expect(await survivorsOf([pid])).toEqual([])
     expect(callProblems(updatesIn(talking.wire))).toEqual([])
@@ -286,7 +245,7 @@ test('names of what an editor attached mention nothing, also as arguments of a c
 })
 
 test('models whose key is there can be chosen, and others be named', async () => {
-  const { agent } = await talk([], { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: '' })
+  const { agent } = await talk([], { env: { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: '' } })
   const { sessionId, configOptions } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
   const told = configOptions?.find(({ id }) => id === 'model')
   const names =
@@ -301,6 +260,28 @@ test('models whose key is there can be chosen, and others be named', async () =>
     code: expect.any(Number),
     message: expect.stringContaining('OPENAI_API_KEY'),
   })
+})
+
+test.each([
+  [[], false],
+  [['--allow-dangerously-skip-permissions'], true],
+])('bypassing is a mode of an editor where it was said at the start: %s (R-RULE-1e)', async (flags, isOffered) => {
+  const { agent } = await talk(['--script', script([]), ...flags])
+  const { sessionId, modes } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  expect(modes?.currentModeId).toBe('default')
+  expect(modes?.availableModes.some(({ id }) => id === 'bypassPermissions')).toBe(isOffered)
+  const option = { sessionId, configId: 'mode', value: 'bypassPermissions' }
+  const answers = await Promise.all(
+    [
+      agent.request(methods.agent.session.setMode, { sessionId, modeId: 'bypassPermissions' }),
+      agent.request(methods.agent.session.setConfigOption, option),
+    ].map((setting) => setting.then(() => 'set', String)),
+  )
+  const isRefused = (answer: string): boolean => answer.includes('without --allow-dangerously-skip-permissions')
+  expect(answers.map((answer) => [answer === 'set', isRefused(answer)])).toEqual([
+    [isOffered, !isOffered],
+    [isOffered, !isOffered],
+  ])
 })
 
 test('flags that name a session are refused', async () => {
@@ -320,4 +301,116 @@ test('requests that come with the end of stdin are answered', async () => {
     .split('\n')
     .map((line) => (JSON.parse(line) as Message)['id'])
   expect([status, new Set(ids.filter((id) => id !== undefined))]).toEqual([0, new Set([1, 2])])
+})
+
+test.each([
+  [{ elicitation: { form: {} } }, { action: 'accept', content: { name: 'Ada' } }, ''],
+  [{}, { action: 'decline' }, 'this editor shows no forms'],
+])(
+  'what a server wants to know is asked by a form of the editor: %j (R-ACP-16)',
+  async (capabilities, answer, note) => {
+    const replies = script([{ content: [call('mcp__own__do', {})] }, { content: 'Done.' }])
+    const asked: unknown[] = []
+    const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'mcp__own'], {
+      capabilities,
+      answers: (app) =>
+        app.onRequest(methods.client.elicitation.create, ({ params }) => {
+          asked.push(params.message)
+          return { action: 'accept', content: { name: 'Ada' } }
+        }),
+    })
+    const { sessionId } = await agent.request(methods.agent.session.new, {
+      cwd: here(),
+      mcpServers: [{ name: 'own', command: process.execPath, args: [server, 'elicit'], env: [] }],
+    })
+    await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('ask me') })
+    const told = JSON.stringify(updatesIn(wire, sessionId))
+    expect(told).toContain(JSON.stringify(JSON.stringify(answer)).slice(1, -1))
+    expect([asked.length > 0, told.includes('shows no forms')]).toEqual([note === '', note !== ''])
+    expect(wire.problems).toEqual([])
+  },
+)
+
+test('what a subagent does is seen: its name, its calls, its answer (R-ACP-3a)', async () => {
+  const cwd = join(here(), 'of-agents')
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'a.txt'), 'the needle\n')
+  const input = { description: 'Find it', prompt: 'Where is the needle?', subagent_type: 'general-purpose' }
+  const replies = script([
+    { content: [call('Agent', input)] },
+    { content: [call('Grep', { pattern: 'needle', output_mode: 'content' })] },
+    { content: 'It is in **a.txt**.' },
+    { content: 'Done.' },
+  ])
+  const { agent, wire } = await talk(['--script', replies])
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('find the needle') })
+  const calls = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call')
+  const [ofAgent, ofGrep] = calls
+  expect(ofAgent).toMatchObject({ title: 'Agent general-purpose: Find it', kind: 'think' })
+  expect(ofGrep).toMatchObject({ title: 'general-purpose › Grep needle', kind: 'search' })
+  expect(ofGrep?.['toolCallId']).toMatch(new RegExp(`^${String(ofAgent?.['toolCallId'])}/`))
+  const results = updatesIn(wire, sessionId).filter(
+    ({ content, title }) => content !== undefined && title !== undefined,
+  )
+  expect(results).toContainEqual({
+    sessionUpdate: 'tool_call_update',
+    toolCallId: ofGrep?.['toolCallId'],
+    title: 'general-purpose › Grep needle (1 line in 1 file)',
+    locations: [{ path: join(cwd, 'a.txt'), line: 1 }],
+    content: [{ type: 'content', content: { type: 'text', text: '```\na.txt:1:the needle\n```' } }],
+  })
+  expect(results.at(-1)).toMatchObject({
+    toolCallId: ofAgent?.['toolCallId'],
+    title: expect.stringMatching(/^Agent general-purpose: Find it \(2 turns/),
+    content: [{ content: { text: 'It is in **a.txt**.' } }],
+  })
+  expect([wire.problems, callProblems(updatesIn(wire, sessionId))]).toEqual([[], []])
+})
+
+/** The id of the question that the program has asked. */
+const questionIn = ({ said }: Pick<Talk['wire'], 'said'>): unknown =>
+  said.find(({ message }) => message['method'] === 'session/request_permission')?.message['id']
+const ofWrite = [{ content: [call('Write', { file_path: 'lied.txt', content: 'x' })] }, { content: 'Done.' }]
+
+test('of two answers to one question the first counts (R-ACP-7b)', async () => {
+  const cwd = join(here(), 'two-answers')
+  mkdirSync(cwd)
+  const { agent, child, wire } = await talk(['--script', script(ofWrite)], {
+    async permission() {
+      const answer = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } })
+      for (const option of ['reject_once', 'allow_once'])
+        child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: questionIn(wire), result: answer(option) })}\n`)
+      return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
+    },
+  })
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(existsSync(join(cwd, 'lied.txt'))).toBe(false)
+  expect(JSON.stringify(updatesIn(wire))).toContain('The person rejected this call.')
+})
+
+test('a message that is larger than any is: the program says so, and ends with the session whole (R-ACP-1b)', async () => {
+  const cwd = join(here(), 'too-large')
+  mkdirSync(cwd)
+  const one = await talk(['--script', script(ofWrite)], { permission: () => new Promise(() => undefined) })
+  one.child.stdin?.on('error', () => undefined)
+  const { sessionId } = await one.agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
+  const answered = one.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') }).then(
+    () => 'answered',
+    () => 'not answered',
+  )
+  await expect.poll(() => questionIn(one.wire), { timeout: 20_000 }).toBeDefined()
+  const optionId = 'x'.repeat(33 * 1024 * 1024)
+  const result = { outcome: { outcome: 'selected', optionId } }
+  one.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: questionIn(one.wire), result })}\n`)
+  expect(await one.exited()).toBe(1)
+  expect(one.stderr()).toMatch(/^halting: the editor sent a message of more than 32 MiB/m)
+  expect(await answered).toBe('not answered')
+  const again = await talk(['--script', script([{ content: 'Yes.' }])])
+  await again.agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
+  expect(callProblems(updatesIn(again.wire))).toEqual([])
+  expect(existsSync(join(cwd, 'lied.txt'))).toBe(false)
 })

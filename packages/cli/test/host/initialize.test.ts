@@ -11,9 +11,15 @@ test('a host that says nothing leaves the flags as they are', () => {
     sdkServers: [],
     sdkServerConfigs: {},
     sdkServerManifests: {},
+    summarizesAgents: false,
+    toolAliases: undefined,
+    planInstructions: undefined,
+    forwardsAgentText: false,
+    title: undefined,
     skills: undefined,
     warnings: [],
-    names: { servers: false, plugins: false, hooks: false },
+    plugins: undefined,
+    names: { servers: false, hooks: false },
   })
 })
 
@@ -42,7 +48,7 @@ test('agents, the schema, servers and suggestions are said as flags say them', (
     mcpConfig: ['x.json', '{"mcpServers":{"calc":{"command":"calc"}}}'],
     promptSuggestions: true,
   })
-  expect(names).toEqual({ servers: true, plugins: false, hooks: false })
+  expect(names).toEqual({ servers: true, hooks: false })
 })
 
 test('hooks and servers of the host are handed on', () => {
@@ -56,23 +62,46 @@ test('hooks and servers of the host are handed on', () => {
   })
 })
 
-test('what has no effect is told', () => {
-  const { warnings, names } = givenBy(
-    { title: 'T', toolAliases: {}, agentProgressSummaries: false, plugins: [{ type: 'local', path: '/p' }] },
-    {},
-  )
+test('plugins are said as flags say them; what is no folder is told, and counts as not loaded', () => {
+  const said = [
+    { type: 'local', path: '/p' },
+    { type: 'local', path: 'q', skipMcpDiscovery: true },
+    { type: 'remote', path: '/r' },
+    { type: 'local', path: 1 },
+  ]
+  const { flags, warnings, plugins } = givenBy({ plugins: said }, { pluginDir: ['/o'], pluginDirNoMcp: ['/n'] })
+  expect(flags).toEqual({ pluginDir: ['/o', '/p'], pluginDirNoMcp: ['/n', 'q'] })
+  expect(plugins).toEqual(['/p', 'q', undefined, undefined])
   expect(warnings).toEqual([
-    'initialize: title, toolAliases: not supported, without effect.',
-    'initialize: plugins are not supported and are passed over.',
+    'initialize: plugins: each takes {"type": "local", "path": "…"}; one that is no such object is passed over.',
   ])
-  expect(names.plugins).toBe(true)
+  expect(givenBy({ plugins: [] }, {}).plugins).toBeUndefined()
+})
+
+test('what the session is to be is read; blanks say nothing', () => {
+  const said = {
+    title: ' T ',
+    planModeInstructions: ' ',
+    toolAliases: { A: 'B' },
+    forwardSubagentText: true,
+    agentProgressSummaries: true,
+  }
+  expect(givenBy(said, {})).toMatchObject({
+    title: 'T',
+    planInstructions: undefined,
+    toolAliases: { A: 'B' },
+    forwardsAgentText: true,
+    summarizesAgents: true,
+  })
 })
 
 test.each([
   [{ systemPrompt: [1] }, 'systemPrompt must be a list of the right kind'],
   [{ appendSystemPrompt: {} }, 'appendSystemPrompt must be a text'],
   [{ agents: [] }, 'agents must be an object'],
+  [{ toolAliases: { A: 1 } }, 'toolAliases must be an object of names of tools'],
   [{ hooks: 'all' }, 'hooks must be an object'],
+  [{ plugins: [1] }, 'plugins must be a list of the right kind'],
   [{ sdkMcpServers: {} }, 'sdkMcpServers must be a list of the right kind'],
 ])('%j is refused: %s', (fields, problem) => {
   expect(() => givenBy(fields, {})).toThrow(`initialize: ${problem}.`)

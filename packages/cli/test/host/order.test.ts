@@ -8,7 +8,7 @@ import { call, installProgram, type Line } from '../support/program.ts'
 installProgram()
 endHosts()
 
-const deed = fc.oneof(
+const effect = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.constantFrom('next', 'later', 'now').map((priority) => ({ kind: 'say', priority }) as const),
@@ -44,7 +44,7 @@ function problemsOf(lines: readonly Line[]): readonly string[] {
 
 test('whatever a host says and when: runs stand one behind the other, each message is taken once or given back, each request is answered', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
+    fc.asyncProperty(fc.array(effect, { minLength: 4, maxLength: 14 }), async (deeds) => {
       const busy = { content: ['I look.', call('Bash', { command: 'sleep 0.05' })] }
       const replies = Array.from({ length: 60 }, (_, at) => (at % 3 === 0 ? busy : { content: 'Done.', delay_ms: 10 }))
       const one = await host(replies, { args: ['--allowedTools=Bash', '--replay-user-messages'] })

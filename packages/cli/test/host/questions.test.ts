@@ -105,6 +105,23 @@ test('a question that nobody waits for is taken back; what comes later is passed
   expect(answers).toEqual([])
 })
 
+test('an answer that names another call allows nothing', async () => {
+  const { session, tell, answers } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  for (const [at, toolUseID] of ['toolu_2', 'toolu_1', null].entries()) {
+    tell({ type: 'question', question: { ...bash, id: `question${at}` } })
+    host.answer(at, { behavior: 'allow', toolUseID })
+  }
+  await settled()
+  const denied = { behavior: 'deny', message: 'The answer was not understood: it is for another call.' }
+  expect(answers).toEqual([
+    ['question0', denied],
+    ['question1', { behavior: 'allow', toolUseID: 'toolu_1' }],
+    ['question2', { behavior: 'allow', toolUseID: null }],
+  ])
+})
+
 test('what an answer changes for the command line holds for the session', async () => {
   const { session, tell, answers } = asking()
   const host = hostOf()

@@ -1,9 +1,9 @@
 // Rules: R-HOST-3, R-HOST-6, R-HOST-6a, R-HOST-7.
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { endHosts, host, isResult, user } from '../support/host.ts'
-import { call, here, installProgram } from '../support/program.ts'
+import { call, here, installProgram, type Line } from '../support/program.ts'
 
 installProgram()
 endHosts()
@@ -88,12 +88,18 @@ test('what cannot be set is refused, and changes nothing', async () => {
   const one = await host([{ content: 'One.' }])
   for (const [subtype, fields, error] of [
     ['set_permission_mode', { mode: 'bypassPermissions' }, 'without --allow-dangerously-skip-permissions'],
+    [
+      'apply_flag_settings',
+      { settings: { permissions: { defaultMode: 'bypassPermissions' } } },
+      'without --allow-dangerously-skip-permissions',
+    ],
     ['set_permission_mode', { mode: 'auto' }, 'There is no permission mode auto'],
     ['set_permission_mode', {}, 'The request needs mode, a text.'],
     ['set_model', { model: 'nonsense' }, 'nonsense'],
     ['set_max_thinking_tokens', { max_thinking_tokens: 'many' }, 'must be a whole number, or null'],
     ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
     ['apply_flag_settings', {}, 'needs settings'],
+    ['apply_flag_settings', { settings: { permissions: 'plan' } }, 'permissions must be an object'],
     // The mode would be another one by then.
     ['apply_flag_settings', { settings: { permissions: { defaultMode: 'plan' }, model: 'nonsense' } }, 'nonsense'],
     ['background_tasks', {}, 'run_in_background'],
@@ -183,4 +189,28 @@ test('files are as they were before a message; what it would do is told before',
     subtype: 'error',
     error: 'File rewinding is not enabled.',
   })
+})
+
+test('an answer to a question sets no mode that a request could not set, and keeps none', async () => {
+  const replies = [{ content: [call('Bash', { command: 'touch skipped' })] }, { content: 'Done.' }]
+  const args = ['--permission-prompt-tool', 'stdio']
+  const isQuestion = ({ type, request }: Line): boolean =>
+    type === 'control_request' && JSON.stringify(request).includes('can_use_tool')
+  for (const destination of ['session', 'userSettings']) {
+    const config = join(here(), `config-${destination}`)
+    const one = await host(replies, { args, env: { HALTING_CONFIG_DIR: config } })
+    await one.ask('initialize')
+    one.send(user('go'))
+    const { request_id: id } = await one.next(isQuestion)
+    const updatedPermissions = [{ type: 'setMode', mode: 'bypassPermissions', destination }]
+    one.send({
+      type: 'control_response',
+      response: { subtype: 'success', request_id: id, response: { behavior: 'allow', updatedPermissions } },
+    })
+    const { permission_denials: denied } = await one.next(isResult)
+    expect(denied).toHaveLength(1)
+    expect(JSON.stringify(one.lines())).toContain('there is no mode bypassPermissions')
+    expect([existsSync(join(here(), 'skipped')), existsSync(join(config, 'settings.json'))]).toEqual([false, false])
+    await one.end()
+  }
 })

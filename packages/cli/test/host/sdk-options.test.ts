@@ -1,6 +1,6 @@
 // Spec R-HOST-1, R-HOST-4, R-HOST-8: every option of the official SDK, one test a row, and the exit codes that decide what its program sees.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Options, SDKMessage } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
@@ -325,24 +325,129 @@ test('includePartialMessages: the stream is told', async () => {
   expect((await asked({})).messages.some(({ type }) => type === 'stream_event')).toBe(false)
 })
 
+describe('plugins', () => {
+  /** A plugin with one of each. */
+  function pluginIn(cwd: string): string {
+    const folder = join(cwd, 'demo')
+    const put = (path: string, text: string | object) => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), typeof text === 'string' ? text : JSON.stringify(text))
+    }
+    put('.claude-plugin/plugin.json', { name: 'demo', version: '1.2.0' })
+    put('commands/greet.md', 'Say hello to $1.')
+    put('skills/review/SKILL.md', '---\ndescription: Reviews code.\n---\nReview it line by line.')
+    put('agents/judge.md', '---\nname: judge\ndescription: Judges.\n---\nYou judge.')
+    put('hooks/hooks.json', {
+      hooks: {
+        UserPromptSubmit: [{ hooks: [{ type: 'command', command: '"${CLAUDE_PLUGIN_ROOT}/told.sh"' }] }],
+      },
+    })
+    writeFileSync(join(folder, 'told.sh'), '#!/bin/sh\necho "The hook of the plugin was called."\n', { mode: 0o755 })
+    put('.mcp.json', { mcpServers: { good: { command: process.execPath, args: [hostile, 'good', ''] } } })
+    return folder
+  }
+  const tool = 'mcp__plugin_demo_good__say'
+  const replies = [
+    use('Skill', { skill: 'demo:review' }),
+    use('Agent', { description: 'judges', prompt: 'Judge.', subagent_type: 'demo:judge' }),
+    { content: 'Fine.' },
+    use(tool, { text: 'hello' }),
+    done,
+  ]
+
+  for (const pluginDelivery of ['argv', 'initialize'] as const)
+    test(`by ${pluginDelivery}: commands, skills, agents, hooks and servers are there`, async () => {
+      const cwd = folderOfSession()
+      const folder = pluginIn(cwd)
+      const options: Options = {
+        cwd,
+        plugins: [{ type: 'local', path: './demo' }],
+        pluginDelivery,
+        allowedTools: [tool],
+      }
+      let applied: unknown
+      let commands: readonly string[] = []
+      const told = await asking('/demo:greet Ann', replies, {
+        options,
+        begun: async (query) => {
+          const begun = await query.initializationResult()
+          applied = Reflect.get(begun, 'plugins_applied')
+          commands = begun.commands.map(({ name }) => name)
+        },
+      })
+      expect([answerOf(told), told.thrown, told.stderr]).toEqual(['Done.', undefined, ''])
+      expect(initOf(told.messages)).toMatchObject({
+        plugins: [{ name: 'demo', path: folder, version: '1.2.0' }],
+        slash_commands: expect.arrayContaining(['demo:greet', 'demo:review']),
+        skills: ['demo:review'],
+        agents: expect.arrayContaining(['demo:judge']),
+        mcp_servers: [{ name: 'plugin:demo:good', status: 'connected' }],
+      })
+      expect(initOf(told.messages)).not.toHaveProperty('plugin_errors')
+      expect(applied).toBe(pluginDelivery === 'initialize' ? true : undefined)
+      expect(commands).toEqual(expect.arrayContaining(['demo:greet', 'demo:review']))
+      expect(told.requests[0]?.text).toContain('Say hello to Ann.')
+      expect(told.requests[0]?.text).toContain('The hook of the plugin was called.')
+      expect(toolResults(told)).toEqual([
+        expect.stringContaining('Review it line by line.'),
+        expect.stringContaining('Fine.'),
+        expect.stringContaining('said hello'),
+      ])
+      expect(told.requests[2]?.text).toContain('You judge.')
+    })
+
+  test('skipMcpDiscovery: its servers are not connected to, and all else is there', async () => {
+    for (const pluginDelivery of ['argv', 'initialize'] as const) {
+      const cwd = folderOfSession()
+      const plugins: Options['plugins'] = [{ type: 'local', path: pluginIn(cwd), skipMcpDiscovery: true }]
+      const told = await asked({ cwd, plugins, pluginDelivery })
+      expect(initOf(told.messages)).toMatchObject({
+        plugins: [{ name: 'demo' }],
+        skills: ['demo:review'],
+        mcp_servers: [],
+      })
+    }
+  })
+
+  test('one that is broken is told and passed over, and nothing else is lost', async () => {
+    const cwd = folderOfSession()
+    const broken = join(cwd, 'broken')
+    mkdirSync(join(broken, '.claude-plugin'), { recursive: true })
+    writeFileSync(join(broken, '.claude-plugin/plugin.json'), '{')
+    const plugins: Options['plugins'] = [broken, pluginIn(cwd)].map((path) => ({ type: 'local', path }))
+    let applied: unknown
+    const told = await asking('go', [done], {
+      options: { cwd, plugins, pluginDelivery: 'initialize' },
+      begun: async (query) => {
+        applied = Reflect.get(await query.initializationResult(), 'plugins_applied')
+      },
+    })
+    expect([answerOf(told), told.thrown, applied]).toEqual(['Done.', undefined, false])
+    expect(initOf(told.messages)).toMatchObject({
+      plugins: [{ name: 'demo' }],
+      plugin_errors: [{ plugin: 'inline[0]', type: 'manifest-validation-error', path: broken }],
+    })
+    expect(told.stderr).toContain(`the plugin in ${broken} is not there: .claude-plugin/plugin.json is no JSON`)
+  })
+
+  test('settings of a project, trusted or not, load none', async () => {
+    const cwd = folderOfSession()
+    const folder = pluginIn(cwd)
+    mkdirSync(join(cwd, '.claude'))
+    const settings = { plugins: [{ type: 'local', path: folder }], pluginDir: [folder], enabledPlugins: { demo: true } }
+    writeFileSync(join(cwd, '.claude/settings.json'), JSON.stringify(settings))
+    const told = await asked({ cwd, settingSources: ['project', 'local'] })
+    expect(initOf(told.messages)).toMatchObject({ plugins: [], skills: [], slash_commands: [] })
+  })
+})
+
 test('what is not supported, or not known, is told, and the run goes on', async () => {
   const told = await asked({
     debug: true,
-    plugins: [{ type: 'local', path: '/nowhere' }],
     extraArgs: { 'from-the-future': 'x', 'and-a-switch': null },
-    toolAliases: { Bash: 'Shell' },
-    planModeInstructions: 'Plan.',
   })
   expect([answerOf(told), told.thrown]).toEqual(['Done.', undefined])
-  for (const word of [
-    'plugins',
-    'from-the-future',
-    'and-a-switch',
-    'toolAliases',
-    'planModeInstructions',
-    'initialize',
-  ])
-    expect(told.stderr).toContain(word)
+  for (const word of ['from-the-future', 'and-a-switch', 'initialize']) expect(told.stderr).toContain(word)
 })
 
 test('promptSuggestions: one comes after the result', async () => {

@@ -1,6 +1,6 @@
 // Spec R-HOST-3, R-HOST-5, R-HOST-6: what the methods of a query of the official SDK ask for, one test a row.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Options, Query, SDKMessage, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
@@ -134,6 +134,8 @@ test('setMaxThinkingTokens', async () => {
 test('getContextUsage', async () => {
   const { answer } = await between((query) => query.getContextUsage())
   expect(answer).toMatchObject({ model, isAutoCompactEnabled: true })
+  expect(answer?.agents).toEqual([{ agentType: 'general-purpose', source: 'built-in', tokens: expect.any(Number) }])
+  expect(answer?.apiUsage?.output_tokens).toBeGreaterThan(0)
   expect([(answer?.totalTokens ?? 0) > 0, (answer?.maxTokens ?? 0) > 0, (answer?.categories.length ?? 0) > 0]).toEqual([
     true,
     true,
@@ -200,9 +202,127 @@ test('applyFlagSettings', async () => {
   expect(requests[1]?.body['model']).toBe('claude-haiku-4-5')
 })
 
-test('reloadSkills', async () => {
-  const { answer } = await between((query) => query.reloadSkills())
-  expect(answer).toMatchObject({ skills: expect.any(Array) })
+describe('what is read anew', () => {
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  const skill = (cwd: string, name: string, text: string) =>
+    put(join(cwd, '.claude/skills', name, 'SKILL.md'), `---\ndescription: For ${name}.\n---\n${text}`)
+  const agent = (folder: string, name: string) =>
+    put(join(folder, 'agents', `${name}.md`), `---\nname: ${name}\ndescription: Is ${name}.\n---\nYou are ${name}.`)
+  const namesOf = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name)
+  const initsOf = (messages: readonly SDKMessage[]) =>
+    messages.filter((message) => message.type === 'system' && message.subtype === 'init')
+  const descriptionOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }, name: string) =>
+    // What the program sends is in the shape of the Messages API.
+    (body['tools'] as readonly { readonly name: string; readonly description: string }[]).find(
+      (tool) => tool.name === name,
+    )?.description
+  const settingSources: Options['settingSources'] = ['project', 'local']
+
+  test('reloadSkills: commands, skills and agents as they are now, and the model is told of them', async () => {
+    const cwd = folderOfSession()
+    skill(cwd, 'old', 'Old.')
+    skill(cwd, 'kept', 'Kept.')
+    put(join(cwd, '.claude/commands/gone.md'), 'Gone.')
+    const start = use('Agent', { description: 'works', prompt: 'Work.', subagent_type: 'worker' })
+    const told = await between(
+      async (query) => {
+        rmSync(join(cwd, '.claude/skills/old'), { recursive: true })
+        rmSync(join(cwd, '.claude/commands/gone.md'))
+        skill(cwd, 'fresh', 'Fresh text.')
+        put(join(cwd, '.claude/commands/greet.md'), 'Greet.')
+        agent(join(cwd, '.claude'), 'worker')
+        return query.reloadSkills()
+      },
+      {
+        options: { cwd, settingSources },
+        replies: [done, use('Skill', { skill: 'fresh' }), start, { content: 'Worked.' }, done],
+      },
+    )
+    expect([answerOf(told), told.stderr]).toEqual(['Done.', ''])
+    expect(namesOf(told.answer?.skills)).toEqual(['greet', 'fresh', 'kept'])
+    expect(initsOf(told.messages)).toMatchObject([
+      { skills: ['kept', 'old'], slash_commands: ['gone', 'kept', 'old'], agents: ['general-purpose'] },
+      {
+        skills: ['fresh', 'kept'],
+        slash_commands: ['greet', 'fresh', 'kept'],
+        agents: ['general-purpose', 'worker'],
+      },
+    ])
+    const [first, second, third, ofAgent] = told.requests
+    if (first === undefined || second === undefined) throw new Error('two requests are needed')
+    expect(descriptionOf(first, 'Skill')).toMatch(/are listed in the system prompt\.$/)
+    expect(descriptionOf(second, 'Skill')).toContain('- fresh: For fresh.')
+    expect(descriptionOf(second, 'Skill')).not.toContain('- old')
+    expect(descriptionOf(second, 'Agent')).toContain('- worker: Is worker.')
+    expect(second.body['system']).toEqual(first.body['system'])
+    expect(third?.text).toContain('Fresh text.')
+    expect(ofAgent?.text).toContain('You are worker.')
+  })
+
+  test('reloadSkills: the first skills of a session come, and go', async () => {
+    const cwd = folderOfSession()
+    const said = new Said('first')
+    let results = 0
+    const answers: unknown[] = []
+    const told = await asking(said, [done, use('Skill', { skill: 'fresh' }), done, done], {
+      options: { cwd, settingSources },
+      during: async (message, query) => {
+        if (message.type !== 'result') return
+        results += 1
+        if (results === 3) return said.end()
+        if (results === 1) skill(cwd, 'fresh', 'Fresh text.')
+        else rmSync(join(cwd, '.claude'), { recursive: true })
+        answers.push(namesOf((await query.reloadSkills()).skills))
+        said.say('next')
+      },
+    })
+    expect(answers).toEqual([['fresh'], []])
+    expect(told.requests.map((request) => descriptionOf(request, 'Skill') !== undefined)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
+    expect(told.requests[2]?.text).toContain('Fresh text.')
+    expect(initsOf(told.messages)).toMatchObject([{ skills: [] }, { skills: ['fresh'] }, { skills: [] }])
+  })
+
+  test('reloadPlugins: what plugins bring by now, and how they are', async () => {
+    const cwd = folderOfSession()
+    const [good, bad] = [join(cwd, 'good'), join(cwd, 'bad')]
+    put(join(good, 'commands/greet.md'), 'Greet.')
+    put(join(bad, '.claude-plugin/plugin.json'), '{')
+    const refused = async (query: Query) =>
+      query.reloadPlugins({ addPlugins: [{ type: 'local', path: '/more' }] }).catch(String)
+    const told = await between(
+      async (query) => {
+        put(join(good, '.claude-plugin/plugin.json'), '{"name": "good", "version": "2.0.0"}')
+        put(join(good, 'skills/review/SKILL.md'), 'Review.')
+        agent(good, 'judge')
+        const first = await query.reloadPlugins()
+        put(join(bad, '.claude-plugin/plugin.json'), '{"name": "better"}')
+        return [first, await query.reloadPlugins(), await refused(query)] as const
+      },
+      { options: { cwd, plugins: [good, bad].map((path) => ({ type: 'local', path })) } },
+    )
+    const [first, second, more] = told.answer ?? []
+    expect(first).toMatchObject({
+      commands: [{ name: 'good:greet' }, { name: 'good:review' }],
+      agents: [{ name: 'general-purpose' }, { name: 'good:judge' }],
+      plugins: [{ name: 'good', path: good, version: '2.0.0' }],
+      mcpServers: [],
+      error_count: 1,
+    })
+    expect(second).toMatchObject({ plugins: [{ name: 'good' }, { name: 'better' }], error_count: 0 })
+    expect(more).toContain('add_plugins adds none')
+    expect(initsOf(told.messages)).toMatchObject([
+      { plugins: [{ name: 'good' }], plugin_errors: [{ path: bad }] },
+      { plugins: [{ name: 'good', version: '2.0.0' }, { name: 'better' }], plugin_errors: [] },
+    ])
+  })
 })
 
 test('what initialize is answered with: commands, models, agents, account', async () => {

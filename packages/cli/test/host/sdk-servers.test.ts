@@ -37,6 +37,22 @@ test('its tools are shown from the first turn on, and called', async () => {
   expect(told.messages[0]).toMatchObject({ subtype: 'init', mcp_servers: [{ name: 'calc', status: 'connected' }] })
 })
 
+test('what the window holds of them is in the figures of the context', async () => {
+  let usage: Awaited<ReturnType<Query['getContextUsage']>> | undefined
+  await asking('go', [add, done], {
+    options: { ...rules, mcpServers: { calc: calc() } },
+    async during(message, asked) {
+      if (message.type === 'assistant') usage ??= await asked.getContextUsage()
+    },
+  })
+  expect(usage?.mcpTools).toContainEqual({
+    name: 'mcp__calc__add',
+    serverName: 'calc',
+    tokens: expect.any(Number),
+    isLoaded: true,
+  })
+})
+
 test('a call that never answers has its time', async () => {
   const told = await asking('go', [use('mcp__calc__hang', {}), done], {
     options: { ...rules, mcpServers: { calc: calc() }, env: { MCP_TOOL_TIMEOUT: '300' } },

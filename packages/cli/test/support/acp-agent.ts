@@ -17,7 +17,7 @@ import {
   type WriteTextFileRequest,
 } from '@agentclientprotocol/sdk'
 import { createCodingTools, createPersonTools, createPermissions, type PermissionMode, Workspace } from '@halting/agent'
-import { createSession } from '@halting/agent/session'
+import { createSession, type Session } from '@halting/agent/session'
 import type { Model, QueryOptions } from '@halting/core'
 import { onTestFinished } from 'vitest'
 import { serveAgent } from '../../src/acp/agent-app.ts'
@@ -47,6 +47,8 @@ export interface TestAgentOptions extends ClientAnswers {
   readonly commands?: readonly Command[]
   /** Something that takes its time before a prompt is handed in. */
   readonly prepare?: () => Promise<void>
+  /** Called with each session, when it is open. */
+  readonly opened?: (session: Session) => void
 }
 
 export interface TestAgent {
@@ -137,13 +139,14 @@ function openerFor(given: TestAgentOptions): Opener {
       })
       const files = clientFiles(asked, () => session.id, capabilities.fs ?? {})
       if (files !== undefined) workspace.editor = files
+      given.opened?.(session)
       return {
         session,
         commands: () => given.commands ?? [],
         models: ['scripted', 'another'],
         async prepare({ said, rest, images }) {
           await given.prepare?.()
-          return withImages(said + rest, images)
+          return { content: withImages(said + rest, images) }
         },
         onNote: () => undefined,
       }

@@ -20,7 +20,8 @@ ajv.addSchema(schema, 'acp')
 
 const compiled = new Map<string, ValidateFunction>()
 
-function fits(name: string, value: unknown): string | undefined {
+/** What is wrong with a value of a definition; undefined for one that fits. */
+export function fits(name: string, value: unknown): string | undefined {
   const check = compiled.get(name) ?? ajv.compile({ $ref: `acp#/$defs/${name}` })
   compiled.set(name, check)
   return check(value) ? undefined : `${name}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value)}`

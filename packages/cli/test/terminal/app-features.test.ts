@@ -1,17 +1,15 @@
-// What the interactive program can do beside runs: writing, notifications, the background, plans, another start. Holds R-TERM-60, R-TERM-65, R-TERM-69, R-TERM-73.
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+// What the interactive program can do beside runs: writing, notifications, the background, plans, another start. Holds R-TERM-60, R-TERM-65, R-TERM-69, R-TERM-73, R-TERM-73a.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { key, startApp } from './app-support.ts'
+import { answering, key, startApp } from './app-support.ts'
 
 const bash = (command: string, more: object = {}): unknown => ({
   type: 'tool_use',
   name: 'Bash',
   input: { command, ...more },
 })
-
-/** A person reads before they answer. */
-const answering = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
 describe('writing', () => {
   test('several lines: Ctrl+J, Shift+Enter, and a backslash before Enter', async () => {
@@ -73,6 +71,65 @@ describe('writing', () => {
   })
 })
 
+test('/compact with nothing to make shorter says so, and is no failure', async () => {
+  const { terminal, say, settled } = await startApp({ replies: [{ content: 'Read.' }] })
+  say('hello')
+  await settled()
+  say('/compact')
+  await settled()
+  expect(terminal.shown()).toContain('There is nothing to make shorter yet.\n✓ done · 0 turns')
+  expect(terminal.shown()).not.toMatch(/error|failed/)
+})
+
+test('what the program tells the model of the folder is not shown; what a hook says in the same words is', async () => {
+  const first = await startApp({ files: { 'AGENTS.md': 'Be brief.' } })
+  execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd: first.cwd })
+  const says = 'Mine (told by halting, not by the user): hooked'
+  const hooks = { UserPromptSubmit: [{ hooks: [{ type: 'command', command: `echo "${says}"` }] }] }
+  const { terminal, say, settled, opened } = await startApp({
+    again: first,
+    replies: [{ content: 'Read.' }],
+    flags: { settings: JSON.stringify({ hooks }) },
+  })
+  say('hello')
+  await settled()
+  const { file = '', ...snapshot } = opened[0]!.session.snapshot
+  expect(readFileSync(file, 'utf8')).toContain('No commits yet on trunk')
+  expect(terminal.shown()).toContain(`hook: ${says}`)
+  expect(terminal.shown()).not.toContain('trunk')
+  expect(snapshot.last?.reason).toBe('completed')
+  await opened[0]!.session.close()
+  const again = await startApp({ again: first, flags: { continue: true } })
+  await again.terminal.sees(`hook: ${says}`)
+  expect(again.terminal.all().join('\n')).not.toContain('trunk')
+})
+
+describe('/theme', () => {
+  const settingsOf = (home: string): string => join(home, '.halting/settings.json')
+
+  test('is kept in the settings of the person, and all else in them as it was', async () => {
+    const { terminal, say, settled, home } = await startApp()
+    mkdirSync(join(home, '.halting'), { recursive: true })
+    writeFileSync(settingsOf(home), '{\n  "model": "mine"\n}\n')
+    say('/theme light')
+    await terminal.sees('Theme: light, here and in later sessions')
+    await settled()
+    expect(JSON.parse(readFileSync(settingsOf(home), 'utf8'))).toEqual({ model: 'mine', theme: 'light' })
+  })
+
+  test('that cannot be kept holds all the same, and says why', async () => {
+    const { terminal, say, settled, home } = await startApp()
+    mkdirSync(join(home, '.halting'), { recursive: true })
+    writeFileSync(settingsOf(home), 'no JSON')
+    say('/theme dark')
+    await terminal.sees('holds no JSON object')
+    say('hello')
+    await settled()
+    expect(terminal.written).toContain('\u001B[1m>\u001B[22m hello')
+    expect(readFileSync(settingsOf(home), 'utf8')).toBe('no JSON')
+  })
+})
+
 describe('a person who looks elsewhere', () => {
   const away = '\u001B[O'
   const bell = '\u0007'
@@ -111,6 +168,8 @@ describe('the background', () => {
     say('go')
     await settled()
     await terminal.sees('1 in the background')
+    // That it goes on beyond the run is told once.
+    expect(terminal.shown().split('Still running').length - 1).toBe(1)
     type(key.ctrl('b'))
     await terminal.sees('In the background')
     type(key.enter)
@@ -179,6 +238,38 @@ describe('another start', () => {
     expect(opened[0]!.session.id).toBe(first.opened[0]!.session.id)
   })
 
+  test.each([1, 2])('after a program that was killed in run %i says so, and goes on where it was', async (killed) => {
+    const first = await startApp({
+      replies: [
+        ...Array.from({ length: killed - 1 }, () => ({ content: 'An answer.' })),
+        { content: ['I look.', bash('echo hi')] },
+        { content: 'Then.' },
+      ],
+      flags: { allowedTools: ['Bash'] },
+    })
+    for (let run = 1; run <= killed; run++) {
+      first.say(`question ${run}`)
+      await first.settled()
+    }
+    const { file = '' } = first.opened[0]?.session.snapshot ?? {}
+    first.app.leave(0)
+    await first.app.ended
+    // What is on disk where it was killed with the call under way.
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const begun = lines.findIndex((line) => line.includes(`run${killed}/tool:`))
+    expect(begun).toBeGreaterThan(0)
+    writeFileSync(file, `${lines.slice(0, begun + 1).join('\n')}\n`)
+    const second = await startApp({ again: first, flags: { continue: true }, replies: [{ content: 'Gone on.' }] })
+    await second.terminal.sees('■ The last run did not end')
+    expect(second.terminal.shown()).toContain(`> question ${killed}\nI look.`)
+    expect(second.terminal.shown()).not.toContain('✓ done')
+    await new Promise((resolve) => setTimeout(resolve, 550))
+    second.type(key.enter)
+    await second.terminal.sees('Gone on.')
+    await second.settled()
+    expect(second.terminal.shown()).toContain('✓ done · 2 turns')
+  })
+
   test('what is typed while the session is being opened is there, and what is sent goes in', async () => {
     const { terminal, settled } = await startApp({
       replies: [{ content: 'Answered.' }],
@@ -188,6 +279,13 @@ describe('another start', () => {
     await settled()
     await terminal.sees('Answered.')
     expect(terminal.shown()).toContain('> draft')
+  })
+
+  test('a command that reads the session does not call one unkept that is not there yet', async () => {
+    const { terminal } = await startApp({ whileOpening: ['/why', key.enter] })
+    // It may stand there by the time at which it is looked for.
+    await terminal.holds(/! (?:The session is being opened|Nothing was run in the session)/)
+    expect(terminal.shown()).not.toContain('not kept')
   })
 
   test('a session that cannot be opened costs nothing', async () => {

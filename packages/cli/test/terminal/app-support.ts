@@ -13,6 +13,7 @@ import { openHistory, type PromptHistory } from '../../src/terminal/history/hist
 import { bindingsOf } from '../../src/terminal/keys/keybindings.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
 import { createTheme } from '../../src/terminal/theme.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
 import { type VirtualTerminal, virtualTerminal } from './virtual-terminal.ts'
 
 // The interactive program in a terminal in memory, with the scripted model over loopback.
@@ -30,6 +31,9 @@ export const key = {
   ctrl: (letter: string): string => String.fromCharCode(letter.charCodeAt(0) - 96),
   paste: (text: string): string => `\u001B[200~${text}\u001B[201~`,
 }
+
+/** A person reads before they answer: a key that comes with a question was meant for what stood there before. */
+export const answering = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
 export interface RunningApp {
   readonly terminal: VirtualTerminal
@@ -60,6 +64,10 @@ export interface AppSetup {
   readonly env?: Readonly<Record<string, string>>
   /** Typed before the session is there. */
   readonly whileOpening?: readonly string[]
+  /** Opens the session; that of flags and settings when absent. */
+  readonly open?: (flags: Flags, program: Program) => Promise<OpenSession>
+  /** Milliseconds; those of the day when absent. */
+  readonly now?: () => number
 }
 
 export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
@@ -82,21 +90,22 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
     onProblem: () => undefined,
   })
   const opened: OpenSession[] = []
+  const open = setup.open ?? openOwn
   const app = createApp({
     screen,
-    program: programIn(cwd, env),
+    program: programInMemory({ cwd, env, isTerminal: true }),
     flags: { script, ...setup.flags },
     bindings: bindingsOf(setup.keybindings, 'keybindings.json'),
     history,
     files: fileList(cwd, () => performance.now()),
     theme: createTheme('none'),
     async openSession(flags, program) {
-      const live = openSessionOf(await openLive(flags, program, { answersQuestions: true, background: 'keep' }))
+      const live = await open(flags, program)
       opened.push(live)
       return live
     },
     branch: () => '',
-    now: () => Date.now(),
+    now: setup.now ?? (() => Date.now()),
   })
   screen.start()
   onTestFinished(async () => {
@@ -106,7 +115,8 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
   })
   app.begin({ prompt: setup.prompt ?? '' })
   for (const data of setup.whileOpening ?? []) terminal.type(data)
-  await terminal.sees(' · scripted')
+  const { model = 'scripted' } = setup.script ?? {}
+  await terminal.sees(` · ${String(model)}`)
   const type = (...data: readonly string[]): void => data.forEach((each) => terminal.type(each))
   return {
     terminal,
@@ -126,31 +136,12 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
   }
 }
 
+async function openOwn(flags: Flags, program: Program): Promise<OpenSession> {
+  return openSessionOf(await openLive(flags, program, { answersQuestions: true, background: 'keep' }))
+}
+
 function folder(prefix: string): string {
   const made = mkdtempSync(join(tmpdir(), prefix))
   onTestFinished(() => rmSync(made, { recursive: true, force: true }))
   return made
-}
-
-function programIn(cwd: string, env: Program['env']): Program {
-  return {
-    argv: [],
-    env,
-    cwd,
-    stdin: process.stdin,
-    output: {
-      isTerminal: { stdout: true, stderr: true },
-      width: 80,
-      isLineTaken: false,
-      broken: undefined,
-      onBroken: () => undefined,
-      out: () => undefined,
-      err: () => undefined,
-      showLive: () => undefined,
-      readerMayLeave: () => undefined,
-      endLine: () => undefined,
-      flush: () => Promise.resolve(),
-    },
-    home: new URL('../../', import.meta.url),
-  }
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { key, startApp } from './app-support.ts'
+import { answering, key, startApp } from './app-support.ts'
 
 const bash = (command: string): unknown => ({ type: 'tool_use', name: 'Bash', input: { command } })
 const slow = { content: ['I work.', bash('sleep 20')] }
@@ -113,6 +113,49 @@ describe('at a limit', () => {
     expect(terminal.shown()).toContain('turn 2/21')
   })
 
+  test('a model that failed is tried again, with the counters', async () => {
+    let time = 0
+    const { terminal, say, type, settled } = await startApp({
+      replies: [
+        { content: ['One.', bash('true')] },
+        { error: { status: 400, message: 'no such thing' } },
+        { content: 'Two.' },
+      ],
+      flags: { maxTurns: 9 },
+      now: () => time,
+    })
+    say('go')
+    await terminal.sees('[model_error]')
+    await terminal.sees('↵ try again   y↵ /why')
+    await settled()
+    time += 1_000
+    type(key.enter)
+    await terminal.sees('Two.')
+    await terminal.sees('✓ done')
+    expect(terminal.all().filter((line) => line.startsWith('> '))).toEqual(['> go'])
+    expect(terminal.shown()).toMatch(/turn 3\/9/)
+  })
+
+  test('w asks for one last answer, and nothing runs any more, whatever the model wants', async () => {
+    const { terminal, say, settled, cwd } = await startApp({
+      replies: [
+        { content: ['One.', bash('true')] },
+        { content: ['Last.', bash('touch made')] },
+        { content: 'No more.' },
+      ],
+      flags: { maxTurns: 1, allowedTools: ['Bash'] },
+    })
+    say('go')
+    await terminal.sees('[max_turns]')
+    await settled()
+    say('w')
+    await terminal.sees('✓ done')
+    await settled()
+    expect(terminal.shown()).toContain('Last.')
+    expect(terminal.shown()).not.toContain('No more.')
+    expect(existsSync(join(cwd, 'made'))).toBe(false)
+  })
+
   test('letters that begin a prompt are typed, and mean nothing else', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['One.', bash('true')] }, { content: ['Two.'] }],
@@ -124,8 +167,9 @@ describe('at a limit', () => {
     type('why is that')
     await terminal.sees('> why is that')
     type(key.ctrl('u'), 'y', key.enter)
-    await terminal.sees('same turns')
-    expect(terminal.shown()).toMatch('same turns')
+    // What tells where time went may take all of the screen.
+    await terminal.holds('same turns')
+    expect(terminal.all().join('\n')).toMatch('same turns')
   })
 })
 
@@ -214,12 +258,28 @@ describe('keys', () => {
   })
 
   test('Ctrl+T shows the todos and hides them', async () => {
-    const { terminal, type } = await startApp()
+    const input = { todos: [{ content: 'the changelog', status: 'pending', activeForm: 'writing' }] }
+    const writes = { type: 'tool_use', name: 'TodoWrite', input }
+    const { terminal, type, say, settled } = await startApp({ replies: [{ content: [writes] }, { content: 'Done.' }] })
+    const shown = (): number => terminal.shown().split('☐ the changelog').length - 1
+    say('go')
+    await settled()
+    expect(shown()).toBe(1)
     type(key.ctrl('t'))
-    await terminal.sees('No todos.')
+    await terminal.sees(/☐ the changelog[\s\S]*☐ the changelog/)
     type(key.ctrl('t'))
-    await terminal.sees(/^(?![\s\S]*No todos)/)
-    expect(terminal.shown()).toMatch(/^(?![\s\S]*No todos)/)
+    await settled()
+    expect(shown()).toBe(1)
+  })
+
+  test('and where there are none says so above, and shows none', async () => {
+    const { terminal, type, say, settled } = await startApp({ replies: [{ content: 'Done.' }] })
+    type(key.ctrl('t'))
+    await terminal.sees('There are no todos.')
+    say('/todos')
+    say('go')
+    await settled()
+    expect(terminal.shown()).toMatch(/^! There are no todos\.\n! There are no todos\.\n\n> go\n/)
   })
 
   test('Ctrl+R finds what was said in sessions before', async () => {
@@ -440,19 +500,20 @@ describe('commands', () => {
     ['/cost', /the session\s+\$0\.0000/],
     ['/context', /Context: [\d,]+ tokens/],
     ['/mode plan', /plan mode ·/],
-    ['/mode plam', /Did you mean plan\?/],
+    ['/mode plam', /Did you\s+mean plan\?/],
+    ['/mode bypassPermissions', /without\s+--allow-dangerously-skip-permissions/],
     ['/permissions', /No rules\./],
     ['/permissions rm -rf /', /asked|not run/],
-    ['/todos', /No todos\./],
+    ['/todos', /There are no todos\./],
     ['/tasks', /Nothing goes on in the background\./],
     ['/mcp', /This session has no servers\./],
     ['/hooks', /This session has no hooks\./],
-    ['/memory', /./],
+    ['/memory', /nothing is kept of earlier sessions/],
     ['/theme puce', /There is no theme puce/],
     ['/diff', /no repository|no changes/],
     ['/rewind', /not kept|Nothing was said|There is no file/],
     ['/compact', /There is no conversation to compact yet\./],
-    ['/why', /./],
+    ['/why', /Nothing was run in the session/],
   ])('%s', async (line, shown) => {
     const { terminal, say } = await startApp({ rows: 60 })
     say(line)
@@ -469,8 +530,6 @@ describe('commands', () => {
 
 describe('a question', () => {
   const asks = { content: ['I ask.', bash('touch made')] }
-  /** A person reads before they answer. */
-  const answering = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
   test('waits until nobody types, takes no key that was meant for the editor, and keeps the draft', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })

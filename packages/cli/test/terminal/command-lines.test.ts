@@ -1,8 +1,9 @@
 // What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
+import { figureRows } from '../../src/terminal/commands/rows.ts'
 import { readLimits } from '../../src/terminal/commands/limits-argument.ts'
 import { readCommand } from '../../src/terminal/commands/parse-command.ts'
-import { ownCommandIn, runOwnCommand, toldToModel } from '../../src/terminal/shell/own-command.ts'
+import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
 
 const inForce = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null }
 
@@ -50,13 +51,13 @@ describe('a line', () => {
     ['!', undefined],
     ['what! now', undefined],
   ])('%j as a command of the shell', (text, expected) => {
-    expect(ownCommandIn(text)).toEqual(expected)
+    expect(shellCommandIn(text)).toEqual(expected)
   })
 })
 
 describe('a command of the person', () => {
-  const run = (command: string, signal = new AbortController().signal): ReturnType<typeof runOwnCommand> =>
-    runOwnCommand(command, { cwd: '/', env: process.env, signal, onOutput: () => undefined })
+  const run = (command: string, signal = new AbortController().signal): ReturnType<typeof runShellCommand> =>
+    runShellCommand(command, { cwd: '/', env: process.env, signal, onOutput: () => undefined })
 
   test('tells both streams and how it ended', async () => {
     expect(await run('echo one; echo two >&2; exit 3')).toEqual({ output: 'one\ntwo\n', failed: 'exit code 3' })
@@ -82,4 +83,13 @@ describe('a command of the person', () => {
     const text = toldToModel({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
     expect(text).toBe('The user ran this command themselves:\n$ ls\n(it printed nothing)\n(exit code 2)')
   })
+})
+
+test('figures of rows stand with their ends below one another, and are cut where there is no room', () => {
+  const rows = [
+    ['system', '2,114', '1.1 %'],
+    ['messages', '12', '10.0 %'],
+  ] as const
+  expect(figureRows(rows, 40)).toEqual(['  system    2,114   1.1 %', '  messages     12  10.0 %'])
+  for (const line of figureRows(rows, 14)) expect(line.length).toBeLessThanOrEqual(14)
 })

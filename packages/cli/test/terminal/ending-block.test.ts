@@ -40,8 +40,8 @@ describe('the ending of a run', () => {
     expect(text('max_budget_usd', context, '', { costUsd: 0.92, committedUsd: 0.97 })).toBe(
       `■ Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.
   [max_budget_usd]
-  7 turns, $0.92, up to $0.97, 12,345 tokens, 2:10, 2 files changed +12 −3. Undone: todo "update the
-  changelog".
+  7 turns, $0.92, up to $0.97, up to 12,345 tokens, 2:10, 2 files changed +12 −3. Undone: todo
+  "update the changelog".
   ↵ +$0.50 and go on   t↵ the same and +20 turns   w↵ one last answer   y↵ /why   or type a prompt`,
     )
   })
@@ -85,7 +85,7 @@ describe('the ending of a run', () => {
       '■ Stopped: the reply was cut at its longest, again and again.  [max_output_tokens] | ↵ have it go on, y↵ /why',
       '■ Stopped: the time is up. 10:00 of 10:00.  [time_limit] | ↵ +10:00 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
       '■ Stopped: it made no progress. It says why.  [no_progress] | ↵ have it try another way, w↵ one last answer, y↵ /why',
-      '■ Stopped: the window is full again as soon as room is made.  [compaction_thrash] | y↵ /why',
+      '■ Stopped: no room can be made. It says why.  [compaction_thrash] | y↵ /why',
       '■ Stopped: the context window is full. 199,000 of 197,000 tokens.  [blocking_limit] | ↵ /compact, y↵ /why',
       '■ Stopped: no answer fits the schema. It says why.  [structured_output_retry_exhausted] | y↵ /why',
       '■ Stopped: a hook stopped it after a tool. It says why.  [hook_stopped] | ↵ go on, y↵ /why',
@@ -113,11 +113,11 @@ describe('the ending of a run', () => {
 describe('what is offered', () => {
   test('raises the limit by what the next request needs at least', () => {
     const deeds = (reason: TerminalReason, context: object): readonly unknown[] =>
-      ending(reason, context).actions.map(({ deed }) => deed)
+      ending(reason, context).actions.map(({ effect }) => effect)
     expect(deeds('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
       { type: 'go_on', limits: { maxBudgetUsd: 2.35 } },
       { type: 'go_on', limits: { maxBudgetUsd: 2.35, maxTurns: 60 } },
-      { type: 'prompt', text: expect.stringContaining('last answer') as string, limits: { maxBudgetUsd: 2.35 } },
+      { type: 'last_answer', limits: { maxBudgetUsd: 2.35 } },
       { type: 'why' },
     ])
     expect(deeds('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
@@ -126,14 +126,16 @@ describe('what is offered', () => {
   test('a limit that is a guard of a program is raised from what the signal says, or not at all', () => {
     const input = { changes: '', todos: [], limits: noLimits, canResume: true }
     const actionsOf = (context: object): readonly unknown[] =>
-      endingShown({ ...input, terminal: terminal('max_turns', context) }, plain).actions.map(({ deed }) => deed.type)
-    expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'prompt', 'why'])
+      endingShown({ ...input, terminal: terminal('max_turns', context) }, plain).actions.map(
+        ({ effect }) => effect.type,
+      )
+    expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'last_answer', 'why'])
     expect(actionsOf({})).toEqual(['why'])
   })
 
   test('a call that waits is let run, or denied, by a word and not by a key', () => {
     const pending = ['c1', 'c2'].map((id) => ({ id, name: 'Bash', message: '' }))
-    expect(ending('needs_approval', { pending }).actions.map(({ typed, deed }) => [typed, deed])).toEqual([
+    expect(ending('needs_approval', { pending }).actions.map(({ typed, effect }) => [typed, effect])).toEqual([
       ['allow', { type: 'approve', approvals: { c1: { behavior: 'allow' }, c2: { behavior: 'allow' } } }],
       ['deny', expect.objectContaining({ type: 'approve' })],
       ['y', { type: 'why' }],

@@ -1,7 +1,7 @@
-// R-TERM-13: the segmenter of the bundle parts a text as the one of the runtime does.
+// R-TERM-13: the segmenter of the bundle parts a text as the one of the runtime does, and its pattern knows the same emoji.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lazySegmenter } from '../../src/terminal/screen/graphemes.ts'
+import { lazyEmoji, lazySegmenter } from '../../src/terminal/screen/graphemes.ts'
 
 const real = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
@@ -29,4 +29,13 @@ test('any text is parted as the runtime parts it', () => {
       expect([...lazySegmenter.segment(text)]).toEqual([...real.segment(text)])
     }),
   )
+})
+
+test('the pattern of emoji knows the sequences, and takes nothing else for one', () => {
+  const emoji = ['😀', '👩‍💻', '🇩🇪', '❤\uFE0F', '1\uFE0F\u20E3', '👍🏽']
+  const others = ['', 'a', '1', '─', '❤', '漢', '⏺', '😀😀', '🇩']
+  expect([...emoji, ...others].map((text) => lazyEmoji.test(text))).toEqual([
+    ...emoji.map(() => true),
+    ...others.map(() => false),
+  ])
 })

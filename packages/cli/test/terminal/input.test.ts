@@ -48,6 +48,18 @@ test('an escape that more follows at once is no Esc: an input method sends it so
   expect(pieces.some((piece) => matchesKey(piece, 'escape'))).toBe(false)
 })
 
+test.each([
+  ['an arrow in three pieces', ['\u001B[', 1, '1;', 1, '3A'], ['\u001B[1;3A']],
+  ['text of an input method', ['\u001B漢字'], ['漢', '字']],
+  ['the same in pieces', ['\u001B', 1, 'に', 1, 'ほん'], ['に', 'ほ', 'ん']],
+  ['an accent', ['\u001B', 1, 'é'], ['é']],
+  ['an emoji', ['\u001B', 1, '👩‍💻'], ['\uD83D', '\uDC69', '\u200D', '\uD83D', '\uDCBB']],
+  ['a composition that is committed long after Esc', ['\u001B', 120, '漢'], ['\u001B', '漢']],
+  ['Esc, and then an arrow', ['\u001B', 1, '\u001B[A'], ['\u001B', '\u001B[A']],
+] as const)('behind an escape: %s', async (_, chunks, pieces) => {
+  expect(await piecesOf(...chunks)).toEqual(pieces)
+})
+
 test('a paste is one piece, whatever is in it: line ends, sequences, even the mark of its own end', async () => {
   expect(await piecesOf('x\u001B[200~a\r\nb\rc\td\u001B[201~y')).toEqual([
     'x',
@@ -128,12 +140,12 @@ test.each([
   ['\u001B]11;rgb:1e1e/1e1e/2e2e\u0007', { type: 'background', background: 'dark' }],
   ['\u001B]11;rgb:ff/ff/ff\u001B\\', { type: 'background', background: 'light' }],
   ['\u001B]11;?\u0007', { type: 'other' }],
-  ['\u001B[24;80R', { type: 'other' }],
+  ['\u001B[24;80R', { type: 'cursor', row: 23 }],
   ['\u001BP>|tmux 3.4\u001B\\', { type: 'other' }],
   ['\u001B[A', undefined],
   ['\u001BP', undefined],
   ['\u001B]', undefined],
-  ['\u001B[1;2R', { type: 'other' }],
+  ['\u001B[1;2R', { type: 'cursor', row: 0 }],
   ['a', undefined],
 ])('%j is told apart from keys', (data, report) => {
   expect(reportOf(data)).toEqual(report)

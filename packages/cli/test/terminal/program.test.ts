@@ -1,6 +1,6 @@
 // Holds R-TERM-62 and R-TERM-74: the program itself in a real terminal, which tmux brings. Without tmux only that is not tested.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -16,7 +16,7 @@ interface Place {
 interface Window {
   keys(...keys: readonly string[]): void
   text(text: string): void
-  screen(): string
+  screen(how?: 'colours'): string
   sees(text: string | RegExp): Promise<void>
   close(): void
 }
@@ -36,19 +36,20 @@ function place(): Place {
 let windows = 0
 
 /** A shell in a terminal, and the program in it. */
-function start({ cwd, home }: Place, args: string): Window {
+function start({ cwd, home }: Place, args: string, variables = ''): Window {
   const socket = `halting-test-${process.pid}-${++windows}`
   const tmux = (...words: readonly string[]): string =>
     execFileSync('tmux', ['-u', '-L', socket, '-f', '/dev/null', ...words], {
       encoding: 'utf8',
       env: { ...process.env, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' },
     })
-  const program = `${process.execPath} ${programPath()} --script ${home}/script.json ${args}`
-  const shell = `trap : INT; echo $$; ${program}; echo "[exit $?]"; stty -a | grep -o -e '-\\?icanon' -e '-\\?echo '; exec sleep 600`
+  const program = `${variables} ${process.execPath} ${programPath()} --script ${home}/script.json ${args}`
+  const shell = `trap : INT HUP; echo $$; ${program}; code=$?; echo $code > ${home}/code; echo "[exit $code]"; stty -a | grep -o -e '-\\?icanon' -e '-\\?echo '; exec sleep 600`
   const env = ['env', '-i', `HOME=${home}`, `PATH=${process.env['PATH']}`, 'TERM=screen', 'LANG=C.UTF-8']
   tmux('new-session', '-d', '-s', 't', '-x', '80', '-y', '24', '-c', cwd, ...env, 'sh', '-c', shell)
   onTestFinished(() => void spawnSync('tmux', ['-L', socket, 'kill-server']))
-  const screen = (): string => tmux('capture-pane', '-p', '-S', '-', '-t', 't')
+  const screen = (how?: 'colours'): string =>
+    tmux('capture-pane', '-p', ...(how === 'colours' ? ['-e'] : []), '-S', '-', '-t', 't')
   return {
     keys: (...keys) => void tmux('send-keys', '-t', 't', ...keys),
     text: (text) => void tmux('send-keys', '-t', 't', '-l', text),
@@ -84,6 +85,18 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     second.keys('C-d')
     await second.sees(`halting --resume ${id}`)
     expect(second.screen()).toContain('✓ done')
+  })
+
+  test('has the theme that was kept, also with NO_COLOR; --theme goes before it', async () => {
+    const where = place()
+    mkdirSync(join(where.home, '.halting'))
+    writeFileSync(join(where.home, '.halting/settings.json'), '{"theme":"dark"}')
+    const colours = (args: string, before: string): Promise<boolean> => {
+      const window = start(where, `${args} "a question"`, before)
+      return window.sees('First.').then(() => window.screen('colours').includes('\u001B[2m'))
+    }
+    expect(await colours('', 'NO_COLOR=1')).toBe(true)
+    expect(await colours('--theme none', '')).toBe(false)
   })
 
   test('that is ended by SIGTERM in the middle of a run has a session that is whole, and leaves a usable shell', async () => {
@@ -131,6 +144,30 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
       encoding: 'utf8',
     })
     expect(told).toContain('Raised by abort, as user_requested.')
+  })
+
+  test('whose terminal is gone ends quietly, also where no signal tells it so', async () => {
+    const where = place()
+    const replies = [{ content: 'Slow.', delay_ms: 60_000 }]
+    writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies }))
+    const window = start(where, '"a question" 2> $HOME/errors')
+    await window.sees('Esc stops')
+    // The shell hears of it, and hands nothing on.
+    window.close()
+    const code = join(where.home, 'code')
+    const deadline = performance.now() + 20_000
+    while (!existsSync(code) || readFileSync(code, 'utf8') === '') {
+      if (performance.now() > deadline) throw new Error('It goes on without a terminal.')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    expect(readFileSync(code, 'utf8').trim()).toBe('129')
+    expect(readFileSync(join(where.home, 'errors'), 'utf8')).not.toMatch(/Assertion|abort|at .*node:/)
+    const told = execFileSync(process.execPath, [programPath(), 'why'], {
+      cwd: where.cwd,
+      env: { HOME: where.home, PATH: process.env['PATH'] },
+      encoding: 'utf8',
+    })
+    expect(told).toMatch(/user_requested|aborted_streaming/)
   })
 
   test('asks about a folder that nobody trusted before it reads it, and keeps a yes', async () => {

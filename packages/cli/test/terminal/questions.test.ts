@@ -33,7 +33,7 @@ function put(asked: Question, more: Partial<QuestionOptions> = {}): Put {
   const answers: [string, PermissionAnswer][] = []
   const view = questionView({
     question: asked,
-    waiting: [asked],
+    waiting: () => [asked],
     answer: (id, answer) => answers.push([id, answer]),
     changed: () => undefined,
     style: plain,
@@ -124,6 +124,15 @@ describe('the question whether a command may run', () => {
     expect(answers).toEqual([
       ['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'userSettings' }] }],
     ])
+  })
+
+  test('where nothing counts that is kept for the project, it is kept for the session, or for the person', () => {
+    const { press, screen, answers } = put({ ...asked, suggestions: [{ ...rule, destination: 'session' }] })
+    expect(screen()).toContain('[this session ▾ Tab]')
+    press(keys.tab)
+    expect(screen()).toContain('[user ▾ Tab]')
+    press(keys.tab, 'a')
+    expect(answers).toEqual([['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'session' }] }]])
   })
 
   test('another command can be put in its place', () => {
@@ -338,7 +347,7 @@ describe('what somebody says yes to is seen', () => {
       question('Bash', { command }, { id: `q${index}`, callId: `c${index}` }),
     )
     const [first = question('Bash', {})] = calls
-    const { press, screen, answers } = put(first, { waiting: calls })
+    const { press, screen, answers } = put(first, { waiting: () => calls })
     expect(screen()).not.toContain('yes to all')
     press('A')
     expect(answers).toEqual([])
@@ -351,10 +360,22 @@ describe('several questions', () => {
   )
   const [first] = calls
 
+  test('a key with Shift is the same however a terminal tells it, and so is what is written', () => {
+    if (first === undefined) throw new Error('There is one.')
+    const shifted = (character: string): string => `\u001B[27;2;${character.codePointAt(0)}~`
+    const { press, screen, answers } = put(first, { waiting: () => calls })
+    screen()
+    press(shifted('A'))
+    expect(answers.map(([id]) => id)).toEqual(['q0', 'q1'])
+    const other = put(first)
+    other.press('i', shifted('N'), 'o')
+    expect(other.screen()).toContain('> No')
+  })
+
   test('are told, and A answers all of the same kind but those that may do harm', () => {
     if (first === undefined) throw new Error('There is one.')
     const { press, screen, answers } = put(first, {
-      waiting: [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })],
+      waiting: () => [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })],
     })
     expect(screen()).toContain(' 3 more calls wait: Bash npm run lint, Bash rm a, WebFetch https://a.b\n')
     expect(screen()).toContain('A yes to all 2 of Bash')
@@ -363,6 +384,20 @@ describe('several questions', () => {
       ['q0', { behavior: 'allow' }],
       ['q1', { behavior: 'allow' }],
     ])
+  })
+
+  test('one that comes while another stands there is told, and A answers those alone that were on the screen', () => {
+    if (first === undefined) throw new Error('There is one.')
+    let waiting = [first]
+    const { press, screen, answers } = put(first, { waiting: () => waiting })
+    expect(screen()).not.toContain('more call')
+    waiting = calls
+    press('A')
+    expect(answers).toEqual([])
+    expect(screen()).toContain(' 2 more calls wait: Bash npm run lint, Bash rm a\n')
+    waiting = [...calls, question('Bash', { command: 'npm run late' }, { id: 'q9' })]
+    press('A')
+    expect(answers.map(([id]) => id)).toEqual(['q0', 'q1'])
   })
 
   test('an agent that asks is named', () => {
@@ -481,4 +516,13 @@ describe('a plan', () => {
     press('y')
     expect(answers).toEqual([['q1', { behavior: 'allow' }]])
   })
+})
+
+test('on 12 rows of 33 columns the beginning of the command stands there with the question', () => {
+  const reason = 'no rule covers "npm publish", and the mode asks about what is not covered by a rule.'
+  const asked = question('Bash', { command: 'npm publish --dry-run' }, { reason, suggestions: [rule] })
+  const { screen } = put(asked, { rows: () => 12 })
+  expect(screen(33)).toContain('npm publish --dry-run')
+  expect(screen(33)).toContain('y yes')
+  expect(screen(33).split('\n').length).toBeLessThanOrEqual(11)
 })

@@ -132,9 +132,10 @@ test('a limit is told, and the run goes on where it was, with its counters', asy
   expect(printed()).toBe(`
 > go
 ⏺ Glob * (1 file)
-■ Stopped: the turn limit is reached. 1 of 1 turns.  [max_turns]
+■ Stopped: the turn limit is reached. 1 of 1 turn.  [max_turns]
   1 turn, 15 tokens, M:SS.
   ↵ +20 turns and go on   w↵ one last answer   y↵ /why   or type a prompt
+↻ run2 goes on with run1
 ⏺ Glob * (1 file)
 Two files.
 ✓ done · 3 turns · M:SS`)
@@ -178,7 +179,7 @@ test('a call that is asked about, and a subagent', async () => {
     const { questions: waiting, cwd } = session.snapshot
     const view = questionView({
       question: event.question,
-      waiting,
+      waiting: () => waiting,
       answer: (id, answer) => session.answer(id, answer),
       changed: () => undefined,
       style: plain,

@@ -22,7 +22,9 @@ const program = `
   const asked = how === 'asked' ? { onSignal: (signal) => { screen.print({ render: () => ['bye, ' + signal] }); setTimeout(() => void screen.stop(), 300) } } : {}
   const screen = createScreen(processTerminal(process.stdin, process.stdout), asked)
   const keys = []
-  screen.setLive([{ render: () => ['live', 'keys ' + keys.join(' ')] }])
+  const wide = (sign) => ({ render: (width) => [sign.repeat(width)] })
+  const live = { render: () => ['live', 'keys ' + keys.join(' ')] }
+  screen.setLive(how === 'typed' ? [wide('='), { render: (width) => ['live ' + width + '\\u001B_pi:c\\u0007'] }, wide('-')] : [live])
   screen.onKey((key) => {
     if (key === '\\u001A') screen.suspend()
     else if (key === 'e') void screen.lend(() => new Promise((resolve) => {
@@ -129,7 +131,8 @@ test
   .concurrent('a terminal that closes tells it twice, and there is time to end well (needs script)', async () => {
     const twice = (pid: number): void => {
       process.kill(pid, 'SIGHUP')
-      setTimeout(() => process.kill(pid, 'SIGHUP'), 100)
+      // On a busy machine it may have ended by then.
+      setTimeout(() => spawnSync('kill', ['-HUP', String(pid)]), 100)
     }
     const { text } = await ended('hangup', twice, 'asked')
     expect(text).toMatch(/printed\nbye, SIGHUP\ncode 0/)
@@ -147,23 +150,29 @@ test
 
 interface Tmux {
   readonly shown: () => string
+  /** Also what scrolled out. */
+  readonly all: () => string
+  readonly resize: (columns: number, rows: number) => void
   readonly sees: (text: RegExp) => Promise<void>
   readonly send: (...keys: readonly string[]) => void
 }
 
-async function inTmux(name: string, work: (tmux: Tmux) => Promise<void>): Promise<void> {
+async function inTmux(name: string, work: (tmux: Tmux) => Promise<void>, how = 'alone'): Promise<void> {
   const socket = `halting-test-${name}-${process.pid}`
   const tmux = (...args: readonly string[]): string =>
     execFileSync('tmux', ['-L', socket, '-f', '/dev/null', ...args], { encoding: 'utf8' })
   const shown = (): string => tmux('capture-pane', '-p', '-t', 'it')
+  const all = (): string => tmux('capture-pane', '-p', '-S', '-', '-t', 'it')
+  const resize = (columns: number, rows: number): void =>
+    void tmux('resize-window', '-t', 'it', '-x', String(columns), '-y', String(rows))
   const sees = (text: RegExp): Promise<void> => until(() => text.test(shown()), shown)
   const send = (...keys: readonly string[]): void => void tmux('send-keys', '-t', 'it', ...keys)
   tmux('new-session', '-d', '-s', 'it', '-x', '80', '-y', '24', 'env PS1="ready> " bash --norc --noprofile -i')
   try {
     await sees(/ready>/)
-    send(`${process.execPath} ${path} alone ${join(folder, `${name}.pid`)}`, 'Enter')
+    send(`${process.execPath} ${path} ${how} ${join(folder, `${name}.pid`)}`, 'Enter')
     await sees(/^live/m)
-    await work({ shown, sees, send })
+    await work({ shown, all, resize, sees, send })
   } finally {
     tmux('kill-server')
   }
@@ -217,3 +226,17 @@ test
       })
     },
   )
+
+test.skipIf(!hasTmux).concurrent('made narrower and narrower nothing old stays, in tmux (needs tmux)', async () => {
+  await inTmux(
+    'narrow',
+    async ({ all, resize, sees }) => {
+      for (const columns of [70, 60, 45, 33]) {
+        resize(columns, 24)
+        await sees(new RegExp(`^live ${columns - 1}$`, 'm'))
+      }
+      expect(all().match(/^live/gm)).toHaveLength(1)
+    },
+    'typed',
+  )
+})

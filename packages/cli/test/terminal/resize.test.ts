@@ -1,5 +1,6 @@
-// R-TERM-2, R-TERM-4: a resize leaves one panel and one editor, and loses no line, neither ours nor the shell's.
+// R-TERM-2, R-TERM-4, R-TERM-4a: a resize leaves one panel and one editor, and loses no line, neither ours nor the shell's.
 import * as fc from 'fast-check'
+import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { expect, test } from 'vitest'
 import type { Component } from '../../src/terminal/screen/screen-port.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
@@ -19,7 +20,7 @@ function folded(text: string, width: number): string[] {
 }
 
 type Event =
-  | { readonly type: 'resize'; readonly columns: number; readonly rows: number }
+  | { readonly type: 'resize'; readonly columns: number; readonly rows: number; readonly isDrag?: boolean }
   | { readonly type: 'print'; readonly words: number }
   | { readonly type: 'token' }
 
@@ -34,8 +35,13 @@ async function play(events: readonly Event[], shellLines: number) {
     { render: (width) => (tail === '' ? [] : folded(tail, width)) },
     { render: (width) => ['PANEL turn 7/40 · $0.31 of $1.00 · next stop: max_turns'.slice(0, width)] },
     { render: (width) => ['─'.repeat(width)] },
-    component('EDITOR'),
+    component(`EDITOR ${CURSOR_MARKER}`),
     { render: (width) => ['─'.repeat(width)] },
+    {
+      render: (width) => [
+        'STATUS accept edits · a-model · main · Esc stops · Enter steers · Alt+Enter queues'.slice(0, width),
+      ],
+    },
   ])
   screen.start()
   timers.pass(20)
@@ -44,7 +50,8 @@ async function play(events: readonly Event[], shellLines: number) {
   for (const event of events) {
     if (event.type === 'resize') {
       terminal.resize(event.columns, event.rows)
-      timers.pass(60)
+      // Whoever drags a window makes it smaller and smaller before anything can be drawn.
+      timers.pass(event.isDrag === true ? 10 : 60)
     } else if (event.type === 'token') tail = (tail + ' token').slice(-400)
     else {
       const mark = `#${printed++}#`
@@ -57,6 +64,7 @@ async function play(events: readonly Event[], shellLines: number) {
     // Each event has arrived before the next: the terminal wraps what it has.
     await terminal.arrived()
   }
+  timers.pass(60)
   await terminal.arrived()
   return { terminal, screen, printed }
 }
@@ -65,6 +73,7 @@ function check({ terminal, printed }: Awaited<ReturnType<typeof play>>, shellLin
   const seen = terminal.rowsShown()
   expect(seen.filter((line) => line.startsWith('PANEL'))).toHaveLength(1)
   expect(seen.filter((line) => line.startsWith('EDITOR'))).toHaveLength(1)
+  expect(seen.filter((line) => line.startsWith('STATUS'))).toHaveLength(1)
   const all = terminal.all()
   for (let number = 0; number < printed; number++) expect(all.some((line) => line.startsWith(`#${number}#`))).toBe(true)
   for (let number = 0; number < shellLines; number++) expect(all).toContain(`$ shell ${number}`)
@@ -77,6 +86,7 @@ const resize = fc.record({
   columns: fc.integer({ min: 20, max: 130 }),
   rows: fc.integer({ min: 8, max: 50 }),
 })
+const dragged = resize.map((each) => ({ ...each, isDrag: true }))
 const print = fc.record({ type: fc.constant('print' as const), words: fc.nat(60) })
 const token = fc.constant({ type: 'token' as const })
 const event = fc.oneof(
@@ -86,7 +96,8 @@ const event = fc.oneof(
 )
 
 test('200 random resizes while text streams: one panel, one editor, no line lost', async () => {
-  const events = fc.sample(event, { numRuns: 600, seed: 13 })
+  const either = fc.oneof({ weight: 3, arbitrary: event }, { weight: 1, arbitrary: dragged })
+  const events = fc.sample(either, { numRuns: 600, seed: 13 })
   expect(events.filter(({ type }) => type === 'resize').length).toBeGreaterThan(200)
   const played = await play(events, 20)
   check(played, 20)
@@ -102,4 +113,36 @@ test('the same holds for short conversations, below a shell with few lines or ma
     }),
     { numRuns: 60 },
   )
+})
+
+test.each([
+  [
+    [100, 30],
+    [80, 30],
+    [60, 30],
+  ],
+  [
+    [120, 30],
+    [90, 30],
+    [33, 30],
+  ],
+  [
+    [60, 30],
+    [45, 24],
+    [33, 12],
+  ],
+  [
+    [120, 40],
+    [50, 20],
+    [40, 20],
+  ],
+])('a short conversation made narrower and narrower: %j', async (...sizes) => {
+  const events: readonly Event[] = [
+    { type: 'print', words: 12 },
+    { type: 'token' },
+    ...sizes.map(([columns = 0, rows = 0]) => ({ type: 'resize' as const, columns, rows })),
+  ]
+  const played = await play(events, 3)
+  check(played, 3)
+  expect(played.terminal.shown()).toContain('EDITOR')
 })

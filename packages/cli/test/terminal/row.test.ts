@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-TERM-6: what reaches the terminal steers nothing, whoever made the line.
 import { expect, test } from 'vitest'
-import { rowOf, textOf } from '../../src/terminal/screen/row.ts'
+import { rowOf, rowText } from '../../src/terminal/screen/row.ts'
 
 test.each([
   ['a\u202Eb\u202C c', 'ab c'],
@@ -9,5 +9,5 @@ test.each([
   ['a\u009B2Jb', 'ab'],
   ['\u001B[8mhidden', 'hidden'],
 ])('%j is %j', (line, text) => {
-  expect([textOf(line, 80), rowOf(line, 80).text]).toEqual([text, text])
+  expect([rowText(line, 80), rowOf(line, 80).text]).toEqual([text, text])
 })

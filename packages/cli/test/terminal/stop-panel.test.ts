@@ -65,16 +65,27 @@ describe('the stop panel', () => {
     const during = (activity: PanelSnapshot['activity']): string => panel({ activity }, 80)
     expect([
       during({ type: 'retry', attempt: 2, maxRetries: 10, untilMs: 9_000, error: '529' }),
-      during({ type: 'recovery', transition: 'max_output_tokens_recovery', used: 1, left: 2 }),
-      during({ type: 'recovery', transition: 'stop_hook_blocking', used: 2, left: 6 }),
+      during({ type: 'recovery', transition: 'max_output_tokens_recovery', used: 1, left: 2, because: null }),
+      during({ type: 'recovery', transition: 'stop_hook_blocking', used: 2, left: 6, because: 'lint' }),
       during({ type: 'compacting', tokens: 161_000 }),
       during({ type: 'question' }),
     ]).toEqual([
       ' retry 2/10 in 8 s (529) · turn 7/40 · next stop: max_budget_usd in ~14 turns',
       ' resuming a cut reply, 1 of 3 · next stop: max_budget_usd in ~14 turns',
-      ' stop hook sent it back, 2 of 8 · next stop: max_budget_usd in ~14 turns',
+      ' stop hook sent it back, 2 of 8 (lint) · next stop: max_budget_usd in ~14 turns',
       ' compacting, 161.0k tokens · turn 7/40 · next stop: max_budget_usd in ~14 turns',
       ' waiting for you · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+    ])
+  })
+
+  test('a recovery is cut where there is no room for it, and does not go before the figures are gone', () => {
+    const because = 'the linter has 17 complaints'
+    const activity = { type: 'recovery', transition: 'stop_hook_blocking', used: 2, left: 6, because } as const
+    expect([100, 80, 60, 50].map((width) => panel({ activity }, width))).toEqual([
+      ' stop hook sent it back, 2 of 8 (the linter has 17 compl…) · next stop: max_budget_usd in ~14 turns',
+      ' stop hook sent it back, 2 of 8 (the l… · next stop: max_budget_usd in ~14 turns',
+      ' stop hook sent it… · next stop: max_budget_usd in ~14 turns',
+      ' next stop: max_budget_usd in ~14 turns',
     ])
   })
 

@@ -263,10 +263,11 @@ describe('what happens beside calls', () => {
       lap('max_output_tokens_recovery', 2),
       lap('next_turn', 3),
       { type: 'notice', message: 'The reply may be incomplete.' },
-      user('The repository at the start of this run (told by halting, not by the user):\nBranch: main', 'hook'),
       user('Run the tests.', 'hook'),
       // What the program tells of the folder is no news to a person.
-      user('The repository at the start of this run (told by halting, not by the user):\nBranch: main', 'hook'),
+      user('The repository at the start of this run.', 'hook', { hook: 'halting:folder' }),
+      // Somebody else may say it in the same words.
+      user('Said (told by halting, not by the user): no.', 'hook', { hook: 'Stop' }),
       reply([
         { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
         { type: 'text', text: 'Done.' },
@@ -282,11 +283,13 @@ describe('what happens beside calls', () => {
 ↻ resuming a cut reply (2 left)
 ! The reply may be incomplete.
 · hook: Run the tests.
+· hook: Said (told by halting, not by the user): no.
 ✻ It may be the clock.
   Or not.
-Done.
-✗ The service said no.`
+Done.`
+    // What the service said in the place of a reply is told by the ending.
     expect(printed(view, events)).toBe(told)
+    expect(printed(view, [user('again', 'prompt')])).toBe('✗ The service said no.\n\n> again')
     // A resume tells it again.
     expect(printed(view, [boundary, note])).toBe('')
   })
@@ -296,6 +299,12 @@ Done.
     const again = [text('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
     expect(printed(view, [text('Hel'), retry('Connection reset', 1), ...again])).toBe(
       'Hel\n  (broke off here)\n! Connection reset (trying again in 8.0 s, 1 of 10)\nHello.',
+    )
+  })
+
+  test('of a session that goes on: nobody knows any more at which turn a message was taken', () => {
+    expect(printed(streamView(), [user('use port 8080', 'steer'), user('and the docs', 'follow_up')])).toBe(
+      '\n> use port 8080\n  taken while a run went on\n\n> and the docs\n  taken where a run would have ended',
     )
   })
 

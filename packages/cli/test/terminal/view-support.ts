@@ -129,11 +129,12 @@ export function text(said: string): LoopEvent {
 export function user(
   content: string,
   origin: 'prompt' | 'steer' | 'follow_up' | 'hook' | 'loop' = 'prompt',
+  more: { readonly hook?: string } = {},
 ): LoopEvent {
   entries += 1
   return {
     type: 'message',
-    entry: { kind: 'user', id: `entry_${entries}`, origin, message: { role: 'user', content } },
+    entry: { kind: 'user', id: `entry_${entries}`, origin, message: { role: 'user', content }, ...more },
   }
 }
 
@@ -142,6 +143,7 @@ export const noLimits: LimitsInForce = { maxTurns: null, maxBudgetUsd: null, max
 export const noFigures: SessionFigures = {
   turns: 0,
   settledUsd: 0,
+  unknownUsd: 0,
   reservedUsd: 0,
   leftUsd: null,
   sessionUsd: 0,
@@ -180,6 +182,7 @@ export function terminal(reason: TerminalReason, context: object = {}, message =
     },
     costUsd: 0.31,
     committedUsd: 0.31,
+    totalTokens: 12_345,
     durationMs: 130_000,
     stillRunning: [],
   }

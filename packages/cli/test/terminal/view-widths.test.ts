@@ -191,7 +191,7 @@ describe('for any strings, at any width', () => {
         const question = { id: 'q', toolName: tool, input, callId: 'c', reason: two, suggestions, agentId: one }
         const view = questionView({
           question,
-          waiting: [question, { ...question, id: 'r' }],
+          waiting: () => [question, { ...question, id: 'r' }],
           answer: () => undefined,
           changed: () => undefined,
           style: coloured,

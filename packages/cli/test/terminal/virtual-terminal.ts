@@ -81,7 +81,7 @@ export function virtualTerminal({
     get rows() {
       return xterm.rows
     },
-    wrapsCursorLine: false,
+    reflow: 'xterm.js',
     get written() {
       return written
     },

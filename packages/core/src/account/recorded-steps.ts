@@ -195,7 +195,7 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['save:', 'tools'],
   ['close:', 'tools'],
   ['hook:', 'hooks'],
-  ...['permission', 'rules', 'approval', 'retry', 'background'].flatMap((name) => [
+  ...['permission', 'rules', 'approval', 'retry', 'admit', 'background'].flatMap((name) => [
     [`${name}:`, 'waiting'] as const,
     [`${name}.`, 'waiting'] as const,
   ]),

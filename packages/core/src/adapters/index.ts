@@ -2,7 +2,7 @@
 // of those of the main entry: options of constructors, entries of a transcript, figures of events.
 export type { ExecutionFigures } from '../agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
-export type { AllowancesLeft, Ranking } from '../allowance.ts'
+export { spendsTurn, type AllowancesLeft, type Ranking } from '../allowance.ts'
 export type { RequestBound } from '../budget/prices.ts'
 export { noPrices } from '../budget/prices.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
@@ -33,7 +33,8 @@ export { messageOf, type HaltingErrorJson } from '../errors.ts'
 export type { GuardBounds } from '../guards/guard.ts'
 export type { NoProgressOptions } from '../guards/no-progress.ts'
 export { forecast, type Forecast } from '../forecast.ts'
-export { digestOf, hashText, uuidOf } from '../hash.ts'
+export { compactCommand } from '../prompts.ts'
+export { digestOf, hashText, isUuid, uuidOf } from '../hash.ts'
 export type { CallableHookOptions } from '../hooks/hook.ts'
 export { deepFreeze, isJsonObject, jsonOf } from '../json.ts'
 export { defaultMediaLimits, type MediaLimits } from '../media/limits.ts'
@@ -42,6 +43,7 @@ export { imageFactsOf, type ImageFacts } from '../media/image-facts.ts'
 export { isPdf, pdfPagesOf } from '../media/pdf-pages.ts'
 export {
   addUsage,
+  blocksOf,
   inputTokensOf,
   isText,
   isToolResult,
@@ -64,7 +66,7 @@ export {
 } from '../messages.ts'
 export { outputThatFits, type OutputCheck } from '../output-schema.ts'
 export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
-export type { ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
+export type { Admission, ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
 export type {
   SdkAssistant,
   SdkHookFigures,
@@ -90,6 +92,7 @@ export type { StopSignalInit, StopSignalJson } from '../stop/signal.ts'
 export type { AgentStopInit } from '../stop/stop-exception.ts'
 export type { ModelFigures, ResultSubtype } from '../stop/terminal.ts'
 export { errorTextOf, lastAnswer, stopOf } from '../sdk/result-message.ts'
+export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 export { coercedInput } from '../tools/coerce-input.ts'
 export type { PermissionUpdate } from '../tools/permission-update.ts'
@@ -109,4 +112,4 @@ export {
   type SpawnContext,
   type ToolInput,
 } from '../tools/tool.ts'
-export type { Attachment } from '../transcript.ts'
+export { isOfPerson, type Attachment } from '../transcript.ts'

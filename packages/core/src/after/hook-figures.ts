@@ -29,8 +29,8 @@ export class HookFigures {
   }
 
   /** Takes an event of the run, those of subagents too. */
-  hear(event: LoopEvent): void {
-    if (event.type === 'agent') this.hear(event.event)
+  onEvent(event: LoopEvent): void {
+    if (event.type === 'agent') this.onEvent(event.event)
     if (event.type !== 'hook_end' || !this.#isTold(event.hook)) return
     const { hook, trigger, durationMs, outcome } = event
     this.add({ hook, event: trigger, durationMs, decisions: decisionsOf(outcome) })

@@ -1,5 +1,6 @@
 import { HaltingError } from '../errors.ts'
-import type { NanoUsd } from './prices.ts'
+import type { BudgetLease } from './lease.ts'
+import { nanosOf, type NanoUsd } from './prices.ts'
 
 /** An amount in both currencies of the ledger. */
 export type Amount = { readonly nanos: NanoUsd; readonly tokens: number }
@@ -38,6 +39,8 @@ export interface HeldBack {
 export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
 
 interface Line {
+  /** Of a budget that is shared with other sessions: it may grow when it is asked to. */
+  readonly isLease: boolean
   /** Of an agent: a resume puts what its record tells there as it is read. */
   readonly isOfAgent: boolean
   settled: Amount
@@ -60,6 +63,21 @@ export class Ledger {
 
   static create(limits: Partial<LedgerLimits> = {}): Ledger {
     return new Ledger([newLine(limits)])
+  }
+
+  /** A ledger under a lease: its limit is what the lease gives at the time. */
+  static under(lease: BudgetLease, limits: Partial<LedgerLimits> = {}): Ledger {
+    const line: Line = {
+      ...newLine({}),
+      isLease: true,
+      limits: {
+        get nanos() {
+          return nanosOf(lease.usd)
+        },
+        tokens: Infinity,
+      },
+    }
+    return new Ledger([newLine(limits), line])
   }
 
   /** A branch of its own; `limits` may only narrow. */
@@ -90,13 +108,12 @@ export class Ledger {
 
   /** What could still be reserved. */
   available(): Amount {
-    let nanos = Infinity
-    let tokens = Infinity
-    for (const { limits, settled, reserved } of this.#lines) {
-      nanos = Math.min(nanos, limits.nanos - settled.nanos - reserved.nanos)
-      tokens = Math.min(tokens, limits.tokens - settled.tokens - reserved.tokens)
-    }
-    return { nanos, tokens }
+    return availableOn(this.#lines)
+  }
+
+  /** What could be reserved if its lease had no end. */
+  availableBesideLease(): Amount {
+    return availableOn(this.#lines.filter(({ isLease }) => !isLease))
   }
 
   /** What could be reserved if all that is reserved were given back. */
@@ -164,8 +181,19 @@ export class Ledger {
   }
 }
 
+function availableOn(lines: readonly Line[]): Amount {
+  let nanos = Infinity
+  let tokens = Infinity
+  for (const { limits, settled, reserved } of lines) {
+    nanos = Math.min(nanos, limits.nanos - settled.nanos - reserved.nanos)
+    tokens = Math.min(tokens, limits.tokens - settled.tokens - reserved.tokens)
+  }
+  return { nanos, tokens }
+}
+
 function newLine(limits: Partial<LedgerLimits>): Line {
   return {
+    isLease: false,
     isOfAgent: false,
     settled: nothing,
     reserved: nothing,

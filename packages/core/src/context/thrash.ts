@@ -40,8 +40,8 @@ function fixedPartOf(view: ContextView): string | undefined {
   const usable = usableTokens(model, contextWindow)
   if (fixedTokens >= usable) {
     const isSystem = system.length >= JSON.stringify(tools).length
-    const part = isSystem ? 'The system prompt' : `The ${tools.length} tools`
-    return `${part} alone: about ${fixedTokens} tokens are sent with every request, and ${Math.floor(usable)} fit beside a reply. Make ${isSystem ? 'it' : 'them'} shorter, or use a model with a larger window.`
+    const part = isSystem ? 'The system prompt' : tools.length === 1 ? 'The one tool' : `The ${tools.length} tools`
+    return `${part} alone: about ${fixedTokens} tokens are sent with every request, and ${Math.floor(usable)} fit beside a reply. Make ${isSystem || tools.length === 1 ? 'it' : 'them'} shorter, or use a model with a larger window.`
   }
   const last = state.transcript.messages().at(-1)
   if (last?.role !== 'user' || (typeof last.content !== 'string' && last.content.some(isToolResult))) return undefined

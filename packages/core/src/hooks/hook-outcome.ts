@@ -59,3 +59,9 @@ export type HookOutcome = {
   /** It was cut by an abort, or not called because of one. */
   readonly aborted?: AbortCause
 }
+
+/** What a hook tells the model. */
+export interface HookMessage {
+  readonly hook: string
+  readonly content: MessageContent
+}

@@ -1,4 +1,4 @@
-import type { ContentBlock, ModelMessage } from '../messages.ts'
+import { blocksOf, type ContentBlock, type ModelMessage } from '../messages.ts'
 import { isMedia } from './media-problem.ts'
 import type { MediaPlace } from './places.ts'
 
@@ -39,7 +39,7 @@ function sentBlocksOf(messages: readonly ModelMessage[], turn: number): readonly
     if (message.role !== 'user' || before !== 'user') number++
     if (number > turn) break
     before = message.role
-    if (number === turn) sent.push(...blocksOf(message, index))
+    if (number === turn) sent.push(...blocksAt(message, index))
   }
   return [...sent.filter(({ block }) => block.type === 'tool_result'), ...sent.filter(isNoResult)]
 }
@@ -48,9 +48,8 @@ function isNoResult({ block }: SentBlock): boolean {
   return block.type !== 'tool_result'
 }
 
-function blocksOf({ content }: ModelMessage, index: number): readonly SentBlock[] {
-  const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  return blocks
+function blocksAt({ content }: ModelMessage, index: number): readonly SentBlock[] {
+  return blocksOf(content)
     .map((block, place) => ({ at: [index, place], block }))
     .filter(({ block }) => block.type !== 'text' || block.text.trim() !== '')
 }

@@ -163,9 +163,15 @@ export class RetriesExhaustedError extends HaltingError {
   readonly last: ModelErrorJson
 
   constructor(attempts: number, last: ModelErrorJson) {
-    super('retries_exhausted', `The model service failed ${attempts} times. The last time: ${last.message}`, {
-      details: { attempts, kind: last.kind, status: last.status, requestId: last.requestId },
-    })
+    super(
+      'retries_exhausted',
+      attempts === 1
+        ? `The model service failed: ${last.message}`
+        : `The model service failed ${attempts} times. The last time: ${last.message}`,
+      {
+        details: { attempts, kind: last.kind, status: last.status, requestId: last.requestId },
+      },
+    )
     this.attempts = attempts
     this.last = last
   }

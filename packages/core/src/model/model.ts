@@ -80,6 +80,14 @@ export interface ExtraPass {
   readonly fromInputTokens?: number
 }
 
+/** A place in the queue of a model that has come to its turn: one request, or none. */
+export interface Admission {
+  /** As the model's own, without the wait. Once. */
+  readonly call: Model['call']
+  /** No request is made. */
+  leave(): void
+}
+
 /** The port to a model. Implementations are stateless between calls as far as the run can see. */
 export interface Model {
   /** The exact id by which it is priced and named in results. */
@@ -99,6 +107,12 @@ export interface Model {
   readonly extraPasses?: readonly ExtraPass[]
   /** Most input tokens that one image is billed as; 6,000 when absent. */
   readonly maxImageTokens?: number
+  /**
+   * For a model whose requests wait for their turn: resolves when one may be made. The loop asks here before anything of an attempt is on record, so that what is
+   * killed while it waits has asked for nothing. Where it is left out, or the process is another by then, `call` waits by itself.
+   * @throws when it is aborted.
+   */
+  admit?(options: { readonly tokens: number; readonly signal: AbortSignal }): Promise<Admission>
   /**
    * Makes one attempt; never retries by itself.
    * @throws ModelError for everything that the service or the way to it can do wrong.

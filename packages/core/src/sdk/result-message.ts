@@ -6,11 +6,14 @@ import type { RunState } from '../state.ts'
 import { endings, type ModelFigures, type Terminal } from '../stop/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
+/** What a result tells of the run beside its ending. */
+type RunOfResult = Pick<RunState, 'transcript' | 'startLength' | 'spent'>
+
 export interface ResultInput<Output> {
   readonly uuid: string
   readonly sessionId: string
   readonly terminal: Terminal
-  readonly state: RunState
+  readonly state: RunOfResult
   readonly denials: readonly SdkPermissionDenial[]
   /** The session's sum: figures of all its runs. */
   readonly sessionCostUsd: number
@@ -108,7 +111,7 @@ function searches(usage: Usage): number {
   return usage.server_tool_use?.web_search_requests ?? 0
 }
 
-function asksForTool({ transcript, startLength }: RunState): boolean {
+function asksForTool({ transcript, startLength }: RunOfResult): boolean {
   const content = transcript.lastReply(startLength)?.content
   return content?.some(isToolUse) === true
 }

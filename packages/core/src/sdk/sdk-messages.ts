@@ -20,6 +20,8 @@ export interface SdkInitInfo {
   readonly output_style: string
   readonly skills: readonly string[]
   readonly plugins: readonly JsonObject[]
+  /** Plugins that were not loaded, and parts of those that were; absent where there is none. */
+  readonly plugin_errors?: readonly JsonObject[]
   readonly agents?: readonly string[]
   readonly apiKeySource: string
   readonly claude_code_version: string

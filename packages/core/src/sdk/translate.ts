@@ -1,17 +1,18 @@
 import type { TaskNote } from '../background.ts'
 import type { LoopEvent } from '../events.ts'
-import { uuidOf } from '../hash.ts'
+import { isUuid, uuidOf } from '../hash.ts'
 import { isToolResult } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
 import { ReplyLines } from './reply-lines.ts'
 import type { SdkMessage as AnySdkMessage, SdkUser } from './sdk-messages.ts'
 
+/** Whose messages they are, and which are wanted that only go by. */
 export interface TranslateOptions {
   readonly sessionId: string
   readonly runId: string
   /** Also the service's own events, as `stream_event`. */
-  readonly includePartialMessages: boolean
-  readonly includeHookEvents: boolean
+  readonly includePartialMessages?: boolean | undefined
+  readonly includeHookEvents?: boolean | undefined
 }
 
 /** Turns what the loop tells into SDK messages: none, one or several for an event. */
@@ -24,10 +25,11 @@ type SdkMessage = AnySdkMessage<never>
 
 const nothing: readonly SdkMessage[] = Object.freeze([])
 
+/** For one run: what it tells of itself is numbered. */
 export function createTranslator(options: TranslateOptions): Translator {
   let counter = 0
   /** The id of a message that is in the transcript is made of its entry; the others are numbered. */
-  const base = (name?: string) => ({
+  const base: MakeBase = (name) => ({
     uuid: uuidOf(`${options.sessionId}/${name ?? `${options.runId}/event:${counter++}`}`),
     session_id: options.sessionId,
   })
@@ -249,6 +251,8 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
         parent_tool_use_id: parent,
         ...(synthetic ? { isSynthetic: true as const } : {}),
         ...base(entry.id),
+        // Whoever handed it in knows it by this one.
+        ...(entry.inboxId !== undefined && isUuid(entry.inboxId) && { uuid: entry.inboxId }),
       },
     ]
   }

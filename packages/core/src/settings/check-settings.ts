@@ -41,9 +41,14 @@ export function checkedThinking(given: unknown): Thinking {
   )
 }
 
+/** Somebody has to know beforehand what a request may cost. */
+export function hasDollarLimit({ maxBudgetUsd, maxRunUsd, lease }: RunSettings): boolean {
+  return lease !== null || Math.min(maxBudgetUsd, maxRunUsd) !== Infinity
+}
+
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
-  const isInDollars = Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
+  const isInDollars = hasDollarLimit(settings)
   const { extraPasses = [] } = model
   if (isInDollars)
     for (const id of new Set([model.id, ...extraPasses.map((pass) => pass.model)])) checkPrice(id, prices)

@@ -86,8 +86,13 @@ export function carriedOn(before: SettingsInForce | null, ran: SettingsInForce |
   return learned.length === 0 ? before : inForceAfter(before, changeOf(learned), false)
 }
 
-/** What an earlier process of the session learned for all of it. What was kept in files is read from there. */
+/**
+ * What an earlier process of the session learned for all of it. What was kept in files is read from there, and a mode is that of the process: whoever starts
+ * one in `plan` is not to find it in another.
+ */
 export function keptOf(ran: SettingsInForce | null | undefined): SettingsInForce | null {
-  const updates = (ran?.permissionUpdates ?? []).filter(({ destination }) => destination === 'session')
-  return updates.length === 0 ? null : inForceAfter(null, changeOf(updates), false)
+  const updates = (ran?.permissionUpdates ?? []).filter(
+    ({ type, destination }) => destination === 'session' && type !== 'setMode',
+  )
+  return updates.length === 0 ? null : inForceAfter(null, { permissionUpdates: updates }, false)
 }

@@ -38,7 +38,8 @@ export function beginningOf(records: readonly StepRecord[]): StartRecord {
   return first
 }
 
-function isOwnStart(record: StepRecord): record is StartRecord {
+/** Whether the record begins the run itself, and not one of its agents. */
+export function isOwnStart(record: StepRecord): record is StartRecord {
   return record.type === 'start' && record.scope === ''
 }
 

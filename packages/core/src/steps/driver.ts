@@ -5,8 +5,18 @@ import type { Lap, RunEnd, RunStart } from '../state.ts'
 import type { Clock } from './clock.ts'
 import type { Control } from './control.ts'
 import type { StepLog, StepRecord } from './log.ts'
-import type { AbandonedStep, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import type {
+  AbandonedStep,
+  ControlOptions,
+  EffectScope,
+  PolledControl,
+  StepKey,
+  StepOptions,
+  StepResult,
+  Steps,
+} from './steps.ts'
 import { RecordedAnswers } from './recorded-answers.ts'
+import { Rest } from './rest.ts'
 import { systemClock } from './system-clock.ts'
 
 /** What a driver begins with. */
@@ -42,6 +52,7 @@ export class StepsDriver implements AnswerableSteps {
   readonly #log: StepLog
   readonly #main: RecordedAnswers
   readonly #place: Place
+  readonly #rest: Rest | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
   #given: Map<StepKey, Json> | undefined
   /** Wall time that is not active time: before this process, and while a person was waited for. */
@@ -57,6 +68,7 @@ export class StepsDriver implements AnswerableSteps {
     this.#main = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
     this.#place = { scope: '', answers: this.#main }
     this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)
+    if (this.#log.rests !== undefined) this.#rest = new Rest((ms) => this.#log.rests?.(ms), this.#clock)
   }
 
   get replaying(): boolean {
@@ -150,9 +162,9 @@ export class StepsDriver implements AnswerableSteps {
     const durable = options.sync === 'intent' ? this.#log.flush() : undefined
     const run = (): Eventually<StepResult<T>> => {
       const value = effect(this.#scopeOf(key, options))
-      return value instanceof Promise
-        ? value.then((came) => this.#recorded(key, digest, came, at))
-        : this.#recorded(key, digest, value, at)
+      if (!(value instanceof Promise)) return this.#recorded(key, digest, value, at)
+      const recorded = value.then((came) => this.#recorded(key, digest, came, at))
+      return this.#rest === undefined ? recorded : this.#rest.during(key, recorded)
     }
     return durable instanceof Promise ? durable.then(run) : run()
   }
@@ -188,12 +200,17 @@ export class StepsDriver implements AnswerableSteps {
     if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
   }
 
-  control(key: StepKey, poll: () => PolledControl, answers: RecordedAnswers = this.#main): PolledControl {
+  control(
+    key: StepKey,
+    poll: () => PolledControl,
+    { isOpen = false }: ControlOptions = {},
+    answers: RecordedAnswers = this.#main,
+  ): PolledControl {
     try {
       if (answers.hasAny) {
         const found = answers.take(key, null)
         if (found?.type === 'control') return found.control
-        if (answers.replaying) return undefined
+        if (answers.replaying && !isOpen) return undefined
       }
       if (this.#options.recordedOnly === true) return undefined
       const polled = poll()
@@ -219,17 +236,21 @@ export class StepsDriver implements AnswerableSteps {
     const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
     const until = typeof recorded === 'number' ? recorded : this.#now + ms
     const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'none' } as const
-    await this.run(key, () => this.#sleepUntil(until, signal), { ...options, intent: () => ({ until }) }, place)
+    const sleep = (): Promise<null> => this.#sleepUntil(key, until, signal)
+    await this.run(key, sleep, { ...options, intent: () => ({ until }) }, place)
   }
 
-  #sleepUntil(deadline: number, signal: AbortSignal): Promise<null> {
+  #sleepUntil(key: StepKey, deadline: number, signal: AbortSignal): Promise<null> {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel()
+        this.#rest?.wakes(key)
         signal.removeEventListener('abort', wake)
         resolve(null)
       }
-      const cancel = this.#clock.after(Math.max(0, deadline - this.#now), wake)
+      const ms = Math.max(0, deadline - this.#now)
+      const cancel = this.#clock.after(ms, wake)
+      this.#rest?.waits(key, this.#clock.now() + ms)
       signal.addEventListener('abort', wake)
       if (signal.aborted) wake()
     })
@@ -251,6 +272,7 @@ export class StepsDriver implements AnswerableSteps {
     return new Promise((resolve) => {
       const settle = (value: { readonly answer?: Json }): void => {
         this.#waiting?.delete(key)
+        this.#rest?.wakes(key)
         signal.removeEventListener('abort', onAbort)
         this.#endWait()
         resolve(value)
@@ -259,6 +281,7 @@ export class StepsDriver implements AnswerableSteps {
       if (this.#given?.has(key) === true) return resolve({ answer: this.#given.get(key) ?? null })
       this.#waitingSince ??= this.#clock.now()
       ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle({ answer: value }))
+      this.#rest?.waits(key, Infinity)
       signal.addEventListener('abort', onAbort)
       if (signal.aborted) onAbort()
     })
@@ -337,8 +360,8 @@ class ScopedSteps implements Steps {
     this.#steps.lap(lap)
   }
 
-  control(key: StepKey, poll: () => PolledControl): PolledControl {
-    return this.#steps.control(key, poll, this.#place.answers)
+  control(key: StepKey, poll: () => PolledControl, options?: ControlOptions): PolledControl {
+    return this.#steps.control(key, poll, options, this.#place.answers)
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {

@@ -1,8 +1,9 @@
 import { stagesOf, type RecordedStage } from '../after/stage-record.ts'
+import type { BudgetLease } from '../budget/lease.ts'
 import type { RunProgress } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
-import { beginningOf } from './check-records.ts'
+import { beginningOf, isOwnStart } from './check-records.ts'
 import type { StepLog, StepRecord } from './log.ts'
 
 /** A run that ended, and what it spent. */
@@ -33,6 +34,18 @@ export interface KeptSession extends FoldedSession {
   /** The name under which it goes on. */
   readonly sessionId?: string
   readonly log: StepLog
+  /** Where what it may spend is shared with other sessions. */
+  readonly lease?: BudgetLease | undefined
+}
+
+/** Records of a session as those of its runs. What comes between two runs belongs to the first. */
+export function runsOf(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
+  const runs: StepRecord[][] = []
+  for (const record of records) {
+    if (isOwnStart(record)) runs.push([])
+    runs.at(-1)?.push(record)
+  }
+  return runs
 }
 
 /**

@@ -1,4 +1,5 @@
 import { plus, nothing, type Amount } from '../budget/ledger.ts'
+import { inboxIdsOf } from '../inbox.ts'
 import { isJsonObject } from '../json.ts'
 import { startState, type Lap, type RunProgress, type RunState } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
@@ -74,14 +75,12 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   return { ...state, transcript: state.transcript.appendAll(start.added) }
 }
 
-/** Ids of the messages that a record shows as taken: in the moment when they came, or in a lap that folds that moment. */
+/** Ids of the messages that a record shows as taken: a run began with them, or took them in the moment of a control record or of a lap that folds it. */
 export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
   return records.flatMap((record) => {
     if (record.type === 'control') return (record.control.messages ?? []).map(({ id }) => id)
-    if (record.type !== 'lap' || record.folds === undefined) return []
-    return record.lap.added.flatMap((entry) =>
-      entry.kind === 'user' && entry.inboxId !== undefined ? [entry.inboxId] : [],
-    )
+    if (record.type === 'start') return inboxIdsOf(record.start.added)
+    return record.type === 'lap' && record.folds !== undefined ? inboxIdsOf(record.lap.added) : []
   })
 }
 

@@ -235,6 +235,7 @@ class ForeignWriter {
       },
       costUsd,
       committedUsd: costUsd,
+      totalTokens: spent.totalTokens,
       durationMs: spent.now,
       stillRunning: [],
     }

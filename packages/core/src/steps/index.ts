@@ -36,10 +36,19 @@ export {
 } from './foreign-run.ts'
 export type { FoldedPast, StepLog, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
-export { countedRuns, foldSession, type EndedRun, type FoldedSession, type KeptSession } from './fold-session.ts'
+export {
+  countedRuns,
+  foldSession,
+  runsOf,
+  type EndedRun,
+  type FoldedSession,
+  type KeptSession,
+} from './fold-session.ts'
+export { recordedResult } from '../sdk/recorded-result.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
 export { foldRun, PastOfRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
-export type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+export type { ControlOptions, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+export { committedNanos } from '../session-account.ts'
 export { systemClock } from './system-clock.ts'
 export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reservation } from '../budget/ledger.ts'
 export type { LoopContext } from '../iterate.ts'

@@ -56,4 +56,9 @@ export interface StepLog {
   append(record: StepRecord): void
   /** Settles once all that was appended before is durable; at once where that means nothing. Rejecting breaks the driver. */
   flush(): Eventually<void>
+  /**
+   * Hears that from now on all that goes on is waiting: for a person (null), or for so many milliseconds at most. Undefined when something goes on again. A process
+   * that ends meanwhile loses nothing: whoever resumes the run waits on. A log that can bring the run back in another process lets go of this one.
+   */
+  rests?(ms: number | null | undefined): void
 }

@@ -49,6 +49,12 @@ export interface StepResult<T> {
   readonly durationMs: number
 }
 
+/** How a poll for control stands in the record. */
+export interface ControlOptions {
+  /** The record does not go on behind this point, whatever it holds beside it. */
+  readonly isOpen?: boolean
+}
+
 /** What a poll for control gave: mostly nothing, at once. */
 export type PolledControl = Eventually<Control | undefined>
 
@@ -83,7 +89,7 @@ export interface Steps {
    * What came in from outside: abort, stop signals, messages. `poll` is asked only when live;
    * what it gives is on record before it is returned.
    */
-  control(key: StepKey, poll: () => PolledControl): PolledControl
+  control(key: StepKey, poll: () => PolledControl, options?: ControlOptions): PolledControl
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
   /** A person's answer, which may come days later; undefined when aborted. */

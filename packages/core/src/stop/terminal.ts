@@ -253,6 +253,8 @@ export interface Terminal {
   readonly costUsd: number
   /** Settled plus what unknown or aborted attempts may have cost, in US dollars. */
   readonly committedUsd: number
+  /** What a limit on tokens counts: input (cached too) and output, with what unknown or aborted attempts may have come to. */
+  readonly totalTokens: number
   /** Active milliseconds, over all resumes, without the time that a person was waited for (spec R-STEP-9). */
   readonly durationMs: number
   /** Ids of tool calls that were left behind because they did not react to an abort. */

@@ -4,6 +4,7 @@ import { systemClock } from '../steps/system-clock.ts'
 import { Transcript } from '../transcript.ts'
 import {
   DriverProcess,
+  endedAs,
   nothingOutside,
   oversizedText,
   type DriverSession,
@@ -29,15 +30,20 @@ export interface DriverProblem {
 type Make = () => DriverStore | Promise<DriverStore>
 type Report = (problem: string) => void
 
-/** Longest time that one check may take; a driver that never answers is told so. */
-const longestCheckMs = 60_000
+export interface DriverCheckOptions {
+  /** Longest time that one check may take; a driver that never answers is told so. A minute when absent. */
+  readonly longestCheckMs?: number
+}
 
 /**
  * What every driver must hold, looked at from outside: its records come back whole and in order, what was flushed outlives a kill, and a run that
  * is killed between any two records comes to its end with nothing done twice. `make` gives a new, empty store each time.
  * Gives what is wrong: nothing for a driver that conforms.
  */
-export async function checkDriver(make: Make): Promise<readonly DriverProblem[]> {
+export async function checkDriver(
+  make: Make,
+  { longestCheckMs = 60_000 }: DriverCheckOptions = {},
+): Promise<readonly DriverProblem[]> {
   const problems: DriverProblem[] = []
   for (const [check, look] of Object.entries(checks)) {
     const report: Report = (problem) => void problems.push({ check, problem })
@@ -57,7 +63,7 @@ export async function checkDriver(make: Make): Promise<readonly DriverProblem[]>
 
 const checks: { readonly [check: string]: (make: Make, report: Report) => Promise<void> } = {
   'kill between every two records': async (make, report) => {
-    const whole = await runOnce(await make(), nothingOutside(), {})
+    const whole = await undisturbed(make)
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
       const store = await make()
@@ -68,7 +74,7 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
       checkRecords(records, appended, flushed, at)
       const replies = records.filter(isReply).length
       const before = outside.asked.length
-      const ended = await new DriverProcess(found, outside).run()
+      const ended = await toTheEnd(store, outside, {}, found)
       for (const turn of outside.asked.slice(before))
         if (turn < replies) at(`the reply of turn ${turn + 1} was on record, and was asked for again.`)
       checkEnd(ended, outside, at)
@@ -76,18 +82,16 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
   },
 
   'counts of effects and order of results': async (make, report) => {
-    const store = await make()
-    const outside = nothingOutside()
-    const { ended } = await runOnce(store, outside, {})
+    const { store, outside, ended } = await undisturbed(make)
     checkEnd(ended, outside, report)
     if (outside.effects.join() !== 'p1,p2,p3')
       report(`The calls took effect as ${outside.effects.join()}, not as p1,p2,p3.`)
-    const order = [...(ended?.results.keys() ?? [])].join()
+    const order = [...ended.results.keys()].join()
     if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`Results stand in the order ${order}, not in that of the calls.`)
     const found = await store.open()
     if (found.open !== undefined) report('The run ended, and is open.')
     const said = found.transcript.messages()
-    if (canonical(said) !== canonical(ended?.messages)) report('The transcript of the session is not what was said.')
+    if (canonical(said) !== canonical(ended.messages)) report('The transcript of the session is not what was said.')
     await found.close()
   },
 
@@ -98,18 +102,17 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
     const { appended } = await runOnce(store, nothingOutside(), { script, killAfter: 8 })
     const found = await store.open()
     checkRecords(found.open ?? [], appended, 0, report)
-    const ended = await new DriverProcess(found, nothingOutside(), { script }).run()
-    if (ended?.results.get('b1') !== JSON.stringify(oversizedText))
-      report('A result of 2.5 MB did not come back whole.')
+    const ended = await toTheEnd(store, nothingOutside(), { script }, found)
+    if (ended.results.get('b1') !== JSON.stringify(oversizedText)) report('A result of 2.5 MB did not come back whole.')
     const again = await store.open()
-    if (canonical(again.transcript.messages()) !== canonical(ended?.messages)) report('It is not whole in the session.')
+    if (canonical(again.transcript.messages()) !== canonical(ended.messages)) report('It is not whole in the session.')
     await again.close()
   },
 
   'cancel in mid-call': async (make, report) => {
     const stopped = { abortAt: 'p1' }
-    const whole = await runOnce(await make(), nothingOutside(), stopped)
-    const reason = whole.ended?.terminal.reason
+    const whole = await undisturbed(make, stopped)
+    const { reason } = whole.ended.terminal
     if (reason === 'completed') report('An abort was not heeded.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
@@ -119,9 +122,9 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
       const found = await store.open()
       checkRecords(found.open ?? [], appended, flushed, at)
       const hasAbort = found.open?.some(({ type }) => type === 'control') === true
-      const ended = await new DriverProcess(found, outside).run()
-      if (hasAbort && ended?.terminal.reason !== reason)
-        at(`an abort on record ended the run as ${ended?.terminal.reason}, not as ${reason}.`)
+      const ended = await toTheEnd(store, outside, {}, found)
+      if (hasAbort && ended.terminal.reason !== reason)
+        at(`an abort on record ended the run as ${ended.terminal.reason}, not as ${reason}.`)
       checkOutside(outside, at)
     }
   },
@@ -129,8 +132,8 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
   'message from outside': async (make, report) => {
     const text = 'Mind this.'
     const steered = { steerAt: { callId: 'p1', text } }
-    const count = (ended: Ended | undefined): number => JSON.stringify(ended?.messages).split(text).length - 1
-    const whole = await runOnce(await make(), nothingOutside(), steered)
+    const count = ({ messages }: Ended): number => JSON.stringify(messages).split(text).length - 1
+    const whole = await undisturbed(make, steered)
     if (count(whole.ended) !== 1) report('A message that was handed in did not come to the model once.')
     for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
       const store = await make()
@@ -140,7 +143,7 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
       const found = await store.open()
       checkRecords(found.open ?? [], appended, flushed, at)
       const isRecorded = found.open?.some(({ type }) => type === 'control') === true
-      const ended = await new DriverProcess(found, outside, steered).run()
+      const ended = await toTheEnd(store, outside, steered, found)
       if (isRecorded && count(ended) !== 1) at('a message on record did not come to the model once.')
       checkEnd(ended, outside, at)
     }
@@ -150,16 +153,19 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
     const script = [{ toolCalls: [{ name: 'Pay', id: 'p1' }] }]
     for (const answersCome of ['early', 'late'] as const) {
       const answered = { script, answers: ['allow', 'deny'], answersCome } as const
-      const whole = await runOnce(await make(), nothingOutside(), answered)
-      for (let killAfter = 0; killAfter <= whole.appended.length; killAfter++) {
-        const store = await make()
-        const outside = nothingOutside()
-        const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
-        const first = await runOnce(store, outside, { ...answered, killAfter })
-        const ended = first.ended ?? (await new DriverProcess(await store.open(), outside, answered).run())
-        const result = ended?.results.get('p1') ?? ''
+      const whole = await undisturbed(make, answered)
+      const check = ({ results }: Ended, outside: Outside, at: Report): void => {
+        const result = results.get('p1') ?? ''
         if (!wasTold(result, 'p1', outside)) at(`the first answer allowed the call, and its result is ${result}.`)
         checkOutside(outside, at)
+      }
+      check(whole.ended, whole.outside, report)
+      for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
+        const store = await make()
+        const outside = nothingOutside()
+        await runOnce(store, outside, { ...answered, killAfter })
+        const ended = await toTheEnd(store, outside, answered)
+        check(ended, outside, (problem) => report(`Killed after ${killAfter} records: ${problem}`))
       }
     }
   },
@@ -170,8 +176,7 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
     await store.writeAsLaterVersion()
     await refused(
       async () => {
-        const found = await store.open()
-        await new DriverProcess(found, nothingOutside()).run()
+        await toTheEnd(store, nothingOutside())
       },
       report,
       'What a later version wrote was taken for its own.',
@@ -180,7 +185,7 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
 
   mismatch: async (make, report) => {
     const store = await make()
-    const whole = await runOnce(await make(), nothingOutside(), {})
+    const whole = await undisturbed(make)
     // Its first reply is on record, and nothing after it.
     const killAfter = whole.appended.findIndex(isReply) + 1
     await runOnce(store, nothingOutside(), { killAfter })
@@ -191,11 +196,9 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
       // A driver that keeps nothing that was not flushed has no reply to answer with here.
       return
     }
-    const ended = await new DriverProcess(found, nothingOutside(), { before: another }).run()
-    if (ended?.terminal.error?.code !== 'step_mismatch')
-      report(
-        `The record of another conversation ended the run as ${ended?.terminal.error?.code ?? ended?.terminal.reason}.`,
-      )
+    const { terminal } = await toTheEnd(store, nothingOutside(), { before: another }, found)
+    if (terminal.error?.code !== 'step_mismatch')
+      report(`The record of another conversation ended the run as ${terminal.error?.code ?? terminal.reason}.`)
     const again = await store.open()
     if (canonical(again.open) !== before) report('A mismatch wrote to the session.')
     await again.close()
@@ -218,6 +221,39 @@ async function runOnce(store: DriverStore, outside: Outside, options: ProcessOpt
   return { ended, appended: worker.appended, flushed: worker.flushed }
 }
 
+/** A run that one process brought to its end; as often as a store takes it from that one, another is begun. */
+async function undisturbed(
+  make: Make,
+  options: ProcessOptions = {},
+): Promise<{ readonly store: DriverStore; readonly outside: Outside; readonly ended: Ended } & Once> {
+  for (;;) {
+    const store = await make()
+    const outside = nothingOutside()
+    const once = await runOnce(store, outside, options)
+    if (once.ended !== undefined) return { ...once, ended: once.ended, store, outside }
+  }
+}
+
+/** Processes at a session, until one brings its run to the end: a store may take it from each. `found`: how the first of them finds it. */
+async function toTheEnd(
+  store: DriverStore,
+  outside: Outside,
+  options: ProcessOptions = {},
+  found?: DriverSession,
+): Promise<Ended> {
+  let session = found ?? (await store.open())
+  for (;;) {
+    const worker = new DriverProcess(session, outside, options)
+    const ended = await worker.run()
+    if (ended !== undefined) return ended
+    session = await store.open()
+    const last = worker.appended.at(-1)
+    if (last?.type !== 'end' || session.open !== undefined) continue
+    await session.close()
+    return endedAs(last.terminal, session.transcript.messages(), outside)
+  }
+}
+
 /** What comes back is what was appended, in order, and all of it that was flushed. */
 function checkRecords(
   found: readonly StepRecord[],
@@ -230,9 +266,9 @@ function checkRecords(
   if (wrong >= 0) report(`Record ${wrong} did not come back as it was appended.`)
 }
 
-function checkEnd(ended: Ended | undefined, outside: Outside, report: Report): void {
-  if (ended?.terminal.reason !== 'completed') {
-    report(`The run ended as ${ended?.terminal.reason}: ${ended?.terminal.error?.message ?? ''}`)
+function checkEnd(ended: Ended, outside: Outside, report: Report): void {
+  if (ended.terminal.reason !== 'completed') {
+    report(`The run ended as ${ended.terminal.reason}: ${ended.terminal.error?.message ?? ''}`)
     return
   }
   for (const id of ['p1', 'p2', 'p3']) {

@@ -25,6 +25,11 @@ export interface DriverSession {
   close(): Promise<void>
   /** The process is gone at once: what was appended and not flushed may be lost. Nothing else is called on this session. */
   kill(): Promise<void>
+  /**
+   * For a store that may take a session from a process by itself: resolves when this process has lost it. Nothing that it does counts from then on, and it is as
+   * if it were killed; nothing else is called on this session.
+   */
+  readonly lost?: Promise<void>
 }
 
 /** What is outside of all processes of a session, and stays when one is gone. */
@@ -79,10 +84,12 @@ export class DriverProcess {
   readonly #options: ProcessOptions
   readonly #abort = new AbortController()
   #isDead = false
+  #isLost = false
   #die: () => void = () => {}
   readonly #dead = new Promise<undefined>((resolve) => {
     this.#die = () => resolve(undefined)
   })
+  readonly #lost: Promise<undefined> | undefined
   #answer: AnswerableSteps['answer'] = () => {}
   #steer: (text: string) => void = () => {}
 
@@ -90,9 +97,14 @@ export class DriverProcess {
     this.#session = session
     this.#outside = outside
     this.#options = options
+    this.#lost = session.lost?.then(() => {
+      this.#isDead = true
+      this.#isLost = true
+      return undefined
+    })
   }
 
-  /** Undefined when the process was killed. */
+  /** Undefined when the process was killed, or has lost the session. */
   async run(): Promise<Ended | undefined> {
     const { open, drive = (given: StepsOptions) => new StepsDriver(given) } = this.#session
     const transcript = this.#options.before ?? this.#session.transcript
@@ -110,21 +122,15 @@ export class DriverProcess {
       this.#answerWaiting(open)
     }
     this.#steer = (text) => void running.steer(text, 'steered')
-    const ended = await Promise.race([running.ended, this.#dead])
+    const lost = this.#lost ?? forever<undefined>()
+    const ended = await Promise.race([running.ended, this.#dead, lost])
     if (ended === undefined) {
-      await this.#session.kill()
+      if (!this.#isLost) await this.#session.kill()
       return undefined
     }
-    await this.#session.close()
-    const messages = ended.state.transcript.messages()
-    this.#outside.problems.push(...transcriptProblems(messages).map(String))
-    const results = new Map<string, string>()
-    for (const { content } of messages) {
-      if (typeof content === 'string') continue
-      for (const block of content)
-        if (isToolResult(block)) results.set(block.tool_use_id, JSON.stringify(block.content))
-    }
-    return { terminal: ended.terminal, messages, results }
+    // That it ended is on record.
+    await Promise.race([this.#session.close(), lost])
+    return endedAs(ended.terminal, ended.state.transcript.messages(), this.#outside)
   }
 
   #log(): StepLog {
@@ -145,7 +151,13 @@ export class DriverProcess {
       flush: async () => {
         if (this.#isDead) return forever()
         const { length } = this.appended
-        await log.flush()
+        try {
+          await log.flush()
+        } catch (error) {
+          // A log may hear sooner than others that its process has lost the session.
+          if (this.#lost !== undefined) await new Promise<void>((resolve) => systemClock.after(0, resolve))
+          if (!this.#isDead) throw error
+        }
         if (this.#isDead) return forever()
         this.flushed = Math.max(this.flushed, length)
       },
@@ -240,6 +252,17 @@ export class DriverProcess {
     if (wasThere !== true && (index < 0 || index >= this.flushed))
       this.#outside.problems.push(`${callId} took effect before its intent was durable.`)
   }
+}
+
+/** How a run ended of which this is what was said. */
+export function endedAs(terminal: Terminal, messages: readonly ModelMessage[], { problems }: Outside): Ended {
+  problems.push(...transcriptProblems(messages).map(String))
+  const results = new Map<string, string>()
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const block of content) if (isToolResult(block)) results.set(block.tool_use_id, JSON.stringify(block.content))
+  }
+  return { terminal, messages, results }
 }
 
 export const oversizedText: string = oversized

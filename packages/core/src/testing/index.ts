@@ -1,4 +1,4 @@
-export { checkDriver, type DriverProblem, type DriverStore } from './check-driver.ts'
+export { checkDriver, type DriverCheckOptions, type DriverProblem, type DriverStore } from './check-driver.ts'
 export type { DriverSession } from './driver-worker.ts'
 export * from './fake-clock.ts'
 export * from './scripted-model.ts'

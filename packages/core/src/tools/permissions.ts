@@ -8,6 +8,8 @@ import type { AnyTool } from './tool.ts'
 export interface PermissionRequest {
   readonly call: ToolUseBlock
   readonly tool: AnyTool
+  /** The name by which the model called it, where that is an alias (`toolAliases`): no rule is got around by one. */
+  readonly written?: string
   readonly readOnly: boolean
   /** The mode that a person set while the run goes on, one of `modes`; the permissions' own when absent. */
   readonly mode?: string

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { joined, mostProblems, none, wrong, type Check, type PartOf, type Problem } from './schema-check.ts'
+import { many } from '../text.ts'
 
 // What a schema says about values of one kind. Values of other kinds pass: the type of the schema is what is about them.
 
@@ -36,8 +37,8 @@ export function stringCheck(schema: JsonObject): Check | undefined {
   const { minLength, maxLength } = schema
   if (typeof minLength !== 'number' && typeof maxLength !== 'number') return undefined
   const [least, most] = [atLeast(minLength), atMost(maxLength)]
-  const short = wrong(`must have at least ${least} characters`)
-  const long = wrong(`must have at most ${most} characters`)
+  const short = wrong(`must have at least ${many(least, 'character')}`)
+  const long = wrong(`must have at most ${many(most, 'character')}`)
   return (value) => {
     if (typeof value !== 'string') return none
     if (value.length < least) return short
@@ -73,8 +74,9 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
 function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
   if (typeof minItems !== 'number' && typeof maxItems !== 'number') return undefined
   const [least, most] = [atLeast(minItems), atMost(maxItems)]
-  const [few, many] = [wrong(`must have at least ${least} items`), wrong(`must have at most ${most} items`)]
-  return (length: number) => (length < least ? few : length > most ? many : none)
+  const short = wrong(`must have at least ${many(least, 'item')}`)
+  const long = wrong(`must have at most ${many(most, 'item')}`)
+  return (length: number) => (length < least ? short : length > most ? long : none)
 }
 
 /** Only what can be compared at once: strings, numbers, booleans and null. */

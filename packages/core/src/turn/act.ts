@@ -1,5 +1,6 @@
 import { after, type Eventually } from '../eventually.ts'
-import type { MessageContent, ToolUseBlock } from '../messages.ts'
+import type { HookMessage } from '../hooks/hook-outcome.ts'
+import type { ToolUseBlock } from '../messages.ts'
 import { beginAgents } from './background-agents.ts'
 import { afterTools } from './after-tools.ts'
 import { runBatches } from './calls/batch.ts'
@@ -20,9 +21,10 @@ export function act(
   run: Run,
   calls: readonly ToolUseBlock[],
   early: EarlyStarts,
-  remarks: readonly MessageContent[],
+  remarks: readonly HookMessage[],
 ): Eventually<Outcome> {
-  const phase = new ToolPhase(calls, early, remarks, recordedCalls(run, calls))
+  const isLeft = run.ports.steps.replaying
+  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), isLeft })
   run.tools = phase
   return after(runBatches(run, phase), () => {
     enterResults(run, phase)

@@ -1,18 +1,16 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { after, type Eventually } from '../eventually.ts'
-import type { AssistantMessage } from '../messages.ts'
-import { StopSignal } from '../stop/signal.ts'
 import { act } from './act.ts'
 import { afterAnswer } from './after-answer.ts'
 import { appendReply, type Answer } from './ask.ts'
 import { closeAbortedCalls, closeNotRun } from './calls/close-calls.ts'
 import { recordedCalls } from './calls/recorded-calls.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
-import { abortDraft, budgetDraft, loweredTokensDraft, standingDraft } from './endings.ts'
+import { abortDraft, budgetDraft, loweredTokensDraft, refusalDraft, standingDraft } from './endings.ts'
 import { committedUsd } from './figures.ts'
 import { loweredTimeDraft } from './lowered-limit.ts'
-import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
-import { recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
+import { isIncomplete, recoverIncomplete } from './incomplete.ts'
+import { ends, type Draft, type Outcome } from './outcome.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
@@ -37,46 +35,14 @@ export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   })
 }
 
-/**
- * True for a stop reason that is recovered from, unless a guard stops on it (spec R-GUARD-5).
- * A reply that was cut because the budget lowered its limit is not recovered: the run ends as over budget (spec R-REQ-6).
- */
-function isIncomplete({ message, calls, grant }: Answer): boolean {
-  if (message.stop_reason === 'model_context_window_exceeded') return true
-  if (calls.length > 0) return false
-  return isPaused(message) || (message.stop_reason === 'max_tokens' && grant.lowered === null)
-}
-
-/** The service has more to say, or has made the conversation shorter and waits. */
-function isPaused({ stop_reason: reason }: AssistantMessage): boolean {
-  return reason === 'pause_turn' || reason === 'compaction'
-}
-
 const nobody: readonly string[] = Object.freeze([])
-
-/** How to recover a reply that the model did not finish and that has no complete tool call; undefined when there is nothing to recover. */
-function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
-  const { message, calls, streamError } = reply
-  if (message.stop_reason === 'model_context_window_exceeded') return recoverWindow()
-  if (calls.length > 0) return undefined
-  if (streamError !== null) return recoverBroken(run, reply, streamError)
-  if (message.stop_reason === 'max_tokens') return recoverCut(run, reply)
-  if (isPaused(message)) return resumePaused(run, reply)
-  return undefined
-}
 
 function endModelRefusal(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   closeNotRun(run, reply.calls, 'the model refused to go on')
   const standing = standingAfter(run, guardsAt(run, 'after_reply', run.turnEnd))
   if (standing !== undefined) return ends(standing)
-  const signal = new StopSignal({
-    reason: 'error',
-    message: 'The model refused to answer',
-    context: { stopReason: reply.message.stop_reason },
-    source: 'model',
-  })
-  return ends(draftOf('refusal', signal))
+  return ends(refusalDraft(reply.message))
 }
 
 /** Where the reply lies in the record, and the guards that stop on it. */

@@ -4,7 +4,7 @@ import { mediaIn, type MediaPlace, type PlacedMedia } from '../media/places.ts'
 import { isTooMuch, mediaDropped, noMedia, plusMedia, type MediaTotals } from '../media/too-much.ts'
 import type { ModelMessage } from '../messages.ts'
 import { noCount } from '../state.ts'
-import type { TranscriptEntry, UserOrigin } from '../transcript.ts'
+import { isOfPerson, type TranscriptEntry } from '../transcript.ts'
 import { mediaErrorDraft } from './endings.ts'
 import { ends, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
@@ -158,9 +158,7 @@ function saidSinceReply({ transcript, startLength }: Run): ReadonlySet<ModelMess
   for (let index = transcript.length - 1; index >= startLength; index--) {
     const entry: TranscriptEntry | undefined = transcript.at(index)
     if (entry?.kind === 'assistant') break
-    if (entry?.kind === 'user' && ofThePerson.has(entry.origin)) said.add(entry.message)
+    if (entry?.kind === 'user' && isOfPerson(entry)) said.add(entry.message)
   }
   return said
 }
-
-const ofThePerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])

@@ -10,6 +10,7 @@ import type { PolledControl } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { RecordPosition } from './record-position.ts'
+import type { CallPlace } from './calls/recorded-calls.ts'
 import { isAsked } from './request/is-asked.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
 import type { Run } from './run.ts'
@@ -32,6 +33,23 @@ export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCau
   const polled = run.ports.steps.control(key, () => pollControl(run))
   if (polled === undefined) return undefined
   return after(polled, (control) => applyControl(run, control, checkpoint))
+}
+
+/**
+ * What was set before a resume goes on, for a call that the record leaves undecided (spec R-SET-4c). A checkpoint that lies within the record takes
+ * nothing: the next one stands behind the call.
+ */
+export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): Eventually<undefined> {
+  const key = run.key(`control:call:${run.spent.request}:${index}:${id}`)
+  const poll = (): Control | undefined => {
+    const settings = position === 'open' ? run.ports.inbox.takeSettings() : undefined
+    return settings === undefined ? undefined : { settings }
+  }
+  const polled = run.ports.steps.control(key, poll, { isOpen: position === 'open' })
+  return after(polled, (control) => {
+    if (control?.settings !== undefined) run.set(control.settings)
+    return undefined
+  })
 }
 
 function applyControl(run: Run, control: Control | undefined, checkpoint: Checkpoint): AbortCause | undefined {

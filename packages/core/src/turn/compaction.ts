@@ -154,7 +154,7 @@ function perform(
   if (compaction === undefined)
     return { ...gaveUp('A hook replaced the conversation, and it is short enough now.'), byHook: true }
   const { instructions = '' } = call
-  const wanted = [instructions, ...messages.map(textOf)].filter((text) => text.trim() !== '')
+  const wanted = [instructions, ...messages.map(({ content }) => textOf(content))].filter((text) => text.trim() !== '')
   return performed(run, name, compaction, wanted.join('\n\n'))
 }
 

@@ -46,7 +46,7 @@ export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
   if (compacting === null) return undefined
   const anew = () => compactionOf(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
   const compaction = recordedCompaction(run, 'manual') ?? anew()
-  if (compaction === undefined) return ends(notCompactedDraft('There is nothing to make shorter yet.'))
+  if (compaction === undefined) return ends(shortEnoughDraft)
   const call = { place: 'manual', position: 'open', instructions: compacting.instructions, anew } as const
   return after(compactBy(run, compaction, call), (came) => {
     if (came === 'gave_up') return ends(notCompactedDraft('The conversation could not be made shorter.'))
@@ -163,6 +163,14 @@ const compactedDraft = () =>
     new StopSignal({ reason: 'completed', message: 'The conversation was made shorter.', source: 'context' }),
     { overridable: false },
   )
+
+/** What was asked for holds: that is no failure. */
+const shortEnough = 'There is nothing to make shorter yet.'
+const shortEnoughDraft = draftOf(
+  'completed',
+  new StopSignal({ reason: 'completed', message: shortEnough, source: 'context' }),
+  { overridable: false, say: { type: 'informational', message: shortEnough } },
+)
 
 function notCompactedDraft(message: string) {
   const signal = new StopSignal({ reason: 'error', message, source: 'context' })

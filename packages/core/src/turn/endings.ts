@@ -1,6 +1,7 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { costLimitSignal, timeLimitSignal } from '../guards/limits.ts'
 import { HaltingError } from '../errors.ts'
+import type { AssistantMessage } from '../messages.ts'
 import { ModelError, RetriesExhaustedError, type ModelErrorJson } from '../model/model-error.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { terminalOf } from '../stop/terminal.ts'
@@ -87,6 +88,11 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number): Draft 
     source: 'model',
   })
   return draftOf('model_error', signal, { say: { error: wireKind(error), message: failure.message }, error: failure })
+}
+
+export function refusalDraft({ stop_reason: stopReason }: AssistantMessage): Draft {
+  const message = 'The model refused to answer'
+  return draftOf('refusal', new StopSignal({ reason: 'error', message, context: { stopReason }, source: 'model' }))
 }
 
 export function promptTooLongDraft(error: ModelErrorJson): Draft {

@@ -1,20 +1,38 @@
+import type { Eventually } from '../eventually.ts'
 import { toolCallsOf } from '../messages.ts'
+import type { RunProgress } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
 import { appendReply, type Reply } from './ask.ts'
 import { closeNotRun } from './calls/close-calls.ts'
+import { endIncomplete } from './incomplete.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
+import { endUnanswered } from './recover.ts'
 import type { Run } from './run.ts'
 
-/** After the request for a last answer, whatever came of it: the run ends as it was going to (spec R-DEC-6a). */
-export function finishWrapUp(run: Run, reply: Reply): Outcome {
+/** How a run ends that is for a last answer alone. No limit ends a run so: by it `finishWrapUp` knows one from the other. */
+export const lastAnswerEnding: NonNullable<RunProgress['closing']> = Object.freeze({
+  reason: 'completed',
+  signal: new StopSignal({ reason: 'completed', message: 'The last answer was given', source: 'run' }).toJSON(),
+  signals: Object.freeze([]),
+})
+
+/** After the request for a last answer: the run ends as it was going to, whatever came of it (spec R-DEC-6a). One that is for this answer alone ends as it went. */
+export function finishWrapUp(run: Run, reply: Reply): Eventually<Outcome> {
   const { closing } = run.spent
+  run.update({ closing: null })
+  const ended = closing?.reason === lastAnswerEnding.reason ? endAlone(run, reply) : undefined
+  if (ended !== undefined) return ended
   if (reply.kind === 'answered') {
     appendReply(run, reply)
     closeNotRun(run, toolCallsOf(reply.message), 'this was the last answer of the run')
   }
   const signal = StopSignal.fromJSON(closing?.signal)
-  run.update({ closing: null })
   run.setContinuation(run.continuation.withStopSignals(StopSignals.fromJSON(closing?.signals)))
   return ends(draftOf(closing?.reason ?? 'error', signal, { overridable: false }))
+}
+
+/** A run for a last answer that did not come, or not all of it. */
+function endAlone(run: Run, reply: Reply): Eventually<Outcome> | undefined {
+  return reply.kind === 'answered' ? endIncomplete(run, reply) : endUnanswered(run, reply)
 }

@@ -1,13 +1,30 @@
-import { usdOf } from '../budget/prices.ts'
+import { nanosOf, usdOf } from '../budget/prices.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { budgetSignal } from './endings.ts'
+import { committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'
 import type { OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
-export function overBudgetDraft(run: Run, { currency, needed, available }: OverBudget): Draft {
+export function overBudgetDraft(run: Run, { currency, needed, available, isOfLease }: OverBudget): Draft {
+  if (isOfLease === true) return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) })
   return currency === 'usd' ? dollarsDraft(run, usdOf(needed), usdOf(available)) : tokensDraft(run, needed, available)
+}
+
+/** The lease gives no more: other sessions have, or may spend, what is left of that budget (spec R-BUD-17a). */
+export function leaseDraft(
+  run: Run,
+  figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
+): Draft {
+  const { lease } = run.context.settings
+  const budget = lease?.name ?? 'the budget that is shared with other sessions'
+  const usedUsd = usdOf(nanosOf(run.ports.spentBeforeUsd) + nanosOf(committedUsd(run.spent)))
+  const { neededUsd } = figures
+  const next = neededUsd === undefined ? '' : `, and the next request may cost up to ${dollars(neededUsd)}`
+  const message = `Nothing is left of ${budget}: this session has used ${dollars(usedUsd)}${next}`
+  const context = { usedUsd, budget, ...figures }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 
 function dollarsDraft(run: Run, neededUsd: number, availableUsd: number): Draft {

@@ -17,7 +17,7 @@ import {
   modelErrorDraft,
   promptTooLongDraft,
 } from './endings.ts'
-import { overBudgetDraft } from './over-budget.ts'
+import { leaseDraft, overBudgetDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import { canEscalate, currentModel } from './request/current-model.ts'
 import { learnFromRefusal } from './request/window.ts'
@@ -35,6 +35,16 @@ export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Out
     case 'failed':
       return recoverFailure(run, reply.error, reply.attempts)
   }
+}
+
+/** The same without a way to go on. */
+export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
+  return after(recover(run, reply), endsThere)
+}
+
+/** The ending of an outcome: no route is taken, and no hook is asked. */
+export function endsThere(outcome: Outcome): Outcome {
+  return ends({ ...outcome.draft(), overridable: false, wrapsUp: false })
 }
 
 function recoverFailure(run: Run, error: ModelErrorJson, attempts: number): Outcome {
@@ -113,6 +123,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   const { message, grant } = reply
   if (grant.lowered !== null) {
     appendReply(run, reply)
+    if (grant.isOfLease === true) return ends(leaseDraft(run))
     return ends(grant.lowered === 'usd' ? budgetDraft(run) : loweredTokensDraft(run))
   }
   const limit = grant.maxTokens

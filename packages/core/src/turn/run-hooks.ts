@@ -4,10 +4,9 @@ import { isInstance, messageOf } from '../errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
-import type { HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
+import type { HookMessage, HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
-import type { MessageContent } from '../messages.ts'
 import { noCount } from '../state.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
@@ -21,7 +20,7 @@ import { stepWithQuestions } from './step-with-questions.ts'
 /** The result of all hooks of one trigger. */
 export interface HookRun {
   /** Messages for the model. They are not in the transcript yet: none may stand between a call and its result. */
-  readonly messages: readonly MessageContent[]
+  readonly messages: readonly HookMessage[]
   readonly outcomes: readonly { readonly hook: string; readonly outcome: HookOutcome }[]
   /** Signals that hooks raised, or the error policy for a hook that failed. They are raised in the run already. */
   readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
@@ -87,7 +86,7 @@ export function runToolHooks(
 
 /** The hooks of one trigger, called one after another. */
 class HookCalls implements HookRun {
-  readonly messages: MessageContent[] = []
+  readonly messages: HookMessage[] = []
   readonly outcomes: { hook: string; outcome: HookOutcome }[] = []
   readonly raised: { hook: string; signal: StopSignal }[] = []
   continuedBy: string | null = null
@@ -123,7 +122,7 @@ class HookCalls implements HookRun {
     for (const signal of signals) this.raised.push({ hook, signal })
     applyOutcome(run, outcome, signals)
     if (outcome.continued === true) this.continuedBy = hook
-    if (outcome.messages !== undefined) this.messages.push(...outcome.messages)
+    for (const content of outcome.messages ?? []) this.messages.push({ hook, content })
     this.#subject = withChanges(this.#subject, outcome)
     this.outcomes.push({ hook, outcome })
     run.emit({ type: 'hook_end', hook, trigger, callId: this.#callId, outcome, durationMs })
@@ -269,6 +268,7 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
 }
 
 /** Appends messages of hooks to the transcript. Called where no tool call is without a result. */
-export function addHookMessages(run: Run, messages: readonly MessageContent[]): void {
-  for (const content of messages) run.appendUser(content, 'hook')
+export function addHookMessages(run: Run, messages: readonly HookMessage[]): void {
+  for (const { hook, content } of messages)
+    run.append({ kind: 'user', id: run.entryId('hook'), message: { role: 'user', content }, origin: 'hook', hook })
 }

@@ -1,4 +1,4 @@
-import { turnsBegun } from '../allowance.ts'
+import { spendsTurn, turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
 import { recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
 import { turnHash } from '../guards/no-progress.ts'
@@ -67,7 +67,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
       close(added, isFresh, spent.turns > told.turns)
       told = spent
-      countsAsTurn = transition === 'next_turn' || transition === 'user_input'
+      countsAsTurn = spendsTurn(transition)
     } else if (record.type === 'end' && record.scope === '') {
       close(record.added, false, record.spent.turns > told.turns)
       const { reason, signal } = record.terminal

@@ -19,7 +19,7 @@ async function summary(
 ) {
   const { engine, events } = engineOf(script, given)
   await all(engine.submit('go'))
-  for (const event of events) figures.hear(event)
+  for (const event of events) figures.onEvent(event)
   const told = figures.take('run1')
   return told?.hooks.map(({ hook_name: name, hook_event: event, count, decisions }) => [name, event, count, decisions])
 }
@@ -55,7 +55,7 @@ test('hooks of subagents count, those that are not told do not, and without any 
   expect(await summary(figures, { hooks: [hook('a'), hook('own')] }, ['done'])).toEqual([['a', 'beforeInference', 1, { none: 1 }]]) // prettier-ignore
   expect(figures.take('run2')).toBeUndefined()
   const event = { type: 'hook_end', hook: 'a', trigger: 'onStop', callId: null, outcome: {}, durationMs: 5 } as const
-  figures.hear({ type: 'agent', callId: 'c', agentType: 'x', event })
+  figures.onEvent({ type: 'agent', callId: 'c', agentType: 'x', event })
   expect(figures.take('run2')?.hooks).toEqual([
     { hook_name: 'a', hook_event: 'onStop', count: 1, total_ms: 5, longest_ms: 5, decisions: { none: 1 } },
   ])

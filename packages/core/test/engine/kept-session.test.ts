@@ -1,7 +1,16 @@
-// Holds rules of docs/spec.md: R-SESS-2 to R-SESS-4: an engine goes on with a session that an earlier process left.
+// Holds rules of docs/spec.md: R-SESS-2 to R-SESS-4, R-SET-4b, R-SET-4c, R-IN-3: an engine goes on with a session that an earlier process left.
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
-import { loop, QueryEngine, startRun, type LoopOptions, type QueryOptions, type SdkMessage } from '../../src/index.ts'
+import {
+  loop,
+  type Permissions,
+  QueryEngine,
+  replay,
+  startRun,
+  type LoopOptions,
+  type QueryOptions,
+  type SdkMessage,
+} from '../../src/index.ts'
 import { createMemorySteps, foldSession, type KeptSession, type StepRecord } from '../../src/steps/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 
@@ -108,6 +117,88 @@ describe('a run that was killed after any of its records', () => {
       expect(starts).toEqual(['run2'])
     }
   })
+})
+
+test('the message that a run began with counts once, also when it is handed in again as the run goes on in another process', async () => {
+  const before = keptOf([])
+  await all(engineOf({ ...worldOf(script).options, session: before.session }).submit('go', { id: 'mine' }))
+  for (let killedAfter = 1; killedAfter < before.added.length; killedAfter++) {
+    const { session } = keptOf([before.added.slice(0, killedAfter)])
+    const engine = engineOf({ ...worldOf([...script, ...script]).options, session })
+    const going = all(engine.resume())
+    engine.steer('go', 'mine')
+    await going
+    expect([killedAfter, JSON.stringify(engine.transcript.messages()).split('"go"').length - 1]).toEqual([
+      killedAfter,
+      1,
+    ])
+  }
+})
+
+test('what is set before a run of an earlier process is gone on with holds for its next request, and is on record', async () => {
+  const modes: (string | undefined)[] = []
+  const permissions: Permissions = {
+    modes: ['default', 'plan', 'acceptEdits'],
+    denies: () => undefined,
+    decide({ call, mode }) {
+      if (call.name === 'Write') modes.push(mode)
+      return { behavior: 'allow' }
+    },
+  }
+  const inMode = startRun({ prompt: 'go', settings: { permissionMode: 'acceptEdits' } })
+  const records: StepRecord[] = []
+  const steps = createMemorySteps({ onRecord: (record) => void records.push(record) })
+  await loop(inMode, { ...worldOf(script).options, permissions, steps }).terminal
+  const looked = records.findIndex((record) => record.type === 'result' && record.key.includes('tool:'))
+  const { session, added } = keptOf([records.slice(0, looked + 1)])
+  const engine = engineOf({ ...worldOf(script.slice(1)).options, permissions, session })
+  engine.set({ permissionMode: 'plan' })
+  await all(engine.resume())
+  expect(modes).toEqual(['acceptEdits', 'plan'])
+  expect(JSON.stringify(added)).toContain('"settings":{"permissionMode":"plan"}')
+})
+
+test('a call that the record leaves undecided is judged in the mode that was set; one that was decided stays so', async () => {
+  const judged: string[] = []
+  const permissions: Permissions = {
+    modes: ['default', 'plan', 'acceptEdits'],
+    denies: () => undefined,
+    decide({ call, mode = 'none' }) {
+      judged.push(`${call.id} ${mode}`)
+      return mode === 'plan' ? { behavior: 'deny', message: 'planning' } : { behavior: 'allow' }
+    },
+  }
+  const ids = ['a', 'b', 'c']
+  const replies: readonly ScriptedReply[] = [{ toolCalls: ids.map((id) => ({ id, name: 'Write' })) }, 'done']
+  const inMode = startRun({ prompt: 'go', settings: { permissionMode: 'acceptEdits' } })
+  const records: StepRecord[] = []
+  const steps = createMemorySteps({ onRecord: (record) => void records.push(record) })
+  await loop(inMode, { ...worldOf(replies).options, permissions, steps }).terminal
+  const isOf = (name: string, record: StepRecord): boolean =>
+    record.type === 'result' && record.key.includes(name) && ids.some((id) => record.key.endsWith(`:${id}`))
+  const left = ids.map((id) => `${id} plan`)
+  for (const [at, record] of records.entries()) {
+    if (!isOf('permission:', record) && !isOf('tool:', record)) continue
+    const kept = records.slice(0, at + 1)
+    if (isOf('permission:', record)) left.shift()
+    if (left.length === 0) break
+    const options = { ...worldOf(replies.slice(1)).options, permissions }
+    const { session, added } = keptOf([kept])
+    const engine = engineOf({ ...options, session })
+    engine.set({ permissionMode: 'plan' })
+    judged.length = 0
+    await all(engine.resume())
+    expect([at, ...judged]).toEqual([at, ...left])
+    // Its record tells the same without the person: to a replay, and to another resume of it.
+    const whole = [...kept, ...added]
+    expect((await replay(whole, options)).terminal.reason).toBe('completed')
+    const set = whole.findIndex(({ type }) => type === 'control')
+    const again = engineOf({ ...options, session: keptOf([whole.slice(0, set + 1)]).session })
+    judged.length = 0
+    await all(again.resume())
+    expect([at, ...judged]).toEqual([at, ...left])
+  }
+  expect(left).toEqual([])
 })
 
 describe('a session that goes on', () => {

@@ -106,7 +106,7 @@ describe('a run that ended at a limit', () => {
 describe('a prompt with a name of its own', () => {
   test('has it in the conversation, and a message that comes under it again is passed over', async () => {
     const engine = new QueryEngine({ model: scriptedModel(['one', 'two']) })
-    await all(engine.submit('go', 'm1'))
+    await all(engine.submit('go', { id: 'm1' }))
     expect(engine.steer('go', 'm1')).toBe('m1')
     expect(engine.waiting).toEqual([])
     const [entry] = engine.transcript.since(0)
@@ -118,7 +118,7 @@ describe('a prompt with a name of its own', () => {
 
   test('an empty name is refused', () => {
     const engine = new QueryEngine({ model: scriptedModel([]) })
-    expect(() => engine.submit('go', '')).toThrow(ConfigurationError)
+    expect(() => engine.submit('go', { id: '' })).toThrow(ConfigurationError)
     expect(() => startRun({ prompt: 'go', promptId: '' })).toThrow(ConfigurationError)
   })
 })

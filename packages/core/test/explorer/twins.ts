@@ -166,7 +166,7 @@ function inTurns(inner: Steps): Steps {
     scope: (name) => inTurns(inner.scope(name)),
     beside: (name, prefix) => inTurns(inner.beside(name, prefix)),
     lap: (lap) => inner.lap(lap),
-    control: (key, poll) => inner.control(key, poll),
+    control: (key, poll, options) => inner.control(key, poll, options),
     async sleep(key, ms, options) {
       await turn(key)
       await inner.sleep(key, ms, options)

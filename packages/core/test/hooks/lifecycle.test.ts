@@ -161,16 +161,23 @@ describe('changes of state always take effect', () => {
     expect(agentStateOf(state).metadata).toEqual({ [trigger]: true })
   })
 
-  test.each(all)('a message added in %s is in the transcript, where the API takes it', async (trigger) => {
-    let left = 1
-    const speak = hook(trigger, (context) =>
-      left-- > 0 ? context.withState(context.state().withUserMessage(`from ${trigger}`)) : context,
-    )
-    const { state, events } = await run([calls('Break'), 'answer'], { tools, hooks: [speak] })
-    expect(said({ state })).toEqual([['hook', `from ${trigger}`]])
-    const told = events.flatMap((event) => (event.type === 'message' ? [event.entry.id] : []))
-    expect(told).toEqual([...state.transcript].map(({ id }) => id))
-  })
+  test.each(all)(
+    'a message added in %s is in the transcript, where the API takes it, and says which hook said it',
+    async (trigger) => {
+      let left = 1
+      const speak = hook(
+        trigger,
+        (context) => (left-- > 0 ? context.withState(context.state().withUserMessage(`from ${trigger}`)) : context),
+        { id: 'speaker' },
+      )
+      const { state, events } = await run([calls('Break'), 'answer'], { tools, hooks: [speak] })
+      expect(said({ state })).toEqual([['hook', `from ${trigger}`]])
+      const [entry] = [...state.transcript].filter((each) => each.kind === 'user' && each.origin === 'hook')
+      expect(entry).toMatchObject({ hook: 'speaker' })
+      const told = events.flatMap((event) => (event.type === 'message' ? [event.entry.id] : []))
+      expect(told).toEqual([...state.transcript].map(({ id }) => id))
+    },
+  )
 
   test('a signal of a tool hook waits until the siblings are done', async () => {
     const ran: string[] = []

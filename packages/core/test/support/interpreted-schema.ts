@@ -20,7 +20,7 @@ export function interpretedProblems(schema: JsonObject, value: unknown, path = '
   }
   if ('const' in schema && schema['const'] !== value) return [`${where} must be ${JSON.stringify(schema['const'])}`]
   if (typeof value === 'number') return numberProblems(schema, value, where)
-  if (typeof value === 'string') return atLeast(schema['minLength'], value.length, where, 'characters')
+  if (typeof value === 'string') return atLeast(schema['minLength'], value.length, where, 'character')
   if (Array.isArray(value)) return listProblems(schema, value, where, path)
   return isJsonObject(value) ? objectProblems(schema, value, path) : []
 }
@@ -47,7 +47,7 @@ function objectProblems(schema: JsonObject, value: JsonObject, path: string): re
 }
 
 function listProblems(schema: JsonObject, value: readonly unknown[], where: string, path: string): readonly string[] {
-  const short = atLeast(schema['minItems'], value.length, where, 'items')
+  const short = atLeast(schema['minItems'], value.length, where, 'item')
   const { items } = schema
   if (!isJsonObject(items)) return short
   return [...short, ...value.flatMap((item, index) => interpretedProblems(items, item, `${path}[${index}]`))]
@@ -61,7 +61,9 @@ function numberProblems(schema: JsonObject, value: number, where: string): reado
 }
 
 function atLeast(minimum: unknown, length: number, where: string, unit: string): readonly string[] {
-  return typeof minimum === 'number' && length < minimum ? [`${where} must have at least ${minimum} ${unit}`] : []
+  return typeof minimum === 'number' && length < minimum
+    ? [`${where} must have at least ${minimum} ${unit}${minimum === 1 ? '' : 's'}`]
+    : []
 }
 
 function typesOf(schema: JsonObject): readonly string[] {

@@ -338,6 +338,26 @@ test('the runs of an engine share what was learned; a later process has what was
   expect([count, seen[0]?.learned]).toEqual([2, [rule('Echo')]])
 })
 
+test('a mode that an answer set for the session is not that of a later process', async () => {
+  const records: StepRecord[] = []
+  const clock = createFakeClock({ autoAdvance: true })
+  const mode: PermissionUpdate = { type: 'setMode', mode: 'acceptEdits', destination: 'session' }
+  const { engine } = engineOf([calls('Echo'), 'done'], {
+    tools,
+    permissions: rules().permissions,
+    canUseTool: () => ({ behavior: 'allow', updatedPermissions: [rule('Echo'), mode] }),
+    clock,
+    stepsFor: () => createMemorySteps({ clock, onRecord: (record) => void records.push(record) }),
+  })
+  for await (const _ of engine.submit('one'));
+  expect(engine.inForce?.permissionMode).toBe('acceptEdits')
+  const session = { ...foldSession([records]), sessionId: 'session', log: { append: () => {}, flush: async () => {} } }
+  const { permissions, seen } = rules()
+  const { engine: later } = engineOf([calls('Echo'), 'done'], { tools, permissions, session: session as never })
+  for await (const _ of later.submit('two'));
+  expect(seen.map(({ mode, learned }) => [mode, learned])).toEqual([[undefined, [rule('Echo')]]])
+})
+
 test('denials by the callback stand in the result message', async () => {
   const { result } = await ask([twice[0] ?? '', 'done'], {
     tools,

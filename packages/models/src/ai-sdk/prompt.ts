@@ -7,8 +7,8 @@ import type {
   LanguageModelV3ToolCallPart,
   LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider'
-import type { ContentBlock, ModelMessage, ModelRequest } from '@halting/core'
-import type { OpaqueBlock } from '@halting/core/adapters'
+import type { ContentBlock, ModelRequest } from '@halting/core'
+import { blocksOf, type OpaqueBlock } from '@halting/core/adapters'
 import { jsonCopyOf } from './json-copy.ts'
 import { mediaPart } from './media-part.ts'
 import { isFrom, providerOptionsOf } from './origin.ts'
@@ -28,7 +28,7 @@ export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): 
   let asked: ContentBlock[] = []
   for (const message of messages) {
     if (message.role === 'user') {
-      asked.push(...blocksOf(message))
+      asked.push(...blocksOf(message.content))
       continue
     }
     prompt.push(...userTurn(asked, toolNames))
@@ -39,10 +39,6 @@ export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): 
   }
   prompt.push(...userTurn(asked, toolNames))
   return prompt
-}
-
-function blocksOf({ content }: ModelMessage): readonly ContentBlock[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
 type AnswerPart =

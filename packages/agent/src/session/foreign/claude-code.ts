@@ -204,7 +204,11 @@ function tell(builder: RunsBuilder, event: Event, at: number | undefined): void 
     case 'at_limit': {
       const { limit } = event
       return builder.ends(
-        { reason: 'max_turns', message: `${limit} turns were allowed, as Claude Code says`, limit },
+        {
+          reason: 'max_turns',
+          message: `${limit} ${limit === 1 ? 'turn was' : 'turns were'} allowed, as Claude Code says`,
+          limit,
+        },
         at,
       )
     }

@@ -120,7 +120,7 @@ test('endings: answered, cut, interrupted, refused by the API, at a limit', asyn
     ['aborted_tools', 'interrupted by the person'],
     ['model_error', 'refused by the API: API Error: 529 overloaded'],
     ['prompt_too_long', 'refused by the API: Prompt is too long'],
-    ['max_turns', '1 turns were allowed, as Claude Code says'],
+    ['max_turns', '1 turn was allowed, as Claude Code says'],
     ['refusal', 'the model refused (Claude Code keeps no reason; inferred)'],
   ])
 })

@@ -2,11 +2,12 @@ import type { SessionEvent } from '@halting/agent/session'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../../flags/flags.ts'
+import { linesOfTold } from '../../io/figures.ts'
 import type { Program } from '../../program.ts'
 import { UsageError } from '../../usage-error.ts'
 import { completionOf } from '../completion/completion.ts'
 import type { FileList } from '../completion/file-list.ts'
-import { listedCommands, ownCommandNamed } from '../commands/table.ts'
+import { listedCommands, runCommand } from '../commands/table.ts'
 import { promptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
 import type { Action } from '../keys/actions.ts'
@@ -16,8 +17,8 @@ import { pager } from '../pager/pager.ts'
 import { pickList } from '../pickers/pick-list.ts'
 import { streamingMarkdown } from '../markdown/streaming-markdown.ts'
 import type { Screen } from '../screen/screen-port.ts'
-import { ownCommands } from '../shell/own-commands.ts'
-import { toldToModel } from '../shell/own-command.ts'
+import { createShellCommands } from '../shell/shell-commands.ts'
+import { toldToModel } from '../shell/shell-command.ts'
 import { errorBlock, noticeBlock } from '../view/message-blocks.ts'
 import type { Theme } from '../theme.ts'
 import type { AppContext, OpenSession } from './context.ts'
@@ -75,7 +76,7 @@ export function createApp(options: AppOptions): App {
   }
   const program: Program = { ...options.program, output: { ...options.program.output, out: note, err: noteOfProgram } }
   function noteOfProgram(text: string): void {
-    for (const line of text.split('\n')) if (line.trim() !== '') note(line.replace(/^halting: /, ''))
+    for (const line of linesOfTold(text)) note(line)
   }
 
   let open: OpenSession | undefined
@@ -122,10 +123,10 @@ export function createApp(options: AppOptions): App {
     giveBack: (texts) => editor.putBefore(texts),
     changed,
   })
-  const own = ownCommands({
+  const shell = createShellCommands({
     style,
     place: () => ({
-      cwd: open?.session.snapshot.cwd ?? options.program.cwd,
+      cwd: context.cwd,
       env: open?.commandEnvironment ?? options.program.env,
     }),
     print,
@@ -149,6 +150,9 @@ export function createApp(options: AppOptions): App {
     get open() {
       return open
     },
+    get cwd() {
+      return open?.session.snapshot.cwd ?? options.program.cwd
+    },
     isKey,
     print,
     tell: (linesFor) => print({ render: linesFor }),
@@ -156,23 +160,21 @@ export function createApp(options: AppOptions): App {
     fail,
     ask: (asked) => overlays.open((close) => pickList({ ...asked, style, isKey, changed, done: close })),
     overlay: (make) => overlays.open(make),
-    page(title, linesFor, startsAtEnd = false) {
+    page(page) {
       isPaging = true
       const done = (): void => {
         isPaging = false
         giveBack()
       }
-      const giveBack = screen.takeOver(
-        pager({ title, linesFor, startsAtEnd, style, isKey, changed, rows: () => screen.rows, done }),
-      )
+      const giveBack = screen.takeOver(pager({ ...page, style, isKey, changed, rows: () => screen.rows, done }))
     },
     change,
     leave,
-    get todosShown() {
-      return todosShown
-    },
-    set todosShown(isShown) {
-      todosShown = isShown
+    toggleTodos() {
+      const isEmpty = conversation.todos.length === 0
+      todosShown = !todosShown && !isEmpty
+      if (isEmpty) note('There are no todos.')
+      changed()
     },
     changed,
   }
@@ -183,23 +185,24 @@ export function createApp(options: AppOptions): App {
     print,
     changed,
     now,
-    hear,
+    onEvent,
   })
-  const submit = createSubmit(context, conversation, own, now)
+  const submit = createSubmit(context, conversation, shell, now)
   const layout = createLayout({
     app: context,
     conversation,
-    own,
+    shell,
     overlays,
     branch: options.branch,
     hint: () => hint,
+    todosShown: () => todosShown,
     isLeaving: () => isLeaving,
     now,
   })
   const keyActions = createKeyActions({
     app: context,
     keys: keyTable(bindings),
-    own,
+    shell,
     submit: (text: string, when: When) => submit(text, when),
     isCovered: () => isPaging || overlays.shown !== undefined,
     now,
@@ -215,7 +218,7 @@ export function createApp(options: AppOptions): App {
     return true
   })
 
-  function hear(event: SessionEvent): void {
+  function onEvent(event: SessionEvent): void {
     switch (event.type) {
       case 'taken':
         return handIn.forget(event.ids)
@@ -236,8 +239,9 @@ export function createApp(options: AppOptions): App {
 
   async function show(next: OpenSession): Promise<void> {
     open = next
-    const { file, last } = next.session.snapshot
-    const before = file === undefined || last === undefined ? [] : await keptEntries(file).catch(() => [])
+    const { file, last, canResume } = next.session.snapshot
+    const isNew = last === undefined && !canResume
+    const before = file === undefined || isNew ? [] : await keptEntries(file).catch(() => [])
     conversation.show(next, before)
     questions.look()
     layout.arrange()
@@ -257,9 +261,6 @@ export function createApp(options: AppOptions): App {
     await next
     await before.session.close()
   }
-  function runCommand(name: string): void {
-    void (async () => ownCommandNamed(name)?.run(context, ''))().catch(fail)
-  }
   /** Soon for a session that is not there yet. */
   function late(): Promise<void> {
     return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs).unref())
@@ -271,7 +272,7 @@ export function createApp(options: AppOptions): App {
     history.add(editor.written)
     changed()
     void (async () => {
-      own.stop()
+      shell.stop()
       await Promise.race([opening.then(({ session }) => session.close()), late()])
       await history.flush()
     })()
@@ -287,7 +288,7 @@ export function createApp(options: AppOptions): App {
   const ticking = setInterval(() => {
     if (
       flags.noAnimation !== true &&
-      (own.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle'))
+      (shell.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle'))
     )
       changed()
   }, 1_000)
@@ -302,7 +303,7 @@ export function createApp(options: AppOptions): App {
       opening = opened(flags, '')
       opening
         .then(() => {
-          if (command !== undefined) runCommand(command)
+          if (command !== undefined) runCommand(context, command)
           if (prompt.trim() !== '') submit(prompt, 'next')
         })
         .catch((thrown: unknown) => {

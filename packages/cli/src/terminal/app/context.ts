@@ -47,6 +47,14 @@ interface Asked<T> {
   readonly onKey?: (data: string, choice: T | undefined) => boolean
 }
 
+/** A long text that takes the whole screen. */
+export interface Page {
+  readonly title: string
+  /** All of it, in lines of at most so many columns. */
+  readonly linesFor: (width: number) => readonly string[]
+  readonly startsAt: 'beginning' | 'end'
+}
+
 /** The interactive program, as its commands and keys use it. */
 export interface AppContext {
   readonly screen: Screen
@@ -61,6 +69,8 @@ export interface AppContext {
   readonly handIn: HandIn
   /** Undefined while one is being opened. */
   readonly open: OpenSession | undefined
+  /** The folder of the session; that of the program while none is open. */
+  readonly cwd: string
   isKey(action: Action, data: string): boolean
   print(block: Block): void
   /** Lines of the program's own, in the scrollback. */
@@ -70,11 +80,11 @@ export interface AppContext {
   ask<T>(asked: Asked<T>): Promise<T | undefined>
   overlay<T>(make: (close: (value: T) => void) => Component): Promise<T>
   /** On the whole screen, until it is left. */
-  page(title: string, linesFor: (width: number) => readonly string[], startsAtEnd?: boolean): void
+  page(page: Page): void
   /** Opens another session in the place of this one, which is closed; where that fails this one stays. */
   change(flags: Flags, says: string): Promise<void>
   leave(exitCode: number): void
-  /** Whether the list of things to do is shown. */
-  todosShown: boolean
+  /** Shows the list of things to do, or hides it. */
+  toggleTodos(): void
   changed(): void
 }

@@ -1,11 +1,11 @@
 import type { SessionEvent } from '@halting/agent/session'
-import type { TranscriptEntry } from '@halting/core'
+import type { Terminal, TranscriptEntry } from '@halting/core'
 import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
 import type { EndingAction } from '../view/ending-actions.ts'
-import { endingShown } from '../view/ending-block.ts'
+import { type EndingShown, endingShown, unendedShown } from '../view/ending-block.ts'
 import { createStreamView, type MarkdownStream, type StreamView } from '../view/stream-view.ts'
-import type { TodoItem } from '../view/todos.ts'
+import type { TodoItem } from '../../session/todos.ts'
 import type { OpenSession } from './context.ts'
 
 /** What a session tells, on the screen: what is finished above, what is not below. */
@@ -29,13 +29,13 @@ interface Options {
   readonly changed: () => void
   readonly now: () => number
   /** Hears what a session tells, once it is shown. */
-  readonly hear: (event: SessionEvent) => void
+  readonly onEvent: (event: SessionEvent) => void
 }
 
 /** Of a session that goes on so many of its last entries are shown again. */
 const mostBefore = 40
 
-export function createConversation({ style, markdown, print, changed, now, hear }: Options): Conversation {
+export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
   let view: StreamView | undefined
   let offered: readonly EndingAction[] = []
   let offeredAt = 0
@@ -66,20 +66,23 @@ export function createConversation({ style, markdown, print, changed, now, hear 
         const blocks = shown.see({ type: 'loop', event: { type: 'message', entry } })
         if (index >= before.length - mostBefore) blocks.forEach(print)
       }
-      const end = (terminal = session.snapshot.last): void => {
-        if (terminal === undefined) return
-        const { limits, canResume } = session.snapshot
-        const ending = endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style)
+      const offer = (ending: EndingShown): void => {
         print(ending.block)
         offered = ending.actions
         offeredAt = now()
       }
-      if (before.length > 0) end()
+      const end = (terminal: Terminal, canResume: boolean): void => {
+        const { limits } = session.snapshot
+        offer(endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style))
+      }
+      const { last, canResume } = session.snapshot
+      if (before.length > 0 && last !== undefined) end(last, canResume)
+      else if (before.length > 0 && canResume) offer(unendedShown(style))
       unlisten = session.listen((event) => {
         if (event.type === 'run_start') offered = []
         shown.see(event).forEach(print)
-        if (event.type === 'run_end') end(event.terminal)
-        hear(event)
+        if (event.type === 'run_end') end(event.terminal, session.snapshot.canResume)
+        onEvent(event)
         changed()
       })
       changed()

@@ -1,12 +1,13 @@
 import type { QueuedMessage, Session } from '@halting/agent/session'
-import type { ContentBlock, MessageContent } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
+import type { MessageContent } from '@halting/core'
+import { blocksOf, messageOf } from '@halting/core/adapters'
+import type { Prepared } from '../../session/live-session.ts'
 import { saidText } from '../view/said-text.ts'
 
 /** What a session takes: the session itself, and what makes a message of what was typed. */
 export interface Taker {
   readonly session: Session
-  prepare(text: string): Promise<MessageContent>
+  prepare(text: string): Promise<Prepared>
 }
 
 export type When = 'next' | 'later'
@@ -48,14 +49,15 @@ export interface HandIn {
   settled(): Promise<void>
 }
 
-interface Way {
+/** A message that is on its way. */
+interface Outgoing {
   readonly text: string
   readonly when: When
-  isCalledBack: boolean
+  isCalledOff: boolean
 }
 
 export function createHandIn({ taker, current, note, giveBack, changed }: HandInOptions): HandIn {
-  const ways: Way[] = []
+  const outgoing: Outgoing[] = []
   const typed = new Map<string, { readonly text: string; readonly attached: readonly string[] }>()
   let attached: string[] = []
   let last = Promise.resolve()
@@ -68,36 +70,36 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
     typed.delete(message.id)
     return text
   }
-  const goes = async (way: Way): Promise<void> => {
+  const deliver = async (message: Outgoing): Promise<void> => {
     try {
       const taking = await taker()
-      const content = await taking.prepare(way.text)
-      if (way.isCalledBack) return
-      const id = taking.session.prompt(withAttached(content, attached), { when: way.when })
-      typed.set(id, { text: way.text, attached })
+      const { content, ...own } = await taking.prepare(message.text)
+      if (message.isCalledOff) return
+      const id = taking.session.prompt(withAttached(content, attached), { ...own, when: message.when })
+      typed.set(id, { text: message.text, attached })
       attached = []
     } catch (thrown) {
-      if (way.isCalledBack) return
+      if (message.isCalledOff) return
       note(messageOf(thrown))
-      giveBack([way.text])
+      giveBack([message.text])
     } finally {
-      const at = ways.indexOf(way)
-      if (at >= 0) ways.splice(at, 1)
+      const at = outgoing.indexOf(message)
+      if (at >= 0) outgoing.splice(at, 1)
       changed()
     }
   }
-  const callBack = (called: readonly Way[]): readonly string[] => {
-    for (const way of called) {
-      way.isCalledBack = true
-      ways.splice(ways.indexOf(way), 1)
+  const callOff = (called: readonly Outgoing[]): readonly string[] => {
+    for (const message of called) {
+      message.isCalledOff = true
+      outgoing.splice(outgoing.indexOf(message), 1)
     }
     return called.map(({ text }) => text)
   }
   return {
     send(text, when) {
-      const way: Way = { text, when, isCalledBack: false }
-      ways.push(way)
-      last = last.then(() => goes(way))
+      const message: Outgoing = { text, when, isCalledOff: false }
+      outgoing.push(message)
+      last = last.then(() => deliver(message))
       changed()
     },
     attach(text) {
@@ -105,20 +107,20 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
       changed()
     },
     get onTheirWay() {
-      return ways.map(({ text }) => text)
+      return outgoing.map(({ text }) => text)
     },
     get attached() {
       return attached.length
     },
     takeBackLast() {
-      const [text] = callBack(ways.slice(-1))
+      const [text] = callOff(outgoing.slice(-1))
       if (text !== undefined) return text
       const queued = current()?.snapshot.queue.at(-1)
       if (queued === undefined || current()?.retract(queued.id) !== true) return undefined
       return comesBack(queued)
     },
     interrupt() {
-      const onTheirWay = callBack([...ways])
+      const onTheirWay = callOff([...outgoing])
       const interrupted = current()?.interrupt({ queue: 'give_back' })
       const { wasRunning = false, givenBack = [] } = interrupted ?? {}
       // The last one first: the outputs stay in their order.
@@ -136,11 +138,7 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
   }
 }
 
-function asBlocks(content: MessageContent): readonly ContentBlock[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
-}
-
 function withAttached(content: MessageContent, attached: readonly string[]): MessageContent {
   if (attached.length === 0) return content
-  return [...asBlocks(content), ...attached.map((text) => ({ type: 'text' as const, text }))]
+  return [...blocksOf(content), ...attached.map((text) => ({ type: 'text' as const, text }))]
 }

@@ -1,6 +1,6 @@
 import { readJournal } from '@halting/agent'
 import type { TranscriptEntry } from '@halting/core'
-import { textOf } from '@halting/core/adapters'
+import { isOfPerson, textOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
 import { saidText } from '../view/said-text.ts'
 import { shownIn } from '../../session/said-in.ts'
@@ -20,9 +20,8 @@ export interface KeptPrompt {
 /** The newest last. Messages before a compaction are gone from the conversation. */
 export function promptsIn(entries: readonly TranscriptEntry[]): readonly KeptPrompt[] {
   return entries.flatMap((entry) => {
-    if (entry.kind !== 'user') return []
-    const isOfPerson = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
-    const text = isOfPerson ? saidText(entry.message.content).trim() : ''
+    if (entry.kind !== 'user' || !isOfPerson(entry)) return []
+    const text = saidText(entry.message.content).trim()
     return text === '' ? [] : [{ id: entry.id, text }]
   })
 }

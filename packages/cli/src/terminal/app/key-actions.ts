@@ -1,18 +1,18 @@
 import { messageOf } from '@halting/core/adapters'
 import { droppedImage } from '../editor/dropped-image.ts'
 import { editOutside } from '../editor/external-editor.ts'
-import { ownCommandNamed } from '../commands/table.ts'
+import { runCommand } from '../commands/table.ts'
 import type { AppAction } from '../keys/actions.ts'
 import { pastedIn } from '../keys/typed.ts'
 import type { KeyTable } from '../keys/key-table.ts'
-import type { OwnCommands } from '../shell/own-commands.ts'
+import type { ShellCommands } from '../shell/shell-commands.ts'
 import type { AppContext } from './context.ts'
 import type { When } from './hand-in.ts'
 
 interface Options {
   readonly app: AppContext
   readonly keys: KeyTable
-  readonly own: OwnCommands
+  readonly shell: ShellCommands
   readonly submit: (text: string, when: When) => void
   /** Something stands in the place of the editor: the keys are its. */
   readonly isCovered: () => boolean
@@ -28,15 +28,20 @@ type Done = boolean | 'alone'
 const pairMs = 1_000
 
 /** What the program does with a key before the editor gets it; true: it was for the program. */
-export function createKeyActions({ app, keys, own, submit, isCovered, now, hint }: Options): (data: string) => boolean {
+export function createKeyActions({
+  app,
+  keys,
+  shell,
+  submit,
+  isCovered,
+  now,
+  hint,
+}: Options): (data: string) => boolean {
   let before: { readonly action: AppAction; readonly at: number } | undefined
   const isSecond = (action: AppAction): boolean => before?.action === action && now() - before.at < pairMs
-  const run = (name: string, argument = ''): void => {
-    void (async () => ownCommandNamed(name)?.run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
-  }
   const stop = (): boolean => {
-    if (own.isRunning) {
-      app.editor.putBefore(own.stop())
+    if (shell.isRunning) {
+      app.editor.putBefore(shell.stop())
       return true
     }
     return app.handIn.interrupt()
@@ -46,7 +51,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
     app.history.add(text)
     app.editor.remember(text)
   }
-  const deeds: { readonly [action in AppAction]: () => Done } = {
+  const handlers: { readonly [action in AppAction]: () => Done } = {
     queue() {
       if (app.editor.isEmpty) return true
       submit(app.editor.take(), 'later')
@@ -62,7 +67,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
       if (app.editor.hasMenu) return false
       const wasRunning = stop()
       if (wasRunning || !app.editor.isEmpty) return 'alone'
-      if (isSecond('interrupt')) run('rewind')
+      if (isSecond('interrupt')) runCommand(app, 'rewind')
       else hint('Esc again goes back to an earlier message')
       return true
     },
@@ -82,24 +87,23 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
       return true
     },
     cycleMode() {
-      run('mode', 'next')
+      runCommand(app, 'mode', 'next')
       return true
     },
     transcript() {
-      run('transcript')
+      runCommand(app, 'transcript')
       return true
     },
     todos() {
-      app.todosShown = !app.todosShown
-      app.changed()
+      app.toggleTodos()
       return true
     },
     tasks() {
-      run('tasks')
+      runCommand(app, 'tasks')
       return true
     },
     searchHistory() {
-      run('history')
+      runCommand(app, 'history')
       return true
     },
     openEditor() {
@@ -116,7 +120,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
     },
     showKeys() {
       if (!app.editor.isEmpty) return false
-      run('help', 'keys')
+      runCommand(app, 'help', 'keys')
       return true
     },
   }
@@ -129,7 +133,7 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
       app.editor.insert(mention)
       return true
     }
-    const done = action !== undefined && deeds[action]()
+    const done = action !== undefined && handlers[action]()
     before = action === undefined || done === 'alone' || isSecond(action) ? undefined : { action, at: now() }
     return done !== false
   }
@@ -137,15 +141,14 @@ export function createKeyActions({ app, keys, own, submit, isCovered, now, hint 
   /** Where the editor is covered, these still mean what they mean. */
   function coveredKey(action: AppAction | undefined): boolean {
     if (action !== 'redraw' && action !== 'suspend') return false
-    return deeds[action]() !== false
+    return handlers[action]() !== false
   }
 }
 
 /** The mention of an image in what was pasted. */
 function pastedImage(data: string, app: AppContext): string | undefined {
   const pasted = pastedIn(data)
-  const cwd = app.open?.session.snapshot.cwd ?? app.program.cwd
-  return pasted === undefined ? undefined : droppedImage(pasted, cwd)
+  return pasted === undefined ? undefined : droppedImage(pasted, app.cwd)
 }
 
 async function outside(app: AppContext): Promise<void> {

@@ -3,7 +3,7 @@ import { many, oneLine } from '../../io/figures.ts'
 import { type Action } from '../keys/actions.ts'
 import { shownKey } from '../keys/key-names.ts'
 import type { Component } from '../screen/screen-port.ts'
-import type { OwnCommands } from '../shell/own-commands.ts'
+import type { ShellCommands } from '../shell/shell-commands.ts'
 import { queueLines } from '../view/queue-lines.ts'
 import { statusBar } from '../view/status-bar.ts'
 import { stopPanel } from '../view/stop-panel.ts'
@@ -15,10 +15,12 @@ import type { Overlays } from './overlays.ts'
 interface Options {
   readonly app: AppContext
   readonly conversation: Conversation
-  readonly own: OwnCommands
+  readonly shell: ShellCommands
   readonly overlays: Overlays
   readonly branch: () => string
   readonly hint: () => string
+  /** Whether the list of things to do is shown. */
+  readonly todosShown: () => boolean
   readonly isLeaving: () => boolean
   readonly now: () => number
 }
@@ -29,7 +31,17 @@ export interface Layout {
   arrange(): void
 }
 
-export function createLayout({ app, conversation, own, overlays, branch, hint, isLeaving, now }: Options): Layout {
+export function createLayout({
+  app,
+  conversation,
+  shell,
+  overlays,
+  branch,
+  hint,
+  todosShown,
+  isLeaving,
+  now,
+}: Options): Layout {
   const { style, screen, editor } = app
   const snapshot = () => app.open?.session.snapshot
   const whenOpen = (component: Component): Component => ({
@@ -54,12 +66,7 @@ export function createLayout({ app, conversation, own, overlays, branch, hint, i
     ],
   }
   const todos: Component = {
-    render: (width) =>
-      app.todosShown
-        ? conversation.todos.length === 0
-          ? [style.dim(fitted('No todos.', width))]
-          : todoLines(conversation.todos, width, style)
-        : [],
+    render: (width) => (todosShown() ? todoLines(conversation.todos, width, style) : []),
   }
   const opening: Component = {
     render: (width) => (app.open === undefined ? [style.dim(fitted(' opening the session …', width))] : []),
@@ -91,7 +98,7 @@ export function createLayout({ app, conversation, own, overlays, branch, hint, i
       editor.setFocused(covering === undefined)
       screen.setLive([
         conversation.live,
-        own.live,
+        shell.live,
         todos,
         queue,
         onTheWay,

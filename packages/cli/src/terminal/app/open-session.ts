@@ -1,4 +1,6 @@
+import { isJsonObject } from '@halting/core/adapters'
 import type { LiveSession } from '../../session/live-session.ts'
+import { pluginsWithHooks } from '../../session/plugins.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { OpenSession } from './context.ts'
@@ -17,7 +19,7 @@ export function openSessionOf(live: LiveSession): OpenSession {
     prepare: (text) => live.prepare(text),
     redact: workspace.redact ?? ((text) => text),
     describePermissions: (command) => (command === '' ? ruleLines(live) : explained(permissions.explain(command))),
-    hooks: hookRows(run.settings.hooks),
+    hooks: [run.settings.hooks ?? {}, ...pluginsWithHooks(run).flatMap(({ hooks }) => hooks)].flatMap(hookRows),
     explain: (command) => permissions.explain(command),
     servers: () =>
       (live.servers?.statuses() ?? []).map(({ name, status, tools, problem }) => ({
@@ -61,13 +63,19 @@ function explained({ behavior, parts, message }: Explanation): readonly string[]
   ]
 }
 
-function hookRows(settings: LiveSession['run']['settings']['hooks'] = {}): OpenSession['hooks'] {
-  return Object.entries(settings).flatMap(([event, groups]) =>
-    groups.flatMap(({ matcher = '', hooks }) =>
-      hooks.map((hook) => ({
-        event: matcher === '' ? event : `${event} ${oneLine(matcher, 40)}`,
+/** As they were written: what of a plugin is none of this form is called by nobody. */
+function hookRows(events: object): OpenSession['hooks'] {
+  return Object.entries(events).flatMap(([event, groups]: readonly [string, unknown]) =>
+    listOf(groups).flatMap((group) => {
+      const { matcher = '', hooks } = isJsonObject(group) ? group : {}
+      return listOf(hooks).map((hook) => ({
+        event: oneLine(typeof matcher === 'string' && matcher !== '' ? `${event} ${matcher}` : event, 60),
         what: oneLine(JSON.stringify(hook), 300),
-      })),
-    ),
+      }))
+    }),
   )
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }

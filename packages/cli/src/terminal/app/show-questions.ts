@@ -45,12 +45,12 @@ export function createQuestions({ app, now }: Options): Questions {
         own.close = () => close(undefined)
         return questionView({
           question: first,
-          waiting: waiting(),
+          waiting,
           // Whatever answers it, the session tells that it is closed.
           answer: (id, answer) => void app.open?.session.answer(id, answer),
           changed: () => app.changed(),
           style: app.style,
-          cwd: app.open?.session.snapshot.cwd ?? app.program.cwd,
+          cwd: app.cwd,
           rows: () => app.screen.rows,
           explain: (command) => app.open?.explain(command) ?? { parts: [] },
           fileText,

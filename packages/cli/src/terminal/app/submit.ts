@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@halting/core'
-import { commandNames, ownCommandNamed } from '../commands/table.ts'
+import { commandNames, runCommand } from '../commands/table.ts'
 import { readCommand } from '../commands/parse-command.ts'
-import { ownCommandIn } from '../shell/own-command.ts'
-import type { OwnCommands } from '../shell/own-commands.ts'
+import { shellCommandIn } from '../shell/shell-command.ts'
+import type { ShellCommands } from '../shell/shell-commands.ts'
 import { actionFor, type EndingAction } from '../view/ending-actions.ts'
 import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
@@ -15,7 +15,7 @@ const strayMs = 500
 export function createSubmit(
   app: AppContext,
   conversation: Conversation,
-  own: OwnCommands,
+  shell: ShellCommands,
   now: () => number,
 ): (text: string, when: When) => void {
   return (text, when) => {
@@ -25,8 +25,8 @@ export function createSubmit(
     if (text.trim() === '') return
     app.history.add(text)
     app.editor.remember(text)
-    const shell = ownCommandIn(text)
-    if (shell !== undefined) return own.run(shell)
+    const typed = shellCommandIn(text)
+    if (typed !== undefined) return shell.run(typed)
     const written = app.open?.commands.map(({ name }) => name) ?? []
     const read = readCommand(text, commandNames, written)
     // Which ones there are is known when the session is open: it says so then.
@@ -35,32 +35,25 @@ export function createSubmit(
       app.editor.setText(text)
       return app.note(read.says)
     }
-    if (read.kind === 'own') {
-      const command = ownCommandNamed(read.name)
-      void (async () => command?.run(app, read.argument))().catch((thrown: unknown) => app.fail(thrown))
-      return
-    }
+    if (read.kind === 'own') return runCommand(app, read.name, read.argument)
     conversation.withdrawOffers()
     app.handIn.send(text, when)
   }
 }
 
 /** Goes on after an ending, as it was offered. */
-function take({ deed }: EndingAction, app: AppContext, conversation: Conversation): void {
+function take({ effect }: EndingAction, app: AppContext, conversation: Conversation): void {
   const session = app.open?.session
   if (session === undefined) return
-  if (deed.type === 'why') {
-    void (async () => ownCommandNamed('why')?.run(app, ''))().catch((thrown: unknown) => app.fail(thrown))
-    return
-  }
+  if (effect.type === 'why') return runCommand(app, 'why')
   try {
-    if (deed.type === 'go_on') session.resume(deed.limits)
-    else if (deed.type === 'compact') session.compact()
-    else if (deed.type === 'approve') session.approve(deed.approvals)
-    else {
-      if (Object.keys(deed.limits).length > 0) session.set({ limits: deed.limits })
-      app.handIn.send(deed.text, 'next')
-    }
+    if (effect.type === 'go_on') session.resume(effect.limits)
+    else if (effect.type === 'compact') session.compact()
+    else if (effect.type === 'approve') session.approve(effect.approvals)
+    else if (effect.type === 'last_answer') {
+      if (Object.keys(effect.limits).length > 0) session.set({ limits: effect.limits })
+      session.lastAnswer()
+    } else app.handIn.send(effect.text, 'next')
     conversation.withdrawOffers()
   } catch (thrown) {
     if (!(thrown instanceof ConfigurationError)) throw thrown

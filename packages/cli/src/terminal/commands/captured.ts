@@ -8,11 +8,10 @@ export interface Captured {
   readonly err: string
 }
 
-/** Runs a command of the program, such as `halting why`, and has its text for the screen. It is thrown what the command throws. */
+/** Runs a command of the program, such as `halting why`, and has its text for the screen. Throws what the command throws. */
 export async function captured(
   program: Program,
-  width: number,
-  isStyled: boolean,
+  { width, isStyled }: { readonly width: number; readonly isStyled: boolean },
   run: (program: Program) => Promise<number>,
 ): Promise<Captured> {
   const said = { out: '', err: '' }

@@ -2,7 +2,7 @@ import { type Action, actionNames, actions } from '../keys/actions.ts'
 import { shownKey } from '../keys/key-names.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { behind, rowsOf } from './shown-commands.ts'
+import { lineAfter, rowsOf } from './rows.ts'
 
 /** Keys that everybody knows from any editor are left out. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([
@@ -30,7 +30,7 @@ export function helpCommand(
         app.style.bold('Keys'),
         ...rowsOf(keyRows(app), width),
         app.style.dim(
-          behind(
+          lineAfter(
             '  ',
             '!command runs it and shows it to the model, !!command does not. @path brings in a file, @path#20-45 these lines.',
             width,

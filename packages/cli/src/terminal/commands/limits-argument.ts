@@ -1,47 +1,38 @@
 import type { LimitsInForce } from '@halting/agent/session'
 import type { LimitsChange } from '@halting/core'
-import { dollars, duration, type Reading, tokens, wholeNumber } from '../../flags/values.ts'
-import { counted, elapsed, money } from '../../io/figures.ts'
+import { settableLimits } from '../../session/settable-limits.ts'
 
 export type ReadLimits =
   | { readonly kind: 'change'; readonly change: LimitsChange; readonly says: string }
   | { readonly kind: 'wrong'; readonly says: string }
 
-interface Limit {
-  readonly name: keyof LimitsInForce
-  readonly words: readonly [string, ...string[]]
-  readonly read: (given: string) => Reading<number>
-  readonly shown: (value: number) => string
+/** What each is called, the first as it is told. */
+const words: { readonly [name in keyof LimitsInForce]: readonly [string, ...string[]] } = {
+  maxTurns: ['turns', 'turn'],
+  maxBudgetUsd: ['usd', 'dollars', 'budget', '$'],
+  maxTotalTokens: ['tokens', 'token'],
+  maxDurationMs: ['time', 'duration'],
 }
 
-const limits: readonly Limit[] = [
-  { name: 'maxTurns', words: ['turns', 'turn'], read: wholeNumber, shown: (value) => `${counted(value)} turns` },
-  {
-    name: 'maxBudgetUsd',
-    words: ['usd', 'dollars', 'budget', '$'],
-    read: (given) => dollars(given.replace(/^\$/, '')),
-    shown: money,
-  },
-  { name: 'maxTotalTokens', words: ['tokens', 'token'], read: tokens, shown: (value) => `${counted(value)} tokens` },
-  { name: 'maxDurationMs', words: ['time', 'duration'], read: duration, shown: elapsed },
-]
+// The names of a record over the limits are those of the limits.
+const names = Object.keys(words) as readonly (keyof LimitsInForce)[]
 
 const usage = '/limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m; +20 adds, none takes it away.'
 
 /** `turns 60`, `turns +20`, `usd none`: what is set, and what a person is told of it. */
 export function readLimits(argument: string, inForce: LimitsInForce): ReadLimits {
   const [word = '', value = '', ...more] = argument.trim().split(/\s+/)
-  const limit = limits.find(({ words }) => words.includes(word.toLowerCase()))
-  if (limit === undefined || value === '' || more.length > 0) return { kind: 'wrong', says: usage }
-  const [what] = limit.words
+  const name = names.find((one) => words[one].includes(word.toLowerCase()))
+  if (name === undefined || value === '' || more.length > 0) return { kind: 'wrong', says: usage }
+  const [limit, [what]] = [settableLimits[name], words[name]]
   if (/^(?:none|off|no)$/i.test(value))
-    return { kind: 'change', change: { [limit.name]: null }, says: `No limit of ${what}.` }
+    return { kind: 'change', change: { [name]: null }, says: `No limit of ${what}.` }
   const isMore = value.startsWith('+')
   const read = limit.read(isMore ? value.slice(1) : value)
   if (!('value' in read)) return { kind: 'wrong', says: `${value} is not ${read.expected}. ${usage}` }
-  const before = inForce[limit.name]
+  const before = inForce[name]
   if (isMore && before === null) return { kind: 'wrong', says: `There is no limit of ${what} to add to.` }
   const now = isMore ? (before ?? 0) + read.value : read.value
   const from = before === null ? 'no limit' : limit.shown(before)
-  return { kind: 'change', change: { [limit.name]: now }, says: `${limit.shown(now)} (before: ${from}).` }
+  return { kind: 'change', change: { [name]: now }, says: `${limit.shown(now)} (before: ${from}).` }
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { inertGit } from '@halting/agent'
 import { oneLine } from '../../io/figures.ts'
 import { keptEntries } from '../app/kept-entries.ts'
 import { transcriptLines } from '../pager/transcript.ts'
@@ -11,8 +11,12 @@ const transcript: Command = {
   does: 'The whole conversation, with all results',
   async run(app) {
     const entries = await keptEntries(fileOf(app))
-    const cwd = app.open?.session.snapshot.cwd ?? app.program.cwd
-    app.page('The conversation', (width) => transcriptLines(entries, { width, style: app.style, cwd }), true)
+    const { style, cwd } = app
+    app.page({
+      title: 'The conversation',
+      linesFor: (width) => transcriptLines(entries, { width, style, cwd }),
+      startsAt: 'end',
+    })
   },
 }
 
@@ -35,41 +39,38 @@ const history: Command = {
   },
 }
 
-const mostDiffBytes = 2_000_000
+const diffLimits = { mostBytes: 2_000_000, timeoutMs: 10_000 }
 
 const diff: Command = {
   does: 'What is changed in the repository since the last commit',
   async run(app) {
-    const cwd = app.open?.session.snapshot.cwd ?? app.program.cwd
-    const text = await gitDiff(cwd, app.program.env)
+    const text = await gitDiff(app.cwd, app.program.env)
     if (text === undefined) return app.note('git tells no changes here: this is no repository, or it has no commit.')
     if (text.trim() === '') return app.note('Nothing is changed since the last commit.')
-    app.page('Changes since the last commit', (width) => diffTextLines(text, width, app), false)
+    app.page({
+      title: 'Changes since the last commit',
+      linesFor: (width) => diffTextLines(text, width, app),
+      startsAt: 'beginning',
+    })
   },
 }
 
-/** New files are told by their names. Nothing that the repository's own settings name is run. */
+/** New files are told by their names; undefined where git tells nothing. */
 async function gitDiff(cwd: string, env: AppContext['program']['env']): Promise<string | undefined> {
-  const safe = ['--no-pager', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null']
-  const changes = await output([...safe, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', 'HEAD'], cwd, env)
+  const git = await inertGit(cwd, env, diffLimits)
+  // Into a submodule git goes by its settings.
+  const changes = await git([
+    'diff',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-color',
+    '--ignore-submodules=dirty',
+    'HEAD',
+  ])
   if (changes === undefined) return undefined
-  const others = await output([...safe, 'ls-files', '--others', '--exclude-standard'], cwd, env)
-  return [changes, ...(others ?? '').split('\n').flatMap((name) => (name === '' ? [] : [`new file ${name}`]))].join(
-    '\n',
-  )
-}
-
-function output(args: readonly string[], cwd: string, env: AppContext['program']['env']): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const git = spawn('git', args, { cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 })
-    let text = ''
-    git.stdout.setEncoding('utf8').on('data', (more: string) => {
-      if (text.length < mostDiffBytes) text += more
-      else git.kill()
-    })
-    git.once('error', () => resolve(undefined))
-    git.once('close', (code) => resolve(code === 0 || text.length >= mostDiffBytes ? text : undefined))
-  })
+  const others = await git(['ls-files', '-z', '--others', '--exclude-standard'])
+  const added = (others?.text ?? '').split('\0').filter((name) => name !== '')
+  return [changes.text, ...added.map((name) => `new file ${oneLine(name, 300)}`)].join('\n')
 }
 
 function diffTextLines(text: string, width: number, { style }: AppContext): readonly string[] {

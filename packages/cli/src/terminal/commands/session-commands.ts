@@ -1,4 +1,5 @@
 import { keptSessions, summariesOf } from '@halting/agent'
+import type { RewindOptions } from '@halting/agent/session'
 import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../session/find-session.ts'
@@ -11,7 +12,15 @@ import type { Command } from './command.ts'
 
 /** The flags of a session that begins, or goes on, from here: where the first one came from says nothing of it. */
 function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): Flags {
-  const { resume: _r, continue: _c, forkSession: _f, sessionId: _s, resumeSessionAt: _a, ...others } = flags
+  const {
+    resume: _r,
+    continue: _c,
+    forkSession: _f,
+    sessionId: _s,
+    resumeSessionAt: _a,
+    resumeDropsTurn: _d,
+    ...others
+  } = flags
   return { ...others, ...chosen }
 }
 
@@ -24,7 +33,8 @@ function refuseWhileRunning(app: AppContext, what: string): boolean {
 
 /** The file of the session. @throws UsageError for one that is not kept. */
 export function fileOf(app: AppContext): string {
-  const file = app.open?.session.snapshot.file
+  if (app.open === undefined) throw new UsageError('The session is being opened.')
+  const { file } = app.open.session.snapshot
   if (file !== undefined) return file
   throw new UsageError('This session is not kept on disk: there is nothing to read it from.')
 }
@@ -63,9 +73,9 @@ async function chosenSession(app: AppContext): Promise<string | undefined> {
   return app.ask({
     title: 'Go on with',
     hint: 'Enter goes on with it · letters narrow the list · Esc stays',
-    choices: others.map(({ sessionId, changedAt, firstPrompt, turns, costUsd, ended, heldBy }) => ({
+    choices: others.map(({ sessionId, changedAt, title, firstPrompt, turns, costUsd, ended, heldBy }) => ({
       value: sessionId,
-      label: firstPrompt === '' ? '(nothing was said)' : oneLine(firstPrompt, 60),
+      label: firstPrompt === '' && title === undefined ? '(nothing was said)' : oneLine(title ?? firstPrompt, 60),
       detail: [
         changedAt.toISOString().slice(0, 16).replace('T', ' '),
         many(turns, 'turn'),
@@ -73,7 +83,7 @@ async function chosenSession(app: AppContext): Promise<string | undefined> {
         heldBy === undefined ? (ended === 'open' ? 'did not end' : ended) : `goes on in process ${heldBy}`,
         sessionId.slice(0, 8),
       ].join(', '),
-      alsoFoundBy: `${sessionId} ${firstPrompt}`,
+      alsoFoundBy: `${sessionId} ${title ?? ''} ${firstPrompt}`,
     })),
   })
 }
@@ -91,7 +101,7 @@ const fork: Command = {
   },
 }
 
-type Extent = 'conversation' | 'both' | 'files'
+type WhatGoesBack = NonNullable<RewindOptions['what']>
 
 const rewind: Command = {
   does: 'Go back to before a message',
@@ -110,15 +120,11 @@ const rewind: Command = {
       choices: prompts.map(({ id, text }) => ({ value: id, label: oneLine(text, 200) })),
     })
     if (before === undefined) return
-    const extent = await extentOf(app, before)
-    if (extent === undefined) return
-    const { content, files, left } = await session.rewind({
-      before,
-      ...(extent === 'both' && { files: true }),
-      ...(extent === 'files' && { filesOnly: true }),
-    })
-    if (extent !== 'files') app.editor.putBefore([saidText(content)])
-    const said = extent === 'files' ? 'The files are' : 'The conversation is'
+    const what = await askWhat(app, before)
+    if (what === undefined) return
+    const { content, files, left } = await session.rewind({ before, what })
+    if (what !== 'files') app.editor.putBefore([saidText(content)])
+    const said = what === 'files' ? 'The files are' : 'The conversation is'
     app.note(
       `${said} where it was before that message${files.length === 0 ? '' : `; ${many(files.length, 'file')} changed back`}.`,
     )
@@ -127,13 +133,13 @@ const rewind: Command = {
 }
 
 /** What goes back; asked only where files were changed since then. */
-async function extentOf(app: AppContext, before: string): Promise<Extent | undefined> {
-  const would = await app.open?.session.rewind({ before, files: true, dryRun: true }).catch(() => undefined)
+async function askWhat(app: AppContext, before: string): Promise<WhatGoesBack | undefined> {
+  const would = await app.open?.session.rewind({ before, what: 'both', dryRun: true }).catch(() => undefined)
   if (would === undefined || (would.files.length === 0 && would.left.length === 0)) return 'conversation'
   const { files, insertions, deletions, left } = would
   const changes = `${many(files.length, 'file')} +${insertions} −${deletions}`
   const stay = left.length === 0 ? '' : `, ${many(left.length, 'file')} stay as they are`
-  return app.ask<Extent>({
+  return app.ask<WhatGoesBack>({
     title: 'What goes back?',
     hint: 'Enter does it · Esc does nothing',
     choices: [

@@ -1,6 +1,10 @@
+import { oneLine } from '../../io/figures.ts'
+import { themeNamed } from '../theme.ts'
 import { readLimits } from './limits-argument.ts'
 import type { Command } from './command.ts'
+import { checkMode } from '../../session/check-mode.ts'
 import { UsageError } from '../../usage-error.ts'
+import { modeWords } from '../../session/mode-words.ts'
 import { nearest } from '../../flags/nearest.ts'
 
 const model: Command = {
@@ -47,6 +51,7 @@ const mode: Command = {
       if (next !== undefined) session.set({ permissionMode: next })
       return
     }
+    checkMode(argument, session.snapshot)
     if (argument !== '' && !modes.includes(argument)) {
       const meant = nearest(argument, modes)
       throw new UsageError(
@@ -60,7 +65,7 @@ const mode: Command = {
             title: 'Permission mode',
             hint: 'Enter takes it · Shift+Tab goes through the first ones',
             first: Math.max(0, modes.indexOf(now)),
-            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords[name] ?? '' })),
+            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords(name).does })),
           })
     if (chosen === undefined) return
     session.set({ permissionMode: chosen })
@@ -68,12 +73,30 @@ const mode: Command = {
   },
 }
 
-const modeWords: { readonly [mode: string]: string } = {
-  default: 'asks about what no rule covers',
-  acceptEdits: 'edits in the folder run without a question',
-  plan: 'nothing is changed before a plan is approved',
-  dontAsk: 'what no rule covers is denied',
-  bypassPermissions: 'nothing is asked: only for a machine that can be thrown away',
+const theme: Command = {
+  does: 'Choose the colours: dark, light or none; kept for later sessions',
+  argumentHint: '[dark|light|none]',
+  values: (app) => app.theme.names,
+  async run(app, argument) {
+    const { names, current } = app.theme
+    const given = themeNamed(argument)
+    if (argument !== '' && given === undefined)
+      throw new UsageError(`There is no theme ${oneLine(argument, 40)}; there are ${names.join(', ')}.`)
+    const chosen =
+      given ??
+      (await app.ask({
+        title: 'Theme',
+        hint: 'Enter takes it, and keeps it for later sessions',
+        first: names.indexOf(current),
+        choices: names.map((name) => ({ value: name, label: name, ...(name === current && { detail: 'now' }) })),
+      }))
+    if (chosen === undefined) return
+    app.theme.choose(chosen)
+    app.screen.redraw()
+    const { keepTheme } = await import('./keep-theme.ts')
+    const path = await keepTheme(chosen, app.program)
+    app.note(`Theme: ${chosen}, here and in later sessions (theme in ${path}).`)
+  },
 }
 
 /** `/limits turns 60`; without an argument they are shown. */
@@ -86,4 +109,8 @@ export function setLimits(app: Parameters<Command['run']>[0], argument: string):
   app.note(`From now on: ${read.says}`)
 }
 
-export const settingCommands: { readonly [name in 'model' | 'mode']: Command } = { model, mode }
+export const settingCommands: { readonly [name in 'model' | 'mode' | 'theme']: Command } = {
+  model,
+  mode,
+  theme,
+}

@@ -1,27 +1,11 @@
 import type { LimitsInForce, SessionFigures, SessionSnapshot } from '@halting/agent/session'
-import { columnsOf } from '../../io/columns.ts'
 import { counted, elapsed, many, money, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import { nextStopText } from '../view/stop-panel.ts'
 import type { Command } from './command.ts'
+import { figureRows, lineAfter, rowsOf } from './rows.ts'
 import { setLimits } from './setting-commands.ts'
-
-/** Rows of words, the first column as wide as it needs to be. */
-export function rowsOf(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
-  const first = Math.min(Math.max(0, ...rows.map(([name]) => columnsOf(name))), Math.floor(width / 2))
-  return rows.map(([name, text]) => {
-    const shown = oneLine(name, first)
-    const blanks = ' '.repeat(Math.max(0, first - columnsOf(shown)))
-    return behind(`  ${shown}${blanks}  `, text, width)
-  })
-}
-
-/** Blanks before a text stay. */
-export function behind(before: string, text: string, width: number): string {
-  const room = width - columnsOf(before)
-  return room < 1 ? before.trimEnd().slice(0, width) : before + oneLine(text, room)
-}
 
 function snapshotOf(app: AppContext): SessionSnapshot {
   if (app.open === undefined) throw new UsageError('The session is being opened.')
@@ -38,9 +22,9 @@ const limits: Command = {
     app.tell((width) => [
       app.style.bold('Limits'),
       ...rowsOf(limitRows(inForce, figures), width),
-      behind('  ', nextStopText(nextStop), width),
+      lineAfter('  ', nextStopText(nextStop), width),
       app.style.dim(
-        behind('  ', '/limits turns +20 · /limits usd 2.50 · /limits time 20m · /limits tokens none', width),
+        lineAfter('  ', '/limits turns +20 · /limits usd 2.50 · /limits time 20m · /limits tokens none', width),
       ),
     ])
   },
@@ -87,8 +71,8 @@ const context: Command = {
     const usage = await app.open?.session.contextUsage()
     if (usage === undefined) return
     const { totalTokens, maxTokens, compactsAt, categories } = usage
-    const share = (tokens: number): string =>
-      maxTokens === null || maxTokens === 0 ? '' : `  ${((100 * tokens) / maxTokens).toFixed(1)} %`
+    const share = (tokens: number): readonly string[] =>
+      maxTokens === null || maxTokens === 0 ? [] : [`${((100 * tokens) / maxTokens).toFixed(1)} %`]
     app.tell((width) => [
       app.style.bold(
         oneLine(
@@ -96,12 +80,12 @@ const context: Command = {
           width,
         ),
       ),
-      ...rowsOf(
-        categories.map(({ name, tokens }) => [name, `${counted(tokens).padStart(10)}${share(tokens)}`] as const),
+      ...figureRows(
+        categories.map(({ name, tokens }) => [name, counted(tokens), ...share(tokens)] as const),
         width,
       ),
       app.style.dim(
-        behind(
+        lineAfter(
           '  ',
           compactsAt === null
             ? 'It is never made shorter by itself.'
@@ -115,33 +99,7 @@ const context: Command = {
 
 const todos: Command = {
   does: 'Show the todo list, or hide it',
-  run(app) {
-    app.todosShown = !app.todosShown
-    app.changed()
-  },
-}
-
-const theme: Command = {
-  does: 'Colours: dark, light or none',
-  argumentHint: '[dark|light|none]',
-  values: (app) => app.theme.names,
-  async run(app, argument) {
-    const { names, current } = app.theme
-    const given = names.find((name) => name === argument)
-    if (argument !== '' && given === undefined)
-      throw new UsageError(`There is no theme ${oneLine(argument, 40)}; there are ${names.join(', ')}.`)
-    const chosen =
-      given ??
-      (await app.ask({
-        title: 'Theme',
-        hint: 'Enter takes it; --theme says it at the start',
-        first: names.indexOf(current),
-        choices: names.map((name) => ({ value: name, label: name, ...(name === current && { detail: 'now' }) })),
-      }))
-    if (chosen === undefined) return
-    app.theme.choose(chosen)
-    app.screen.redraw()
-  },
+  run: (app) => app.toggleTodos(),
 }
 
 const permissions: Command = {
@@ -201,5 +159,5 @@ const hooks: Command = {
 }
 
 export const shownCommands: {
-  readonly [name in 'limits' | 'cost' | 'context' | 'todos' | 'theme' | 'permissions' | 'mcp' | 'hooks']: Command
-} = { limits, cost, context, todos, theme, permissions, mcp, hooks }
+  readonly [name in 'limits' | 'cost' | 'context' | 'todos' | 'permissions' | 'mcp' | 'hooks']: Command
+} = { limits, cost, context, todos, permissions, mcp, hooks }

@@ -1,3 +1,4 @@
+import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { helpCommand } from './help-command.ts'
 import { lookCommands } from './look-commands.ts'
@@ -55,7 +56,9 @@ export const listedCommands: readonly { readonly name: CommandName; readonly com
   (name) => ({ name, command: table[name] }),
 )
 
-export function ownCommandNamed(name: string): Command | undefined {
+/** Runs the command of that name; what goes wrong is told. */
+export function runCommand(app: AppContext, name: string, argument = ''): void {
   const known = names.find((each) => each === name) ?? otherNames[name]
-  return known === undefined ? undefined : table[known]
+  if (known === undefined) return
+  void (async () => table[known].run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
 }

@@ -1,4 +1,4 @@
-import { oneLine } from '../../io/figures.ts'
+import { linesOfTold, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import { keptEntries, lastAnswerIn } from '../app/kept-entries.ts'
@@ -13,10 +13,10 @@ import { fileOf } from './session-commands.ts'
 
 /** Has a command of the program tell what it has to say, in the scrollback. */
 async function tellBy(app: AppContext, run: (program: Program) => Promise<number>): Promise<void> {
-  const isStyled = app.style.bold('x') !== 'x'
-  const { out, err } = await captured(app.program, app.screen.columns - 2, isStyled, run)
+  const shown = { width: app.screen.columns - 2, isStyled: app.theme.current !== 'none' }
+  const { out, err } = await captured(app.program, shown, run)
   if (out.trim() !== '') app.tell((width) => linesIn(out, width))
-  for (const line of err.split('\n')) if (line.trim() !== '') app.note(line.replace(/^halting: /, ''))
+  for (const line of linesOfTold(err)) app.note(line)
 }
 
 /** As they are where they fit: they have colours, and were made for this width. */
@@ -77,7 +77,7 @@ const copy: Command = {
         blocks.length === 0 ? 'The answer has no code block.' : `The answer has code blocks 1 to ${blocks.length}.`,
       )
     app.screen.copy(wanted)
-    app.note(`Copied ${wanted.length} characters, where the terminal lets programs copy (OSC 52).`)
+    app.note(`Copied ${many(wanted.length, 'character')}, where the terminal lets programs copy (OSC 52).`)
   },
 }
 

@@ -2,6 +2,7 @@ import type { AutocompleteProvider } from '@earendil-works/pi-tui/dist/autocompl
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import type { Style } from '../../io/style.ts'
 import { editorHost } from '../screen/editor-host.ts'
+import { pasteEnd, pasteStart } from '../screen/input.ts'
 import type { Component, Screen } from '../screen/screen-port.ts'
 
 /** Where a person writes. */
@@ -37,6 +38,9 @@ interface EditorOptions {
 const borderMark = '\u0000'
 const sign = '> '
 
+/** The library's editor parts all that it shows into graphemes for each frame: a million of them end the program. */
+const mostShown = 10_000
+
 /** The editor of the library between two lines, with our sign before its first one. */
 export function promptEditor(options: EditorOptions): PromptEditor {
   const { style, screen } = options
@@ -59,8 +63,17 @@ export function promptEditor(options: EditorOptions): PromptEditor {
   editor.setAutocompleteProvider(options.completion)
   editor.onSubmit = options.onSubmit
   editor.onChange = options.onChange
-  const setText = (text: string): void => {
-    editor.setText(text)
+  /** Texts a line apart, in place of what is there. Long ones stand as pastes, which `written` has whole. */
+  const setTexts = (texts: readonly string[]): void => {
+    if (texts.every(({ length }) => length <= mostShown)) editor.setText(texts.join('\n\n'))
+    else {
+      editor.setText('')
+      for (const [index, text] of texts.entries()) {
+        if (index > 0) editor.insertTextAtCursor('\n\n')
+        if (text.length <= mostShown) editor.insertTextAtCursor(text)
+        else editor.handleInput(pasteStart + text.replaceAll(pasteEnd, '') + pasteEnd)
+      }
+    }
     changed()
   }
   return {
@@ -76,7 +89,11 @@ export function promptEditor(options: EditorOptions): PromptEditor {
         })
       },
       handleInput(data) {
+        const before = editor.getText().length
         editor.handleInput(data)
+        // The history and undo bring texts back as they were.
+        const text = editor.getText()
+        if (text.length > Math.max(mostShown, before + 1)) setTexts([text])
         changed()
       },
       invalidate: () => editor.invalidate(),
@@ -93,10 +110,9 @@ export function promptEditor(options: EditorOptions): PromptEditor {
     get hasMenu() {
       return editor.isShowingAutocomplete()
     },
-    setText,
+    setText: (text) => setTexts([text]),
     putBefore(texts) {
-      const all = [...texts, editor.getText()].filter((text) => text !== '')
-      if (texts.length > 0) setText(all.join('\n\n'))
+      if (texts.length > 0) setTexts([...texts, editor.getText()].filter((text) => text !== ''))
     },
     insert(text) {
       editor.insertTextAtCursor(text)
@@ -104,7 +120,7 @@ export function promptEditor(options: EditorOptions): PromptEditor {
     },
     take() {
       const text = editor.getExpandedText()
-      setText('')
+      setTexts([''])
       return text
     },
     remember: (text) => editor.addToHistory(text),

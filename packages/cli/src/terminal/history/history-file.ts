@@ -1,6 +1,7 @@
-import { appendFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { codeOfThrown } from '../own-files.ts'
+import { messageOf } from '@halting/core/adapters'
 
 /** Something that a person said, in whatever session. */
 interface Said {
@@ -51,11 +52,11 @@ export async function openHistory(options: HistoryOptions): Promise<PromptHistor
   const write = async (said: Said): Promise<void> => {
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      await appendFile(path, `${JSON.stringify(said)}\n`, { mode: 0o600 })
+      await append(path, `${JSON.stringify(said)}\n`)
     } catch (thrown) {
       if (isTold) return
       isTold = true
-      options.onProblem(`What you say is not kept for later: ${path} cannot be written (${codeOfThrown(thrown)}).`)
+      options.onProblem(`What you say is not kept for later: ${path} cannot be written (${messageOf(thrown)}).`)
     }
   }
   return {
@@ -70,6 +71,19 @@ export async function openHistory(options: HistoryOptions): Promise<PromptHistor
       if (text.length <= longestText) writing = writing.then(() => write(said))
     },
     flush: () => writing,
+  }
+}
+
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants
+
+/** @throws where it cannot be written, and for what is no file: a pipe of that name would be waited for. */
+async function append(path: string, line: string): Promise<void> {
+  const file = await open(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600)
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is no file')
+    await file.appendFile(line)
+  } finally {
+    await file.close()
   }
 }
 

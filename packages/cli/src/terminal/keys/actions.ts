@@ -1,110 +1,63 @@
-/** What a key can do. The names are those of `keybindings.json`, in the order in which they are listed. */
-export const actionNames = [
-  'send',
-  'queue',
-  'newLine',
-  'takeBack',
-  'interrupt',
-  'clear',
-  'leave',
-  'cycleMode',
-  'transcript',
-  'todos',
-  'tasks',
-  'searchHistory',
-  'openEditor',
-  'redraw',
-  'suspend',
-  'complete',
-  'showKeys',
-  'cursorUp',
-  'cursorDown',
-  'cursorLeft',
-  'cursorRight',
-  'cursorWordLeft',
-  'cursorWordRight',
-  'cursorLineStart',
-  'cursorLineEnd',
-  'pageUp',
-  'pageDown',
-  'deleteLeft',
-  'deleteRight',
-  'deleteWordLeft',
-  'deleteWordRight',
-  'deleteToLineStart',
-  'deleteToLineEnd',
-  'yank',
-  'yankOlder',
-  'undo',
-  'jumpForward',
-  'jumpBackward',
-] as const
-
-export type Action = (typeof actionNames)[number]
-
 interface ActionRow {
+  /** What the app does itself; the editor does the others. */
+  readonly by: 'app' | 'editor'
   /** Where nobody says otherwise. */
   readonly keys: readonly string[]
   readonly does: string
 }
 
-export const actions: Readonly<Record<Action, ActionRow>> = {
-  send: { keys: ['enter'], does: 'Send; while a run goes on, steer it' },
-  queue: { keys: ['alt+enter'], does: 'Queue for after the run' },
-  newLine: { keys: ['shift+enter', 'ctrl+enter', 'ctrl+j'], does: 'New line; also \\ and Enter' },
-  takeBack: { keys: ['alt+up'], does: 'Take the last queued message back' },
-  interrupt: { keys: ['escape'], does: 'Close a menu, else stop the run; twice on an empty line: go back' },
-  clear: { keys: ['ctrl+c'], does: 'Clear the line; on an empty one stop the run; twice: leave' },
-  leave: { keys: ['ctrl+d'], does: 'Leave, on an empty line' },
-  cycleMode: { keys: ['shift+tab'], does: 'Next permission mode' },
-  transcript: { keys: ['ctrl+o'], does: 'The whole conversation' },
-  todos: { keys: ['ctrl+t'], does: 'The todo list' },
-  tasks: { keys: ['ctrl+b'], does: 'What goes on in the background' },
-  searchHistory: { keys: ['ctrl+r'], does: 'Search in what was said before' },
-  openEditor: { keys: ['ctrl+g'], does: 'Write in $VISUAL or $EDITOR' },
-  redraw: { keys: ['ctrl+l'], does: 'Draw the screen again' },
-  suspend: { keys: ['ctrl+z'], does: 'To the shell; fg comes back' },
-  complete: { keys: ['tab'], does: 'Complete a command or a path' },
-  showKeys: { keys: ['?'], does: 'These keys, on an empty line' },
-  cursorUp: { keys: ['up'], does: 'Line up; on an empty line what was said before' },
-  cursorDown: { keys: ['down'], does: 'Line down' },
-  cursorLeft: { keys: ['left'], does: 'Character left' },
-  cursorRight: { keys: ['right', 'ctrl+f'], does: 'Character right' },
-  cursorWordLeft: { keys: ['alt+left', 'ctrl+left', 'alt+b'], does: 'Word left' },
-  cursorWordRight: { keys: ['alt+right', 'ctrl+right', 'alt+f'], does: 'Word right' },
-  cursorLineStart: { keys: ['home', 'ctrl+a'], does: 'Beginning of the line' },
-  cursorLineEnd: { keys: ['end', 'ctrl+e'], does: 'End of the line' },
-  pageUp: { keys: ['pageUp'], does: 'Page up' },
-  pageDown: { keys: ['pageDown'], does: 'Page down' },
-  deleteLeft: { keys: ['backspace'], does: 'Delete to the left' },
-  deleteRight: { keys: ['delete'], does: 'Delete to the right' },
-  deleteWordLeft: { keys: ['ctrl+w', 'alt+backspace'], does: 'Delete the word to the left' },
-  deleteWordRight: { keys: ['alt+d', 'alt+delete'], does: 'Delete the word to the right' },
-  deleteToLineStart: { keys: ['ctrl+u'], does: 'Delete to the beginning of the line' },
-  deleteToLineEnd: { keys: ['ctrl+k'], does: 'Delete to the end of the line' },
-  yank: { keys: ['ctrl+y'], does: 'Put back what was deleted' },
-  yankOlder: { keys: ['alt+y'], does: 'Put back what was deleted before that' },
-  undo: { keys: ['ctrl+-'], does: 'Undo' },
-  jumpForward: { keys: ['ctrl+]'], does: 'Go to the next of a character' },
-  jumpBackward: { keys: ['ctrl+alt+]'], does: 'Go to the one before of a character' },
+/** What a key can do. The names are those of `keybindings.json`, in the order in which they are listed. */
+const table = {
+  send: { by: 'editor', keys: ['enter'], does: 'Send; while a run goes on, steer it' },
+  queue: { by: 'app', keys: ['alt+enter'], does: 'Queue for after the run' },
+  newLine: { by: 'editor', keys: ['shift+enter', 'ctrl+enter', 'ctrl+j'], does: 'New line; also \\ and Enter' },
+  takeBack: { by: 'app', keys: ['alt+up'], does: 'Take the last queued message back' },
+  interrupt: { by: 'app', keys: ['escape'], does: 'Close a menu, else stop the run; twice on an empty line: go back' },
+  clear: { by: 'app', keys: ['ctrl+c'], does: 'Clear the line; on an empty one stop the run; twice: leave' },
+  leave: { by: 'app', keys: ['ctrl+d'], does: 'Leave, on an empty line' },
+  cycleMode: { by: 'app', keys: ['shift+tab'], does: 'Next permission mode' },
+  transcript: { by: 'app', keys: ['ctrl+o'], does: 'The whole conversation' },
+  todos: { by: 'app', keys: ['ctrl+t'], does: 'The todo list' },
+  tasks: { by: 'app', keys: ['ctrl+b'], does: 'What goes on in the background' },
+  searchHistory: { by: 'app', keys: ['ctrl+r'], does: 'Search in what was said before' },
+  openEditor: { by: 'app', keys: ['ctrl+g'], does: 'Write in $VISUAL or $EDITOR' },
+  redraw: { by: 'app', keys: ['ctrl+l'], does: 'Draw the screen again' },
+  suspend: { by: 'app', keys: ['ctrl+z'], does: 'To the shell; fg comes back' },
+  complete: { by: 'editor', keys: ['tab'], does: 'Complete a command or a path' },
+  showKeys: { by: 'app', keys: ['?'], does: 'These keys, on an empty line' },
+  cursorUp: { by: 'editor', keys: ['up'], does: 'Line up; on an empty line what was said before' },
+  cursorDown: { by: 'editor', keys: ['down'], does: 'Line down' },
+  cursorLeft: { by: 'editor', keys: ['left'], does: 'Character left' },
+  cursorRight: { by: 'editor', keys: ['right', 'ctrl+f'], does: 'Character right' },
+  cursorWordLeft: { by: 'editor', keys: ['alt+left', 'ctrl+left', 'alt+b'], does: 'Word left' },
+  cursorWordRight: { by: 'editor', keys: ['alt+right', 'ctrl+right', 'alt+f'], does: 'Word right' },
+  cursorLineStart: { by: 'editor', keys: ['home', 'ctrl+a'], does: 'Beginning of the line' },
+  cursorLineEnd: { by: 'editor', keys: ['end', 'ctrl+e'], does: 'End of the line' },
+  pageUp: { by: 'editor', keys: ['pageUp'], does: 'Page up' },
+  pageDown: { by: 'editor', keys: ['pageDown'], does: 'Page down' },
+  deleteLeft: { by: 'editor', keys: ['backspace'], does: 'Delete to the left' },
+  deleteRight: { by: 'editor', keys: ['delete'], does: 'Delete to the right' },
+  deleteWordLeft: { by: 'editor', keys: ['ctrl+w', 'alt+backspace'], does: 'Delete the word to the left' },
+  deleteWordRight: { by: 'editor', keys: ['alt+d', 'alt+delete'], does: 'Delete the word to the right' },
+  deleteToLineStart: { by: 'editor', keys: ['ctrl+u'], does: 'Delete to the beginning of the line' },
+  deleteToLineEnd: { by: 'editor', keys: ['ctrl+k'], does: 'Delete to the end of the line' },
+  yank: { by: 'editor', keys: ['ctrl+y'], does: 'Put back what was deleted' },
+  yankOlder: { by: 'editor', keys: ['alt+y'], does: 'Put back what was deleted before that' },
+  undo: { by: 'editor', keys: ['ctrl+-'], does: 'Undo' },
+  jumpForward: { by: 'editor', keys: ['ctrl+]'], does: 'Go to the next of a character' },
+  jumpBackward: { by: 'editor', keys: ['ctrl+alt+]'], does: 'Go to the one before of a character' },
+} as const
+
+export type Action = keyof typeof table
+export type AppAction = { [action in Action]: (typeof table)[action]['by'] extends 'app' ? action : never }[Action]
+
+export const actions: Readonly<Record<Action, ActionRow>> = table
+
+/** `Object.keys` of the table gives its keys. */
+export const actionNames: readonly Action[] = Object.keys(table) as Action[]
+
+export const appActions: readonly AppAction[] = actionNames.filter(isAppAction)
+
+function isAppAction(action: Action): action is AppAction {
+  return actions[action].by === 'app'
 }
-
-/** What the app does itself; the editor does the others. */
-export const appActions = [
-  'queue',
-  'takeBack',
-  'interrupt',
-  'clear',
-  'leave',
-  'cycleMode',
-  'transcript',
-  'todos',
-  'tasks',
-  'searchHistory',
-  'openEditor',
-  'redraw',
-  'suspend',
-  'showKeys',
-] as const
-
-export type AppAction = (typeof appActions)[number]

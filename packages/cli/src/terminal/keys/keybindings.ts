@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { boundedText } from '@halting/agent'
+import { messageOf } from '@halting/core/adapters'
 import { nearest } from '../../flags/nearest.ts'
 import { type Action, actionNames, actions } from './actions.ts'
 import { readKey, shownKey } from './key-names.ts'
@@ -93,7 +94,9 @@ export async function readKeybindings(folder: string): Promise<Keybindings> {
     return bindingsOf(JSON.parse(read.text), path)
   } catch (thrown) {
     const { keysOf } = bindingsOf(undefined, path)
-    const why = thrown instanceof Error ? thrown.message : String(thrown)
-    return { keysOf, warnings: [`${path} is no JSON (${why}): the keys are those that the program comes with.`] }
+    return {
+      keysOf,
+      warnings: [`${path} is no JSON (${messageOf(thrown)}): the keys are those that the program comes with.`],
+    }
   }
 }

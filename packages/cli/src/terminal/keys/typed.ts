@@ -9,12 +9,16 @@ export function pastedIn(data: string): string | undefined {
   return text.endsWith(pasteEnd) ? text.slice(0, -pasteEnd.length) : text
 }
 
+/** What a key types, however the terminal tells it; an input method may give several characters. Undefined for a key that types nothing, and for a paste. */
+export function textOfKey(data: string): string | undefined {
+  const text = decodePrintableKey(data) ?? data
+  return /^\P{Cc}+$/u.test(text) ? text : undefined
+}
+
 /** The text that a key, or a paste, types in a line; '' for none. */
 export function typedIn(data: string): string {
   const pasted = pastedIn(data)
-  if (pasted !== undefined) return oneLine(pasted, 1_000)
-  const decoded = decodePrintableKey(data) ?? data
-  return /\p{Cc}/u.test(decoded) ? '' : decoded
+  return pasted === undefined ? (textOfKey(data) ?? '') : oneLine(pasted, 1_000)
 }
 
 /** The text without its last character. */

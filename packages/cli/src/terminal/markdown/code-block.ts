@@ -1,11 +1,12 @@
 import { getSegmenter, visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { Block } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
+import { codeOfModel } from '../view/of-model.ts'
 import type { CodeLine } from './code-lines.ts'
 
 /** Lines of code, as they are: parted where the width ends, and not between words, so that what is copied is the code. */
 export function codeBlock(lines: readonly CodeLine[], indent: number, theme: Theme): Block {
-  return { render: (width) => lines.flatMap((line) => rowsOf(line, indent, width, theme)) }
+  return codeOfModel({ render: (width) => lines.flatMap((line) => rowsOf(line, indent, width, theme)) })
 }
 
 /** The line above code, or below it. */

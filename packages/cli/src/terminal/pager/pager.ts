@@ -1,15 +1,12 @@
 import { fitted } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
+import type { Page } from '../app/context.ts'
 import type { Action } from '../keys/actions.ts'
 import { typedIn, withoutLast } from '../keys/typed.ts'
 import type { Component } from '../screen/screen-port.ts'
 
-interface PagerOptions {
-  readonly title: string
-  /** All of it, in lines of at most so many columns. */
-  readonly linesFor: (width: number) => readonly string[]
+interface PagerOptions extends Page {
   readonly rows: () => number
-  readonly startsAtEnd: boolean
   readonly style: Style
   readonly isKey: (action: Action, data: string) => boolean
   readonly changed: () => void
@@ -19,7 +16,7 @@ interface PagerOptions {
 /** A long text on the whole screen: arrows, pages, `g` and `G`, `/` to find, `q` or Esc to leave. */
 export function pager(options: PagerOptions): Component {
   const { style, isKey, rows, changed, done } = options
-  let at = options.startsAtEnd ? Infinity : 0
+  let at = options.startsAt === 'end' ? Infinity : 0
   let [search, isTyping, note] = ['', false, '']
   let known: { readonly width: number; readonly lines: readonly string[] } | undefined
   const room = (): number => Math.max(1, rows() - 2)

@@ -1,7 +1,9 @@
 import type { MessageContent, TranscriptEntry } from '@halting/core'
-import { isToolResult, isToolUse, textOf } from '@halting/core/adapters'
+import { isOfPerson, isToolResult, isToolUse, textOf } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
-import { foldedLines, hanging } from '../view/lines.ts'
+import type { Block } from '../screen/screen-port.ts'
+import { blockOf, foldedLines, hanging } from '../view/lines.ts'
+import { textOfModel } from '../view/of-model.ts'
 import { toolTitle } from '../view/tool-title.ts'
 
 interface Options {
@@ -21,7 +23,7 @@ function linesOf(entry: TranscriptEntry, options: Options): readonly string[] {
     case 'assistant':
       return entry.message.content.flatMap((block) => {
         if (block.type === 'text' && typeof block.text === 'string')
-          return ['', ...foldedLines(block.text.trim(), width)]
+          return ['', ...toldByModel(block.text.trim()).render(width)]
         if (block.type === 'thinking' && typeof block.thinking === 'string')
           return ['', ...hanging('✻ ', block.thinking.trim(), width).map(style.dim)]
         return isToolUse(block) ? ['', ...callLines(block.name, block.input, options)] : []
@@ -37,6 +39,10 @@ function linesOf(entry: TranscriptEntry, options: Options): readonly string[] {
   }
 }
 
+function toldByModel(text: string): Block {
+  return textOfModel(blockOf((width) => foldedLines(text, width)))
+}
+
 function userLines(
   { message: { content }, origin }: Extract<TranscriptEntry, { readonly kind: 'user' }>,
   { width, style }: Options,
@@ -49,7 +55,7 @@ function userLines(
         paint(`  ${line}`),
       )
     })
-  const who = origin === 'prompt' || origin === 'steer' || origin === 'follow_up' ? '> ' : `[${origin}] `
+  const who = isOfPerson({ origin }) ? '> ' : `[${origin}] `
   return ['', ...hanging(who, saidWhole(content).trim(), width).map(who === '> ' ? style.bold : style.dim)]
 }
 

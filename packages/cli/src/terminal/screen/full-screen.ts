@@ -1,4 +1,4 @@
-import { textOf } from './row.ts'
+import { rowText } from './row.ts'
 import type { Component } from './screen-port.ts'
 
 /** The alternate screen, for what takes all of the terminal: the transcript, a diff. What is printed below it is there again behind it. */
@@ -21,7 +21,7 @@ export function fullScreen(): FullScreen {
     leave: () => '\u001B[?1049l',
     draw(component, columns, rows) {
       const lines = component.render(columns - 1).slice(0, rows)
-      const texts = Array.from({ length: rows }, (_, row) => textOf(lines[row] ?? '', columns - 1))
+      const texts = Array.from({ length: rows }, (_, row) => rowText(lines[row] ?? '', columns - 1))
       const changes = texts.map((text, row) =>
         text === (shown[row] ?? '') ? '' : `\u001B[${row + 1};1H\u001B[K${text}`,
       )

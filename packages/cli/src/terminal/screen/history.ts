@@ -1,5 +1,5 @@
 import type { Block } from './screen-port.ts'
-import { textOf } from './row.ts'
+import { rowText } from './row.ts'
 
 /** The blocks that were printed last, for a resize that prints a screenful anew; and how many rows above the region are ours. */
 export interface PrintedBlocks {
@@ -80,5 +80,5 @@ function shareOf(lines: readonly string[], before: readonly string[], rows: numb
 }
 
 function linesOf(block: Block, width: number): readonly string[] {
-  return block.render(width).map((line) => textOf(line, width))
+  return block.render(width).map((line) => rowText(line, width))
 }

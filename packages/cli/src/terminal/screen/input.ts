@@ -44,7 +44,7 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
     if (key === '\u001B\u001B') {
       take('\u001B')
       take('\u001B')
-    } else take(key)
+    } else take(isTextBehindEscape(key) ? key.slice(1) : key)
   }
   buffer.on('paste', (paste) => {
     release()
@@ -78,4 +78,9 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
 /** A terminal pastes line ends as the key Enter sends them. */
 function withLineFeeds(paste: string): string {
   return paste.replaceAll(/\r\n?/g, '\n')
+}
+
+/** Text of an input method, which ended a composition with an escape: that is no key of its own, and nothing of the text is lost. */
+function isTextBehindEscape(key: string): boolean {
+  return key.startsWith('\u001B') && key.charCodeAt(1) > 0x7f
 }

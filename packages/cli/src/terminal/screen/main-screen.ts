@@ -1,13 +1,11 @@
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { printedBlocks } from './history.ts'
 import { type Drawing, drawn, nothing, type Region } from './live-region.ts'
+import { regionPlace } from './place.ts'
+import { unwrapped, type Wrapped, wrappedAt } from './reflow.ts'
 import { type Row, rowOf } from './row.ts'
 import type { Block, Component } from './screen-port.ts'
-
-export interface Size {
-  readonly columns: number
-  readonly rows: number
-}
+import type { ReflowKind, Size } from './terminal-port.ts'
 
 /**
  * The terminal's own screen: printed blocks, and the region below them. It gives the bytes, and knows what stands there once they are written.
@@ -20,49 +18,70 @@ export interface MainScreen {
   draw(blocks: readonly Block[], components: readonly Component[], size: Size): string
   /** The terminal has another size, and has wrapped its lines anew; or somebody wants all of it anew (spec R-TERM-4). */
   redraw(components: readonly Component[], size: Size): string
+  /** The terminal has wrapped its lines for this size; another may follow before it is drawn for one. */
+  resized(size: Size): void
   isDrawnFor(size: Size): boolean
   /** Others have written: the region begins where the cursor is. */
-  forget(size: Size): void
+  forget(size: Size): string
+  /** The terminal's answer to what `forget` and `redraw` ask it. */
+  cursorIsIn(row: number): void
   readonly showsCursor: boolean
 }
 
-/** What is erased line by line after the first one: tmux keeps in its history what is erased as a whole screen. */
-const eraseScreen = '\u001B[2;1H\u001B[J\u001B[H\u001B[2K'
+const askRow = '\u001B[6n'
 
-export function mainScreen(first: Size, { wrapsCursorLine }: { readonly wrapsCursorLine: boolean }): MainScreen {
+/** The row of the cursor, then from its second column on: tmux keeps in its history what is erased from the first column of the first row, as a whole screen. */
+const eraseBelow = '\r\u001B[2K\u001B[C\u001B[J\r'
+
+export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKind }): MainScreen {
   const blocks = printedBlocks(visibleWidth)
   let region: Region = nothing
   let drawnFor = first
-  const shown = ({ bytes, region: next }: Drawing): string => {
+  const place = regionPlace()
+  /** The region as the terminal has wrapped it since it was drawn. */
+  let wrapped: Wrapped | undefined
+  const wrappedFor = (size: Size): Wrapped => wrappedAt(size, wrapped ?? unwrapped(region, drawnFor, place.top), reflow)
+  const shown = ({ bytes, region: next }: Drawing, printed: number, { rows }: Size): string => {
     region = next
+    place.drawn(printed, next.rows.length, rows)
     return bytes
+  }
+  /** What is wrapped there hangs on the row: of other terminals it is not needed. */
+  const askedPlace = (): string => {
+    if (reflow === 'usual') return ''
+    place.asked(region.cursorRow)
+    return askRow
   }
   return {
     draw(printed, components, size) {
       const lines = printed.flatMap((block) => blocks.print(block, widthOf(size)))
-      return shown(drawn(region, lines, rowsOf(components, size)))
+      return shown(drawn(region, lines, rowsOf(components, size)), lines.length, size)
     },
     redraw(components, size) {
-      drawnFor = size
+      const { cursor } = wrappedFor(size)
+      ;[drawnFor, wrapped] = [size, undefined]
       const live = rowsOf(components, size)
-      const heightOf = (text: string): number => Math.max(1, Math.ceil(visibleWidth(text) / size.columns))
       const hidden = region.beforeCursor === undefined ? '' : '\u001B[?25l'
-      if (blocks.rows + region.rows.length >= size.rows) {
-        // All that is seen is ours.
-        const visible = size.rows - sum(region.rows, heightOf)
-        const above = blocks.again(widthOf(size), size.columns, size.rows - live.length, visible)
+      if (blocks.rows + cursor >= size.rows - 1) {
+        // All that is seen is ours, also where the cursor is in the last row.
+        const above = blocks.again(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
         blocks.replaced(size.rows, above.length)
-        return shown(drawn(nothing, above, live, eraseScreen + hidden))
+        place.known(0)
+        return shown(drawn(nothing, above, live, `\u001B[H${eraseBelow}${hidden}`), above.length, size)
       }
-      const within = wrapsCursorLine ? Math.floor(visibleWidth(region.beforeCursor ?? '') / size.columns) : 0
-      const up = sum(region.rows.slice(0, region.cursorRow), heightOf) + within
-      return shown(drawn(nothing, [], live, `${up === 0 ? '' : `\u001B[${up}A`}\r\u001B[J${hidden}`))
+      const up = cursor === 0 ? '' : `\u001B[${cursor}A`
+      return shown(drawn(nothing, [], live, `${up}${eraseBelow}${hidden}`), 0, size) + askedPlace()
     },
+    resized(size) {
+      wrapped = wrappedFor(size)
+    },
+    cursorIsIn: (row) => place.answered(row),
     isDrawnFor: ({ columns, rows }) => columns === drawnFor.columns && rows === drawnFor.rows,
     forget(size) {
       region = nothing
-      drawnFor = size
+      ;[drawnFor, wrapped] = [size, undefined]
       blocks.forget()
+      return askedPlace()
     },
     get showsCursor() {
       return region.beforeCursor !== undefined
@@ -77,8 +96,4 @@ function rowsOf(components: readonly Component[], size: Size): readonly Row[] {
 
 function widthOf({ columns }: Size): number {
   return Math.max(1, columns - 1)
-}
-
-function sum(texts: readonly string[], of: (text: string) => number): number {
-  return texts.reduce((total, text) => total + of(text), 0)
 }

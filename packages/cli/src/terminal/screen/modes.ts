@@ -8,6 +8,8 @@ export type Report =
   | { readonly type: 'background'; readonly background: Background }
   /** It says which keyboard protocol it knows. */
   | { readonly type: 'kitty' }
+  /** Its row, counted from 0. */
+  | { readonly type: 'cursor'; readonly row: number }
   /** Every terminal answers this, and last. */
   | { readonly type: 'attributes' }
   | { readonly type: 'other' }
@@ -54,7 +56,9 @@ export function reportOf(data: string): Report | undefined {
     const background = backgroundOf(data)
     return background === undefined ? { type: 'other' } : { type: 'background', background }
   }
-  return /^\u001B(?:\[\?|\[\d+;\d+R|\][^\u0007]|P.|_)/s.test(data) ? { type: 'other' } : undefined
+  const cursor = /^\u001B\[(\d+);\d+R$/.exec(data)
+  if (cursor !== null) return { type: 'cursor', row: Number(cursor[1]) - 1 }
+  return /^\u001B(?:\[\?|\][^\u0007]|P.|_)/s.test(data) ? { type: 'other' } : undefined
   // oxlint-enable no-control-regex
 }
 

@@ -13,7 +13,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
     get rows() {
       return stdout.rows > 0 ? stdout.rows : 24
     },
-    wrapsCursorLine: process.env['TERM_PROGRAM'] !== 'vscode',
+    reflow: process.env['TERM_PROGRAM'] === 'vscode' ? 'xterm.js' : 'usual',
     write(data) {
       stdout.write(data)
     },
@@ -38,7 +38,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
       if (isRaw) stdin.resume()
       else stdin.pause()
     },
-    guard: guardProcess,
+    guard: (guard) => guardProcess(guard, [stdin, stdout]),
     suspend() {
       process.kill(process.pid, 'SIGTSTP')
     },
@@ -48,7 +48,10 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
 /** A stop that has not begun after so long does not come: nobody could bring a process back that no shell looks after. */
 const stopMs = 100
 
-function guardProcess({ leave, comeBack, onSignal, isLent }: ProcessGuard): () => void {
+function guardProcess(
+  { leave, comeBack, onSignal, isLent }: ProcessGuard,
+  streams: readonly (NodeJS.ReadStream | NodeJS.WriteStream)[],
+): () => void {
   const remove: (() => void)[] = []
   const on = (name: NodeJS.Signals | 'exit', listener: () => void): void => {
     process.on(name, listener)
@@ -56,21 +59,27 @@ function guardProcess({ leave, comeBack, onSignal, isLent }: ProcessGuard): () =
   }
   on('exit', leave)
   let asked = false
-  for (const signal of endSignals) {
-    on(signal, () => {
-      if (isLent() && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
-      // A terminal that closes tells it twice: by the shell, and by the system.
-      if (asked && signal === 'SIGHUP') return
-      if (onSignal !== undefined && !asked) {
-        asked = true
-        onSignal(signal)
-        return
-      }
-      leave()
-      for (const each of remove.splice(0)) each()
-      process.kill(process.pid, signal)
-    })
+  const end = (signal: EndSignal): void => {
+    if (isLent() && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
+    // A terminal that closes tells it more than once: by the shell, by the system, and in what is read and written.
+    if (asked && signal === 'SIGHUP') return
+    if (onSignal !== undefined && !asked) {
+      asked = true
+      onSignal(signal)
+      return
+    }
+    leave()
+    for (const each of remove.splice(0)) each()
+    process.kill(process.pid, signal)
   }
+  for (const signal of endSignals) on(signal, () => end(signal))
+  // The signal goes to the shell alone where that does not hand it on: then a terminal that is gone is known by its streams.
+  const gone = (): void => end('SIGHUP')
+  for (const stream of streams)
+    for (const name of ['end', 'error']) {
+      stream.on(name, gone)
+      remove.push(() => stream.off(name, gone))
+    }
   // Windows knows no stops.
   if (process.platform !== 'win32') guardStops(on, leave, comeBack)
   return () => {

@@ -15,16 +15,16 @@ const controls = /[\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/
 
 export function rowOf(line: string, width: number): Row {
   const at = line.indexOf(CURSOR_MARKER)
-  if (at < 0) return { text: textOf(line, width), beforeCursor: undefined }
-  const before = textOf(line.slice(0, at), width)
+  if (at < 0) return { text: rowText(line, width), beforeCursor: undefined }
+  const before = rowText(line.slice(0, at), width)
   // The editor paints a cursor of its own there. The terminal's stands in its place: input methods and screen readers follow that one.
   // oxlint-disable-next-line no-control-regex -- the editor's inverse character
   const after = line.slice(at + CURSOR_MARKER.length).replace(/^\u001B\[7m(.*?)\u001B\[0m/s, '$1')
   // Spaces before the cursor count: it stands behind them.
-  return { text: textOf(line.slice(0, at) + after, width), beforeCursor: padded(before, line.slice(0, at), width) }
+  return { text: rowText(line.slice(0, at) + after, width), beforeCursor: padded(before, line.slice(0, at), width) }
 }
 
-export function textOf(line: string, width: number): string {
+export function rowText(line: string, width: number): string {
   if (!controls.test(line)) return withoutEndSpaces(fitting(line, width))
   const inert = stripped(line).replaceAll('\n', ' ')
   const fits = withoutEndSpaces(fitting(inert, width))

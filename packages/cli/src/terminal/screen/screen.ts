@@ -1,11 +1,11 @@
 import { isKeyRelease } from '@earendil-works/pi-tui/dist/keys.js'
 import { fullScreen } from './full-screen.ts'
 import { createInput, type Input } from './input.ts'
-import { mainScreen, type MainScreen, type Size } from './main-screen.ts'
+import { mainScreen, type MainScreen } from './main-screen.ts'
 import { type Background, createModes, type Report, reportOf } from './modes.ts'
 import type { Block, Component, Screen } from './screen-port.ts'
 import { plainText } from './strip.ts'
-import { type EndSignal, systemTimers, type TerminalPort, type Timers } from './terminal-port.ts'
+import { type EndSignal, type Size, systemTimers, type TerminalPort, type Timers } from './terminal-port.ts'
 
 export interface ScreenOptions {
   readonly timers?: Timers
@@ -231,7 +231,7 @@ class RootScreen implements TerminalScreen {
     this.#terminal.setRaw(true)
     this.#isOurs = true
     // Others have written since.
-    this.#main.forget(sizeOf(this))
+    this.#write(this.#main.forget(sizeOf(this)))
     this.#terminal.write(this.#modes.on())
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.enter())
     this.requestFrame()
@@ -251,6 +251,7 @@ class RootScreen implements TerminalScreen {
   #report(report: Report): void {
     const bytes = this.#modes.answered(report)
     if (bytes !== '' && this.#isOurs) this.#terminal.write(bytes)
+    if (report.type === 'cursor') this.#main.cursorIsIn(report.row)
     if (report.type === 'focus') this.hasFocus = report.hasFocus
     if (report.type === 'background') this.#tellBackground(report.background)
     if (report.type === 'attributes') this.#tellBackground()
@@ -271,6 +272,7 @@ class RootScreen implements TerminalScreen {
 
   #resized(): void {
     if (!this.#isOurs) return
+    this.#main.resized(sizeOf(this))
     this.#callOffFrame?.()
     this.#callOffFrame = undefined
     this.#callOffResize?.()

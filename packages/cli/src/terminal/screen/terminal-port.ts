@@ -1,9 +1,14 @@
-/** The terminal as the screen needs it: `processTerminal` is the real one, tests bring another. */
-export interface TerminalPort {
+export interface Size {
   readonly columns: number
   readonly rows: number
-  /** Made narrower, it wraps the line that the cursor is in as it wraps others. That of some editors leaves this one as it is. */
-  readonly wrapsCursorLine: boolean
+}
+
+/** How a terminal wraps its lines anew when it becomes narrower or wider: as most do, or as xterm.js does, which is that of some editors. */
+export type ReflowKind = 'usual' | 'xterm.js'
+
+/** The terminal as the screen needs it: `processTerminal` is the real one, tests bring another. */
+export interface TerminalPort extends Size {
+  readonly reflow: ReflowKind
   /** Whoever reads it sees it when this returns, or as soon as the terminal takes it. */
   write(data: string): void
   onData(listener: (data: string) => void): () => void

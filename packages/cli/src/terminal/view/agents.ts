@@ -1,13 +1,13 @@
 import type { LoopEvent, TerminalReason } from '@halting/core'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
-import { dollars } from './dollars.ts'
+import { dollars } from '../../io/dollars.ts'
 import { oneLineOf } from './lines.ts'
 import { toolTitle } from './tool-title.ts'
 
 /** Subagents that work, one line each (spec R-TERM-22). */
 export interface Agents {
-  hear(event: AgentEvent): void
+  onEvent(event: AgentEvent): void
   /** Of those that work now. */
   lines(width: number, style: Style): readonly string[]
   /** How one that worked in the background ended; undefined where it goes on, or is not known. */
@@ -43,14 +43,14 @@ export function followAgents(now: () => number, cwd: string): Agents {
     agents.set(key, made)
     return made
   }
-  const hear = (told: AgentEvent, path: string, depth: number): void => {
+  const onEvent = (told: AgentEvent, path: string, depth: number): void => {
     const key = `${path}/${told.callId}`
     const agent = agentOf(told, key, depth)
     const { event } = told
     agent.retry = event.type === 'retry' ? `retry ${event.attempt}/${event.maxRetries}` : agent.retry
     switch (event.type) {
       case 'agent':
-        return hear(event, key, depth + 1)
+        return onEvent(event, key, depth + 1)
       case 'turn_start':
         agent.turn = event.turn
         return
@@ -73,7 +73,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
     }
   }
   return {
-    hear: (event) => hear(event, '', 0),
+    onEvent: (event) => onEvent(event, '', 0),
     lines: (width, style) =>
       [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
         const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')

@@ -1,16 +1,9 @@
-import { isJsonObject } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
+import { personQuestionsIn, type PersonQuestion } from '../../session/person-questions.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { hanging, oneLineOf } from './lines.ts'
-import { choiceLines, interrupting, ruler, type QuestionOptions } from './question-parts.ts'
-import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
-
-interface Asked {
-  readonly question: string
-  readonly header: string
-  readonly options: readonly { readonly label: string; readonly description: string }[]
-  readonly multiSelect: boolean
-}
+import { choiceLines, interrupting, ruler, type QuestionOptions, writtenLines } from './question-parts.ts'
+import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
 /**
  * The questions of AskUserQuestion, one at a time: options by number or arrows, several where the question takes several, and a text of one's own
@@ -18,7 +11,7 @@ interface Asked {
  * question.
  */
 export function askPerson({ question, answer, changed, style }: QuestionOptions): Component | undefined {
-  const asked = questionsIn(question.input)
+  const asked = personQuestionsIn(question.input)
   if (asked.length === 0) return undefined
   const answers = new Map<string, Json>()
   let at = 0
@@ -40,12 +33,12 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
     })
   }
   /** Options that were chosen, in their order; a text of one's own stands behind them. */
-  const given = (present: Asked, own?: string): Json => {
+  const given = (present: PersonQuestion, own?: string): Json => {
     const labels = present.options.flatMap(({ label }, index) => (chosen.has(index) ? [label] : []))
     const all = own === undefined ? labels : [...labels, own]
     return present.multiSelect ? all : (all[0] ?? '')
   }
-  const choose = (present: Asked, index: number): void => {
+  const choose = (present: PersonQuestion, index: number): void => {
     row = index
     if (index === present.options.length) {
       field = textField('')
@@ -59,11 +52,11 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
     changed()
   }
 
-  const handleField = (present: Asked, now: TextField, data: string): void => {
-    const isEnter = data !== '\n' && isKey(data, 'enter')
+  const handleField = (present: PersonQuestion, now: TextField, data: string): void => {
+    const isEnter = data !== '\n' && isPressed(data, 'enter')
     if (isEnter && now.text.trim() !== '') return next(given({ ...present }, now.text.trim()))
     if (isEnter) return present.options.length === 0 ? next(undefined) : undefined
-    if (!isKey(data, 'escape')) now.handleInput(data)
+    if (!isPressed(data, 'escape')) now.handleInput(data)
     else if (present.options.length === 0) return answer(question.id, interrupting)
     else field = undefined
     changed()
@@ -74,14 +67,14 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
       const present = asked[at]
       if (present === undefined) return []
       const count = asked.length > 1 ? ` (${at + 1} of ${asked.length})` : ''
-      const head = present.header === '' ? '' : `${present.header}: `
+      const head = present.header === '' ? '' : `${oneLineOf(present.header, 40)}: `
       return [
         ruler(width, style),
         ...hanging('? ', `${head}${present.question}${count}`, width).map(style.bold),
         ...optionLines(present, { row, chosen, isWriting: field !== undefined }, width).flatMap(({ lines, isMarked }) =>
           isMarked ? lines.map(style.bold) : lines,
         ),
-        ...(field?.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`) ?? []),
+        ...(field === undefined ? [] : writtenLines(field, width)),
         ...choiceLines(keysFor(present, field !== undefined), width, style),
       ]
     },
@@ -90,12 +83,12 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
       if (present === undefined) return
       if (field !== undefined) return handleField(present, field, data)
       const rows = present.options.length + 1
-      if (isKey(data, 'escape')) return answer(question.id, interrupting)
-      if (isKey(data, 'up', 'down')) {
-        row = (row + (isKey(data, 'up') ? rows - 1 : 1)) % rows
+      if (isPressed(data, 'escape')) return answer(question.id, interrupting)
+      if (isPressed(data, 'up', 'down')) {
+        row = (row + (isPressed(data, 'up') ? rows - 1 : 1)) % rows
         return changed()
       }
-      if (isKey(data, 'enter')) {
+      if (isPressed(data, 'enter')) {
         // With several, Enter is for those that were chosen.
         return present.multiSelect && row < present.options.length && chosen.size > 0
           ? next(given(present))
@@ -117,7 +110,7 @@ interface Marks {
 }
 
 function optionLines(
-  { options, multiSelect }: Asked,
+  { options, multiSelect }: PersonQuestion,
   { row, chosen, isWriting }: Marks,
   width: number,
 ): readonly { readonly lines: readonly string[]; readonly isMarked: boolean }[] {
@@ -132,7 +125,7 @@ function optionLines(
 }
 
 function keysFor(
-  { options, multiSelect }: Asked,
+  { options, multiSelect }: PersonQuestion,
   isWriting: boolean,
 ): readonly { readonly key: string; readonly label: string }[] {
   if (isWriting)
@@ -146,27 +139,4 @@ function keysFor(
     { key: 's', label: 'skip' },
     { key: 'Esc', label: 'stops the run' },
   ]
-}
-
-/** The tool has checked them; what is none is passed over all the same. */
-function questionsIn(input: { readonly [name: string]: unknown }): readonly Asked[] {
-  const given = input['questions']
-  if (!Array.isArray(given)) return []
-  return (given as readonly unknown[]).flatMap((one) => {
-    if (!isJsonObject(one) || typeof one['question'] !== 'string') return []
-    const { question, header, multiSelect } = one
-    const options = Array.isArray(one['options']) ? (one['options'] as readonly unknown[]) : []
-    return [
-      {
-        question,
-        header: typeof header === 'string' ? oneLineOf(header, 40) : '',
-        multiSelect: multiSelect === true,
-        options: options.flatMap((option) => {
-          if (!isJsonObject(option) || typeof option['label'] !== 'string') return []
-          const { label, description } = option
-          return [{ label, description: typeof description === 'string' ? description : '' }]
-        }),
-      },
-    ]
-  })
 }

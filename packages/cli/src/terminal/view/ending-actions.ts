@@ -2,16 +2,18 @@ import type { LimitsChange, PermissionDecision, Terminal, TerminalReason } from 
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '../../session/waiting-calls.ts'
-import { dollars as dollarsText } from './dollars.ts'
+import { dollars as dollarsText } from '../../io/dollars.ts'
 
 /** What one thing to do after an ending comes to, in terms of the session. */
-type EndingDeed =
+type EndingEffect =
   /** `session.resume(limits)`: the run goes on, with its counters. */
   | { readonly type: 'go_on'; readonly limits: LimitsChange }
-  /** `session.set({ limits })`, then `session.prompt(text)`. */
-  | { readonly type: 'prompt'; readonly text: string; readonly limits: LimitsChange }
+  /** `session.prompt(text)`. */
+  | { readonly type: 'prompt'; readonly text: string }
   /** `session.approve(approvals)`: the calls that wait have their answers. */
   | { readonly type: 'approve'; readonly approvals: { readonly [callId: string]: PermissionDecision } }
+  /** `session.set({ limits })`, then `session.lastAnswer()`. */
+  | { readonly type: 'last_answer'; readonly limits: LimitsChange }
   | { readonly type: 'compact' }
   | { readonly type: 'why' }
 
@@ -20,7 +22,7 @@ export interface EndingAction {
   /** '' for a line that is sent empty. */
   readonly typed: '' | 't' | 'w' | 'y' | 'allow' | 'deny'
   readonly label: string
-  readonly deed: EndingDeed
+  readonly effect: EndingEffect
 }
 
 export interface ActionContext {
@@ -31,24 +33,22 @@ export interface ActionContext {
 
 type Actions = (terminal: Terminal, context: ActionContext) => readonly EndingAction[]
 
-const lastAnswerPrompt =
-  'Give your last answer now, without tools: what is done, what is not, and what you would do next.'
 const moreTurns = 20
 const moreUsd = 0.5
 
-const why: EndingAction = { typed: 'y', label: '/why', deed: { type: 'why' } }
+export const why: EndingAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
 const onlyWhy: Actions = () => [why]
 
-function goOn(label: string, limits: LimitsChange = {}): EndingAction {
-  return { typed: '', label, deed: { type: 'go_on', limits } }
+export function goOn(label: string, limits: LimitsChange = {}): EndingAction {
+  return { typed: '', label, effect: { type: 'go_on', limits } }
 }
 
 function lastAnswer(limits: LimitsChange = {}): EndingAction {
-  return { typed: 'w', label: 'one last answer', deed: { type: 'prompt', text: lastAnswerPrompt, limits } }
+  return { typed: 'w', label: 'one last answer', effect: { type: 'last_answer', limits } }
 }
 
 function says(label: string, text: string): EndingAction {
-  return { typed: '', label, deed: { type: 'prompt', text, limits: {} } }
+  return { typed: '', label, effect: { type: 'prompt', text } }
 }
 
 /** After a raise of the limit that ended it, more turns beside: where there is a limit of turns. */
@@ -58,7 +58,7 @@ function withTurns(limits: LimitsChange, { maxTurns }: LimitsInForce): readonly 
     {
       typed: 't',
       label: `the same and +${moreTurns} turns`,
-      deed: { type: 'go_on', limits: { ...limits, maxTurns: maxTurns + moreTurns } },
+      effect: { type: 'go_on', limits: { ...limits, maxTurns: maxTurns + moreTurns } },
     },
   ]
 }
@@ -110,23 +110,23 @@ const time: Actions = (terminal, { limits }) => {
 const tryAgain: Actions = (_terminal, { canResume }) =>
   canResume ? [goOn('try again'), why] : [says('go on', 'Go on.'), why]
 const interrupted: Actions = () => [says('go on', 'Go on.'), why]
-const compact: Actions = () => [{ typed: '', label: '/compact', deed: { type: 'compact' } }, why]
+const compact: Actions = () => [{ typed: '', label: '/compact', effect: { type: 'compact' } }, why]
 
 /** The calls that wait are named in the message. No key that is pressed by habit lets them run. */
 const approvals: Actions = ({ signal }) => {
   const ids = pendingOf(signal.context).map(({ id }) => id)
   if (ids.length === 0) return [why]
-  const all = (decision: PermissionDecision): EndingDeed => ({
+  const all = (decision: PermissionDecision): EndingEffect => ({
     type: 'approve',
     approvals: Object.fromEntries(ids.map((id) => [id, decision])),
   })
   const them = ids.length === 1 ? 'it' : `all ${ids.length}`
   return [
-    { typed: 'allow', label: `let ${them} run and go on`, deed: all({ behavior: 'allow' }) },
+    { typed: 'allow', label: `let ${them} run and go on`, effect: all({ behavior: 'allow' }) },
     {
       typed: 'deny',
       label: 'deny and go on',
-      deed: all({ behavior: 'deny', message: 'The person denied this call.' }),
+      effect: all({ behavior: 'deny', message: 'The person denied this call.' }),
     },
     why,
   ]
@@ -180,7 +180,7 @@ export const endingAdvice: { readonly [reason in TerminalReason]: string } = {
   max_output_tokens: 'Ask for a shorter answer, or for it in parts.',
   time_limit: '',
   no_progress: 'Say what to do when a call does not help.',
-  compaction_thrash: 'Ask for less at once, or choose a model with a larger window: /model.',
+  compaction_thrash: '/model chooses another model.',
   blocking_limit: 'Make the conversation shorter, or begin a new one: /clear.',
   structured_output_retry_exhausted: 'Make the schema simpler, or say what goes into it.',
   hook_stopped: '/hooks lists the hooks.',

@@ -1,12 +1,21 @@
 import { endings, type Terminal } from '@halting/core'
-import { counted, many, oneLine, stopwatch } from '../../io/figures.ts'
+import { many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
-import { actionFor, endingActions, endingAdvice, type ActionContext, type EndingAction } from './ending-actions.ts'
-import { dollars, dollarsAtMost } from './dollars.ts'
+import {
+  actionFor,
+  endingActions,
+  endingAdvice,
+  goOn,
+  why,
+  type ActionContext,
+  type EndingAction,
+} from './ending-actions.ts'
+import { dollarsAndMore } from '../../io/dollars.ts'
 import { endingSentence } from './ending-words.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
-import { undoneOf, type TodoItem } from './todos.ts'
+import type { TodoItem } from '../../session/todos.ts'
+import { undoneOf } from './todos.ts'
 
 /** What a run left behind, for its last line. */
 export interface EndingInput extends ActionContext {
@@ -32,6 +41,20 @@ export function endingShown(input: EndingInput, style: Style): EndingShown {
   return { actions, block: isPlain ? doneBlock(input, style) : stoppedBlock(input, actions, style) }
 }
 
+/** A run that has no ending: the program was gone before it could have one. It can be gone on with where it was. */
+export function unendedShown(style: Style): EndingShown {
+  const actions = [goOn('go on where it was'), why]
+  const said =
+    'The last run did not end: the program was gone before it could. What it had begun and not finished is not known.'
+  return {
+    actions,
+    block: blockOf((width) => [
+      ...hanging('■ ', said, width).map(style.yellow),
+      ...actionLines(actions, width).map((line) => style.bold(line)),
+    ]),
+  }
+}
+
 function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Block {
   // What a compaction says of itself, say; 'done' says the rest.
   const said = terminal.reason === 'completed' ? '' : ` (${oneLine(terminal.signal.message, 200)})`
@@ -47,15 +70,9 @@ function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Blo
 function shortFigures({ summary, costUsd, committedUsd, durationMs }: Terminal): readonly string[] {
   return [
     many(summary.turns, 'turn'),
-    ...(committedUsd > 0 ? [costText(costUsd, committedUsd)] : []),
+    ...(committedUsd > 0 ? [dollarsAndMore(costUsd, committedUsd - costUsd)] : []),
     stopwatch(durationMs),
   ]
-}
-
-function costText(settledUsd: number, committedUsd: number): string {
-  return committedUsd > settledUsd
-    ? `${dollars(settledUsd)}, up to ${dollarsAtMost(committedUsd)}`
-    : dollars(settledUsd)
 }
 
 function stoppedBlock(
@@ -80,14 +97,12 @@ function stoppedBlock(
   ])
 }
 
-function figuresLine({ summary, costUsd, committedUsd, durationMs }: Terminal, changes: string): string {
-  const { usage } = summary
-  const tokens =
-    usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens + usage.output_tokens
+function figuresLine(terminal: Terminal, changes: string): string {
+  const { summary, costUsd, committedUsd, durationMs } = terminal
   const parts = [
     many(summary.turns, 'turn'),
-    ...(committedUsd > 0 ? [costText(costUsd, committedUsd)] : []),
-    `${counted(tokens)} tokens`,
+    ...(committedUsd > 0 ? [dollarsAndMore(costUsd, committedUsd - costUsd)] : []),
+    tokensCounted(terminal),
     stopwatch(durationMs),
     ...(changes === '' ? [] : [changes]),
   ]

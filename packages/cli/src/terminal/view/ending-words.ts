@@ -1,6 +1,6 @@
 import type { Terminal, TerminalReason } from '@halting/core'
 import { counted, stopwatch } from '../../io/figures.ts'
-import { dollars, dollarsAtMost } from './dollars.ts'
+import { dollars, dollarsAtMost } from '../../io/dollars.ts'
 
 /** How an ending is told: in a sentence, and with the figures of what it is about. */
 interface EndingWords {
@@ -39,7 +39,7 @@ const endingWords: { readonly [reason in TerminalReason]: EndingWords } = {
   stop_requested: { says: 'a hook, a guard or a tool ended it', tells: message },
   max_turns: {
     says: 'the turn limit is reached',
-    tells: (terminal) => `${usedOf(counted)(terminal)}${unitWord(terminal, 'turns')}`,
+    tells: (terminal) => usedOf(counted)(terminal) + unitWord(terminal, 'turn'),
   },
   max_budget_usd: {
     says: 'the dollar budget is used up',
@@ -50,22 +50,25 @@ const endingWords: { readonly [reason in TerminalReason]: EndingWords } = {
     says: 'the token limit is reached',
     tells: (terminal) =>
       usedOf(counted)(terminal) +
-      unitWord(terminal, 'tokens') +
+      unitWord(terminal, 'token') +
       needed(terminal, 'needed', (tokens) => `need ${counted(tokens)}`),
   },
   max_output_tokens: { says: 'the reply was cut at its longest, again and again', tells: nothing },
   time_limit: { says: 'the time is up', tells: usedOf(stopwatch) },
-  no_progress: { says: 'it made no progress', tells: message },
-  compaction_thrash: { says: 'the window is full again as soon as room is made', tells: nothing },
+  no_progress: { says: 'it made no progress', tells: (terminal) => message(terminal).replace(/^No progress: /, '') },
+  compaction_thrash: { says: 'no room can be made', tells: message },
   blocking_limit: {
     says: 'the context window is full',
-    tells: (terminal) => `${usedOf(counted)(terminal)}${unitWord(terminal, 'tokens')}`,
+    tells: (terminal) => usedOf(counted)(terminal) + unitWord(terminal, 'token'),
   },
   structured_output_retry_exhausted: { says: 'no answer fits the schema', tells: message },
   hook_stopped: { says: 'a hook stopped it after a tool', tells: message },
   stop_hook_prevented: { says: 'a stop hook ended it', tells: message },
   needs_approval: { says: 'a call waits for a yes or a no', tells: message },
-  user_requested: { says: 'you asked it to stop', tells: message },
+  user_requested: {
+    says: 'you asked it to stop',
+    tells: (terminal) => message(terminal).replace(/^Stop requested by user$/, ''),
+  },
   aborted_streaming: { says: 'interrupted while the model wrote', tells: message },
   aborted_tools: { says: 'interrupted while tools ran', tells: message },
   abandoned: { says: 'nobody listened any more', tells: nothing },
@@ -76,9 +79,10 @@ const endingWords: { readonly [reason in TerminalReason]: EndingWords } = {
   error: { says: 'something failed', tells: message },
 }
 
-/** Where the signal has no figures, it says them in its own words. */
+/** The word behind the figures of a limit. Where the signal has none, it says them in its own words. */
 function unitWord(terminal: Terminal, unit: string): string {
-  return ofContext(terminal, 'used') === undefined ? '' : ` ${unit}`
+  if (ofContext(terminal, 'used') === undefined) return ''
+  return ofContext(terminal, 'limit') === 1 ? ` ${unit}` : ` ${unit}s`
 }
 
 /** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` */

@@ -1,4 +1,4 @@
-import { columnsOf, fitted } from '../../io/columns.ts'
+import { columnsOf, fitted, isPlain } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import { inert } from '../../io/inert.ts'
 import type { Block } from '../screen/screen-port.ts'
@@ -20,8 +20,8 @@ export function foldedLines(text: string, width: number): readonly string[] {
 function foldedLine(line: string, room: number): readonly string[] {
   const lines: string[] = []
   let rest = line
-  while (columnsOf(rest) > room) {
-    const fits = lengthOfFitting(rest, room)
+  // What is left is not measured whole for each line: a text of one line may have a million characters.
+  for (let fits = lengthOfFitting(rest, room); fits < rest.length; fits = lengthOfFitting(rest, room)) {
     const space = rest.lastIndexOf(' ', fits)
     // A line that would be short for the sake of a long word is filled with a part of it.
     const end = space > fits / 2 ? space : fits
@@ -33,6 +33,7 @@ function foldedLine(line: string, room: number): readonly string[] {
 
 /** How much of the text fits the columns, in UTF-16 units; at least one character. */
 function lengthOfFitting(text: string, columns: number): number {
+  if (isPlain(text.slice(0, columns + 1))) return Math.min(columns, text.length)
   let [length, left] = [0, columns]
   for (const character of text) {
     left -= columnsOf(character)

@@ -5,10 +5,10 @@ import { everyCharacter } from '../../io/seen.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { mayHarm } from './harm.ts'
 import { hanging, oneLineOf } from './lines.ts'
-import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions } from './question-parts.ts'
+import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions, writtenLines } from './question-parts.ts'
 import { scrolled } from './scrolled.ts'
 import { editableInput, subjectLines } from './question-subject.ts'
-import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
+import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 import { toolTitle } from './tool-title.ts'
 
 type Destination = PermissionUpdate['destination']
@@ -26,6 +26,10 @@ const destinationNames: { readonly [destination in Destination]: string } = {
   projectSettings: 'project',
 }
 
+function isOfProject(destination: Destination): boolean {
+  return destination === 'localSettings' || destination === 'projectSettings'
+}
+
 /** What is written: a message in place of the call, or the call with another input. */
 type Writing =
   | { readonly type: 'instead'; readonly field: TextField }
@@ -36,24 +40,28 @@ type Writing =
  * while some of what is asked about was not seen: there it does nothing.
  */
 export function permissionQuestion(options: QuestionOptions): Component {
-  const { question, waiting, answer, changed, style, cwd } = options
+  const { question, answer, changed, style, cwd } = options
   const { toolName, input, suggestions } = question
   const isHarmful = mayHarm(toolName, input, cwd)
   const [rule] = suggestions.flatMap((update) =>
     update.type === 'addRules' && update.behavior === 'allow' ? [update] : [],
   )
   const mode = suggestions.find((update) => update.type === 'setMode')
-  const alike = waiting.filter((other) => other.toolName === toolName && !mayHarm(toolName, other.input, cwd))
+  const isAlike = (other: Question): boolean => other.toolName === toolName && !mayHarm(toolName, other.input, cwd)
   const subject = scrolled((width) => subjectLines(options, width, Infinity), style)
-  // On a screen with no room for both, what stands above the subject is moved with it.
-  const withHead = scrolled((width) => [...headLines(options, width), ...subjectLines(options, width, Infinity)], style)
+  // On a screen with no room for both, what is asked about comes first, and why behind it.
+  const withHead = scrolled((width) => [...subjectLines(options, width, Infinity), ...headLines(options, width)], style)
+  // A rule that is not for the project is suggested where nothing would count that is kept for it.
+  const places = destinations.filter((each) => rule?.destination === 'localSettings' || !isOfProject(each))
   let shown = subject
   let destination: Destination = rule?.destination ?? 'session'
   let writing: Writing | undefined
-  let areOthersSeen = false
+  /** Those that one key would answer: as they stand on the screen, to their end. */
+  let alike: readonly Question[] = []
   const others = (width: number): readonly string[] => {
-    const lines = waitingLines(options, width)
-    areOthersSeen = lines.length <= mostWaitingLines
+    const waiting = options.waiting()
+    const lines = waitingLines(waiting, options, width)
+    alike = lines.length <= mostWaitingLines ? waiting.filter(isAlike) : []
     return lines.slice(0, mostWaitingLines)
   }
   const say = (given: PermissionAnswer): void => answer(question.id, given)
@@ -83,7 +91,7 @@ export function permissionQuestion(options: QuestionOptions): Component {
     },
     { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The person denied this call.' }) },
     { key: 'i', label: 'tell it what to do instead', choose: () => write({ type: 'instead', field: textField('') }) },
-    ...(alike.length > 1 && !isHarmful && areOthersSeen
+    ...(alike.length > 1 && !isHarmful
       ? [
           {
             key: 'A',
@@ -101,8 +109,8 @@ export function permissionQuestion(options: QuestionOptions): Component {
   }
 
   const handleWriting = (now: Writing, data: string): void => {
-    if (isKey(data, 'escape')) return write(undefined)
-    if (data === '\n' || !isKey(data, 'enter')) {
+    if (isPressed(data, 'escape')) return write(undefined)
+    if (data === '\n' || !isPressed(data, 'enter')) {
       now.field.handleInput(data)
       return changed()
     }
@@ -138,11 +146,11 @@ export function permissionQuestion(options: QuestionOptions): Component {
         : [ruler(width, style), ...headLines(options, width), ...writingLines(writing, options, width)],
     handleInput(data) {
       if (writing !== undefined) return handleWriting(writing, data)
-      if (isKey(data, 'escape')) return say(interrupting)
-      if (isKey(data, 'enter')) return isHarmful || !shown.isSeen ? undefined : say({ behavior: 'allow' })
+      if (isPressed(data, 'escape')) return say(interrupting)
+      if (isPressed(data, 'enter')) return isHarmful || !shown.isSeen ? undefined : say({ behavior: 'allow' })
       if (shown.handleInput(data)) return changed()
-      if (isKey(data, 'tab') && rule !== undefined) {
-        destination = destinations[(destinations.indexOf(destination) + 1) % destinations.length] ?? 'session'
+      if (isPressed(data, 'tab') && rule !== undefined) {
+        destination = places[(places.indexOf(destination) + 1) % places.length] ?? 'session'
         return changed()
       }
       const typed = typedCharacter(data)
@@ -167,7 +175,11 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   )
 }
 
-function waitingLines({ question, waiting, style, cwd }: QuestionOptions, width: number): readonly string[] {
+function waitingLines(
+  waiting: readonly Question[],
+  { question, style, cwd }: QuestionOptions,
+  width: number,
+): readonly string[] {
   const others = waiting.filter(({ id }) => id !== question.id)
   if (others.length === 0) return []
   const named = others.map(({ toolName, input }: Question) => {
@@ -185,7 +197,7 @@ function writingLines(writing: Writing, { style }: QuestionOptions, width: numbe
     writing.type === 'edit' && writing.problem !== '' ? hanging('  ', writing.problem, width).map(style.red) : []
   return [
     ...hanging('  ', asks, width),
-    ...writing.field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`),
+    ...writtenLines(writing.field, width),
     ...problem,
     ...choiceLines(
       [

@@ -1,8 +1,8 @@
 import type { PermissionAnswer } from '@halting/core/adapters'
 import type { Component } from '../screen/screen-port.ts'
 import { hanging } from './lines.ts'
-import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions } from './question-parts.ts'
-import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
+import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions, writtenLines } from './question-parts.ts'
+import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
 /**
  * Asks about a plan (ExitPlanMode), or whether one comes first (EnterPlanMode); the plan itself was printed (spec R-TERM-35). Enter does nothing: a yes
@@ -61,7 +61,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
       ...(field === undefined
         ? choiceLines(choices, width, style)
         : [
-            ...field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`),
+            ...writtenLines(field, width),
             ...choiceLines(
               [
                 { key: 'Enter', label: 'send' },
@@ -74,13 +74,13 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
     ],
     handleInput(data) {
       if (field === undefined) {
-        if (isKey(data, 'escape')) return say(interrupting)
+        if (isPressed(data, 'escape')) return say(interrupting)
         const typed = typedCharacter(data)
         return choices.find(({ key }) => key === typed)?.choose()
       }
-      if (data !== '\n' && isKey(data, 'enter') && field.text.trim() !== '')
+      if (data !== '\n' && isPressed(data, 'enter') && field.text.trim() !== '')
         return deny(`The person says: ${field.text.trim()}`)
-      if (isKey(data, 'escape', 'enter')) field = undefined
+      if (isPressed(data, 'escape', 'enter')) field = undefined
       else field.handleInput(data)
       changed()
     },

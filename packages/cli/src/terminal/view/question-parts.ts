@@ -4,12 +4,13 @@ import type { Explanation } from '@halting/agent'
 import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import { foldedLines } from './lines.ts'
+import type { TextField } from './text-field.ts'
 
 /** What a question of the session needs to be put to a person. */
 export interface QuestionOptions {
   readonly question: Question
-  /** All that wait, this one too. */
-  readonly waiting: readonly Question[]
+  /** All that wait now, this one too: others come while it stands there. */
+  readonly waiting: () => readonly Question[]
   /** `session.answer`. */
   readonly answer: (questionId: string, answer: PermissionAnswer) => void
   /** What is shown is another. */
@@ -49,6 +50,11 @@ export function choiceLines(
     else lines.push(...foldedLines(`${key} ${label}`, width - 1).map((line) => ({ shown: line, columns: width })))
   }
   return lines.map(({ shown }) => ` ${shown}`)
+}
+
+/** A text that is being written, behind the sign of the editor. */
+export function writtenLines(field: Pick<TextField, 'render'>, width: number): readonly string[] {
+  return field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`)
 }
 
 /** A line between what was printed and the question. */

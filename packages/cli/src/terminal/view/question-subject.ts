@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Question } from '@halting/agent/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
@@ -116,7 +116,7 @@ export function editableInput({ toolName, input }: Question): EditableInput {
         const read: unknown = JSON.parse(text)
         return isJsonObject(read) ? read : 'This is JSON, and no object: { … } is needed.'
       } catch (error) {
-        return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`
+        return `This is no JSON: ${messageOf(error)}`
       }
     },
   }

@@ -8,7 +8,7 @@ import { toolTitle, type ToolTitle } from './tool-title.ts'
 
 /** Calls of the main loop that run now, with what they wrote last (spec R-TERM-22). */
 export interface RunningTools {
-  hear(event: LoopEvent): void
+  onEvent(event: LoopEvent): void
   lines(width: number, style: Style): readonly string[]
 }
 
@@ -24,7 +24,7 @@ const mostTail = 3
 export function followTools(now: () => number, cwd: string): RunningTools {
   const running = new Map<string, Running>()
   return {
-    hear(event) {
+    onEvent(event) {
       switch (event.type) {
         case 'tool_start':
           running.set(event.callId, { title: toolTitle(event.name, event.input, cwd), since: now(), tail: '' })

@@ -1,7 +1,7 @@
 import { many } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { oneLineOf } from './lines.ts'
-import { isKey } from './text-field.ts'
+import { isPressed } from './text-field.ts'
 
 /** Lines of which as many are shown as there is room for; the rest is a key away. */
 export interface Scrolled {
@@ -21,7 +21,7 @@ export function scrolled(linesFor: (width: number) => readonly string[], style: 
     if (made?.width !== width) [made, seen, from] = [{ width, lines: linesFor(width) }, 0, 0]
     return made.lines
   }
-  const moves: readonly (readonly [Parameters<typeof isKey>[1], () => number])[] = [
+  const moves: readonly (readonly [Parameters<typeof isPressed>[1], () => number])[] = [
     ['down', () => 1],
     ['up', () => -1],
     ['pageDown', () => page],
@@ -47,7 +47,7 @@ export function scrolled(linesFor: (width: number) => readonly string[], style: 
       return made !== undefined && seen >= made.lines.length
     },
     handleInput(data) {
-      const move = moves.find(([key]) => isKey(data, key))?.[1]
+      const move = moves.find(([key]) => isPressed(data, key))?.[1]
       if (move === undefined || made === undefined || made.lines.length <= page) return false
       from = Math.max(0, Math.min(from + move(), made.lines.length - page))
       return true

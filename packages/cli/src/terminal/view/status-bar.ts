@@ -1,5 +1,6 @@
 import type { SessionSnapshot } from '@halting/agent/session'
 import { columnsOf } from '../../io/columns.ts'
+import { modeWords } from '../../session/mode-words.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { oneLineOf } from './lines.ts'
@@ -12,15 +13,6 @@ export interface StatusInput {
   readonly keys: readonly string[]
 }
 
-/** A map: a mode may have any name. */
-const modeNames: ReadonlyMap<string, string> = new Map([
-  ['default', 'asks'],
-  ['acceptEdits', 'accept edits'],
-  ['plan', 'plan mode'],
-  ['dontAsk', 'asks nothing'],
-  ['bypassPermissions', 'bypass permissions'],
-])
-
 /** `accept edits · sonnet-5.5 · main* · Esc stops · Enter steers`: mode first, keys go where there is no room (spec R-TERM-23). */
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
@@ -28,7 +20,7 @@ export function statusBar(input: () => StatusInput, style: Style): Component {
       const { snapshot, branch, keys } = input()
       const running = snapshot.tasks.filter(({ status }) => status === 'running').length
       const parts = [
-        modeNames.get(snapshot.permissionMode) ?? snapshot.permissionMode,
+        modeWords(snapshot.permissionMode).short,
         snapshot.model,
         ...(branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),

@@ -3,7 +3,7 @@ import { columnsOf } from '../../io/columns.ts'
 import { counted, many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
-import { dollars } from './dollars.ts'
+import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import { lapText } from './lap-text.ts'
 
 export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'limits' | 'nextStop' | 'status'>
@@ -28,19 +28,11 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
         timeText(figures, limits),
         tokensText(figures, limits),
       ]
-      const text = laidOut(
-        doing,
-        parts.filter((part) => part !== ''),
-        stop,
-        width - 1,
-      )
-      if (text === '') return []
+      const told = parts.filter((part) => part !== '')
+      const { doing: recovery, figures: rest } = laidOut(doing, told, stop, width - 1)
       // What is coloured takes no columns: the parts are laid out before.
-      const shown =
-        doing !== '' && text.startsWith(doing)
-          ? style.yellow(doing) + style.dim(text.slice(doing.length))
-          : style.dim(text)
-      return [` ${shown}`]
+      const shown = [...(recovery === '' ? [] : [style.yellow(recovery)]), ...(rest === '' ? [] : [style.dim(rest)])]
+      return shown.length === 0 ? [] : [` ${shown.join(style.dim(separator))}`]
     },
   }
 }
@@ -59,16 +51,24 @@ function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
 
 const separator = ' · '
 
-/** What goes on, as many of the figures as there is room for, and the next stop. */
-function laidOut(doing: string, parts: readonly string[], stop: string, width: number): string {
-  const ends = [doing, stop].filter((part) => part !== '')
+/** `retry 2/10`: what goes on is not cut to less. */
+const fewestColumns = 10
+
+/** What goes on, as many of the figures as there is room for, and the next stop, which gives way last. */
+function laidOut(
+  doing: string,
+  parts: readonly string[],
+  stop: string,
+  width: number,
+): { readonly doing: string; readonly figures: string } {
+  const before = doing === '' ? 0 : columnsOf(doing) + separator.length
   for (let kept = parts.length; kept >= 0; kept -= 1) {
-    const text = [doing, ...parts.slice(0, kept), stop].filter((part) => part !== '').join(separator)
-    if (columnsOf(text) <= width) return text
+    const figures = [...parts.slice(0, kept), stop].join(separator)
+    if (before + columnsOf(figures) <= width) return { doing, figures }
   }
-  const both = ends.join(separator)
-  if (columnsOf(both) <= width || stop === '') return oneLine(both, width)
-  return oneLine(columnsOf(stop) <= width ? stop : stop.replace('next stop: ', ''), width)
+  const room = width - columnsOf(stop) - separator.length
+  if (doing !== '' && room >= fewestColumns) return { doing: oneLine(doing, room), figures: stop }
+  return { doing: '', figures: oneLine(columnsOf(stop) <= width ? stop : stop.replace('next stop: ', ''), width) }
 }
 
 /** What a run does that is no plain turn: which recovery it is, and how often that may still happen. */
@@ -80,9 +80,10 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
       return `retry ${attempt}/${maxRetries} ${left > 0 ? `in ${left} s` : 'now'} (${oneLine(error, 40)})`
     }
     case 'recovery': {
-      const { transition, used, left } = activity
+      const { transition, used, left, because } = activity
       const text = lapText(transition)
-      return text === undefined ? '' : `${text}, ${used} of ${used + left}`
+      const why = because === null ? '' : ` (${oneLine(because, 24)})`
+      return text === undefined ? '' : `${text}, ${used} of ${used + left}${why}`
     }
     case 'compacting':
       return `compacting, ${rounded(activity.tokens)} tokens`
@@ -103,10 +104,10 @@ function turnsText({ turns }: Figures, { maxTurns }: Limits): string {
 }
 
 /** `$0.31 of $1.00 (+$0.05 reserved)`. */
-function dollarsText({ settledUsd, reservedUsd, sessionUsd }: Figures, { maxBudgetUsd }: Limits): string {
+function dollarsText({ settledUsd, unknownUsd, reservedUsd, sessionUsd }: Figures, { maxBudgetUsd }: Limits): string {
   const reserved = reservedUsd > 0 ? ` (+${dollars(reservedUsd)} reserved)` : ''
-  if (maxBudgetUsd !== null) return `${dollars(sessionUsd)} of ${dollars(maxBudgetUsd)}${reserved}`
-  return settledUsd > 0 || reservedUsd > 0 ? `${dollars(settledUsd)}${reserved}` : ''
+  if (maxBudgetUsd !== null) return `${dollarsAndMore(sessionUsd, unknownUsd)} of ${dollars(maxBudgetUsd)}${reserved}`
+  return settledUsd > 0 || reservedUsd > 0 ? dollarsAndMore(settledUsd - unknownUsd, unknownUsd) + reserved : ''
 }
 
 function contextText({ contextTokens, contextWindow, compactsAt }: Figures): string {

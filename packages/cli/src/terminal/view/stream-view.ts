@@ -1,5 +1,6 @@
-import type { ContentBlock, LoopEvent, MessageContent, ToolStatus, TranscriptEntry } from '@halting/core'
-import { isJsonObject, isToolResult, isToolUse, messageOf, textOf, type ModelUpdate } from '@halting/core/adapters'
+import { isOwnHook } from '@halting/agent'
+import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
+import { isJsonObject, isToolResult, isToolUse, messageOf, type ModelUpdate } from '@halting/core/adapters'
 import type { SessionEvent } from '@halting/agent/session'
 import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
@@ -18,7 +19,7 @@ import {
 } from './message-blocks.ts'
 import { lapText } from './lap-text.ts'
 import { followTools } from './running-tools.ts'
-import { todosOf, type TodoItem } from './todos.ts'
+import { todosOf, type TodoItem } from '../../session/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
 
@@ -62,11 +63,6 @@ interface Call {
 
 type Entry<Kind extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { readonly kind: Kind }>
 
-/** What the program itself tells the model of the folder at the beginning. No hook of anybody, and a person knows it; the pager shows it. */
-function isBriefing(content: MessageContent): boolean {
-  return /^[^\n]*\(told by halting, not by the user\):/.test(textOf(content))
-}
-
 export function createStreamView({
   style,
   cwd,
@@ -82,7 +78,8 @@ export function createStreamView({
   const agents = followAgents(now, cwd)
   let changes = followChanges()
   let todos: readonly TodoItem[] = []
-  let turn = 0
+  /** Undefined while what is told is from before: an entry does not name its turn. */
+  let turn: number | undefined
   let writing: MarkdownStream | undefined
   let thinking = ''
   let thinkingSince: number | undefined
@@ -127,10 +124,21 @@ export function createStreamView({
     }
   }
 
+  /** What the service said in the place of a reply: the ending of the run says it; where none is shown, it stands before what comes next. */
+  let failure: Block | undefined
+  const failureBefore = (): readonly Block[] => {
+    const told = failure === undefined ? [] : [failure]
+    failure = undefined
+    return told
+  }
+
   const seeReply = ({ message, error, aborted }: Entry<'assistant'>): readonly Block[] => {
     for (const block of message.content)
       if (isToolUse(block)) calls.set(block.id, { ...calls.get(block.id), name: block.name, input: block.input })
-    if (error !== undefined) return [...endWriting(), errorBlock(textsOf(message.content), style)]
+    if (error !== undefined) {
+      failure = errorBlock(textsOf(message.content), style)
+      return endWriting()
+    }
     const told = isStreamed ? [] : message.content.flatMap((block) => [...said(block), ...endWriting()])
     isStreamed = false
     const cut = aborted === true ? [dimBlock('  ', '(cut off here)', style)] : []
@@ -171,14 +179,13 @@ export function createStreamView({
       case 'prompt':
         return [promptBlock(content, style)]
       case 'steer':
-        return [promptBlock(content, style, `taken at turn ${turn}`)]
       case 'follow_up':
-        // What is steered is taken when a turn has begun, and this before one does.
-        return [promptBlock(content, style, `taken at turn ${turn + 1}, where the run would have ended`)]
+        return [promptBlock(content, style, takenText(entry.origin, turn))]
       case 'tool_results':
         return seeResults(entry)
       case 'hook':
-        return isBriefing(content) ? [] : [toldBlock('hook', content, style)]
+        // Of the program itself: a person knows the folder. The pager shows it.
+        return entry.hook !== undefined && isOwnHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
       case 'loop':
         return [toldBlock('told to the model', content, style)]
       case 'interruption':
@@ -190,6 +197,10 @@ export function createStreamView({
   const seeEntry = (entry: TranscriptEntry): readonly Block[] => {
     if (seen.has(entry.id)) return []
     seen.add(entry.id)
+    return [...failureBefore(), ...seeNew(entry)]
+  }
+
+  const seeNew = (entry: TranscriptEntry): readonly Block[] => {
     switch (entry.kind) {
       case 'assistant':
         return seeReply(entry)
@@ -197,8 +208,9 @@ export function createStreamView({
         return [...endWriting(), ...seeUser(entry), ...taskBlocks(entry.tasks, style)]
       case 'attachment': {
         const { attachment, tasks } = entry
-        const text = attachment.type === 'max_turns_reached' ? undefined : attachment.message
-        return [...(text === undefined ? [] : [noticeBlock(text, style)]), ...taskBlocks(tasks, style)]
+        // What is left at the end is told one by one, and not in a sentence too.
+        const isTold = attachment.type === 'max_turns_reached' || tasks?.some(({ type }) => type === 'left') === true
+        return [...(isTold ? [] : [noticeBlock(attachment.message, style)]), ...taskBlocks(tasks, style)]
       }
       case 'media_removed':
         return [noticeBlock(entry.note, style)]
@@ -207,11 +219,15 @@ export function createStreamView({
     }
   }
 
-  const hear = (event: LoopEvent): readonly Block[] => {
-    tools.hear(event)
+  const onEvent = (event: LoopEvent): readonly Block[] => {
+    tools.onEvent(event)
     const room = event.type === 'message' && seen.has(event.entry.id) ? undefined : roomBlock(event, style)
     const before = room === undefined ? [] : [...endWriting(), room]
     switch (event.type) {
+      case 'run_start': {
+        const { runId, continues } = event.run
+        return continues === undefined ? [] : [dimBlock('↻ ', `${runId} goes on with ${continues}`, style)]
+      }
       case 'turn_start':
         turn = event.turn
         return before
@@ -249,7 +265,7 @@ export function createStreamView({
       case 'lap':
         return lapBlocks(event, style)
       case 'agent': {
-        agents.hear(event)
+        agents.onEvent(event)
         const ended = agents.ended(event)
         if (ended === undefined) return []
         const why = ended.message === '' ? '' : `: ${ended.message}`
@@ -265,10 +281,10 @@ export function createStreamView({
       switch (event.type) {
         case 'run_start':
           changes = followChanges()
-          retryTold = ''
+          ;[retryTold, failure] = ['', undefined]
           return []
         case 'loop':
-          return hear(event.event)
+          return onEvent(event.event)
         case 'question':
           return planBlocks(event.question.callId, event.question.toolName, event.question.input)
         case 'note':
@@ -277,6 +293,7 @@ export function createStreamView({
           if (event.isAfterRun === true) return [noticeBlock(messageOf(event.error), style)]
           return [...endWriting(), errorBlock(messageOf(event.error), style)]
         case 'run_end':
+          failure = undefined
           return endWriting()
         default:
           return []
@@ -305,6 +322,14 @@ function textsOf(content: readonly ContentBlock[]): string {
   return content
     .flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
     .join('\n')
+}
+
+/** What is steered is taken when a turn has begun; what follows up, before one does. */
+function takenText(origin: 'steer' | 'follow_up', turn: number | undefined): string {
+  if (origin === 'steer') return turn === undefined ? 'taken while a run went on' : `taken at turn ${turn}`
+  return turn === undefined
+    ? 'taken where a run would have ended'
+    : `taken at turn ${turn + 1}, where the run would have ended`
 }
 
 function retryText({ attempt, maxRetries, delayMs }: Extract<LoopEvent, { readonly type: 'retry' }>): string {

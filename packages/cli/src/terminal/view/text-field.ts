@@ -1,9 +1,9 @@
-import { decodeKittyPrintable, matchesKey, type KeyId } from '@earendil-works/pi-tui/dist/keys.js'
+import { matchesKey, type KeyId } from '@earendil-works/pi-tui/dist/keys.js'
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { columnsOf } from '../../io/columns.ts'
 import { inert } from '../../io/inert.ts'
 import { everyControl, numbered } from '../../io/seen.ts'
-import { pasteEnd, pasteStart } from '../screen/input.ts'
+import { pastedIn, textOfKey } from '../keys/typed.ts'
 
 /** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
 export interface TextField {
@@ -15,19 +15,13 @@ export interface TextField {
 }
 
 /** Whether a key is one of these. */
-export function isKey(data: string, ...keys: readonly KeyId[]): boolean {
+export function isPressed(data: string, ...keys: readonly KeyId[]): boolean {
   return keys.some((key) => matchesKey(data, key))
-}
-
-/** What a key types; an input method may give several characters. Undefined for a key that types nothing, and for a paste. */
-function typedText(data: string): string | undefined {
-  const text = decodeKittyPrintable(data) ?? data
-  return /^\P{Cc}+$/u.test(text) ? text : undefined
 }
 
 /** The one character that a key types. */
 export function typedCharacter(data: string): string | undefined {
-  const text = typedText(data)
+  const text = textOfKey(data)
   return text !== undefined && /^.$/u.test(text) ? text : undefined
 }
 
@@ -48,7 +42,7 @@ export function textField(initial: string): TextField {
   }
   const lengthBack = (): number => lastCharacter.exec(before)?.[0].length ?? 0
   const lengthOn = (): number => firstCharacter.exec(after)?.[0].length ?? 0
-  const deeds: readonly (readonly [readonly KeyId[], () => void])[] = [
+  const handlers: readonly (readonly [readonly KeyId[], () => void])[] = [
     [['shift+enter', 'alt+enter', 'ctrl+enter', 'ctrl+j'], () => insert('\n')],
     [['backspace'], () => (before = before.slice(0, before.length - lengthBack()))],
     [['delete', 'ctrl+d'], () => (after = after.slice(lengthOn()))],
@@ -66,16 +60,16 @@ export function textField(initial: string): TextField {
     },
     render: (width) => fieldLines(before, after, width),
     handleInput(data) {
-      const pasted = data.startsWith(pasteStart) ? data.slice(pasteStart.length).replace(pasteEnd, '') : undefined
-      const typed = pasted === undefined ? typedText(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
+      const pasted = pastedIn(data)
+      const typed = pasted === undefined ? textOfKey(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
       if (typed !== undefined) {
         insert(typed)
         return true
       }
       // A line feed is Ctrl+J.
-      const deed = data === '\n' ? () => insert('\n') : deeds.find(([keys]) => isKey(data, ...keys))?.[1]
-      deed?.()
-      return deed !== undefined
+      const handle = data === '\n' ? () => insert('\n') : handlers.find(([keys]) => isPressed(data, ...keys))?.[1]
+      handle?.()
+      return handle !== undefined
     },
   }
 }

@@ -1,11 +1,11 @@
 import type { ContentBlock, ToolStatus } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { counted, many } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
-import { dollars } from './dollars.ts'
+import { resultFigure, textOf } from '../../session/result-figure.ts'
 import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
-import { todoLines, todosOf } from './todos.ts'
+import { todosOf } from '../../session/todos.ts'
+import { todoLines } from './todos.ts'
 
 /** A call that has its result. */
 export interface ToolResultShown {
@@ -31,21 +31,19 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
   const { tool, status, content, details } = result
   if (status !== 'done') return unhappy(result)
   const fields = isJsonObject(details) ? details : {}
+  const figure = inBrackets(resultFigure(result))
   switch (tool) {
     case 'Read':
-      return { figure: readFigure(fields), body: nothing }
+    case 'Grep':
+    case 'Glob':
+    case 'WebFetch':
+      return { figure, body: nothing }
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
       return changed(fields)
     case 'Bash':
-      return commandOutcome(fields, content)
-    case 'Grep':
-      return { figure: inBrackets(grepFigure(fields)), body: nothing }
-    case 'Glob':
-      return { figure: inBrackets(filesFigure(fields)), body: nothing }
-    case 'WebFetch':
-      return { figure: inBrackets(`${counted(textOf(content).length)} characters`), body: nothing }
+      return { figure, body: commandBody(fields, content) }
     case 'TodoWrite': {
       const todos = todosOf(fields) ?? []
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
@@ -58,13 +56,9 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       return answers(fields)
     case 'Agent':
     case 'Task':
-      return { figure: inBrackets(agentFigure(fields)), body: dimHead(textOf(content), mostLines.answer) }
-    default: {
-      const lines = textOf(content).split('\n')
-      return lines.length > 1
-        ? { figure: inBrackets(many(lines.length, 'line')), body: dimHead(textOf(content), 2) }
-        : { figure: '', body: dimHead(textOf(content), 2) }
-    }
+      return { figure, body: dimHead(textOf(content), mostLines.answer) }
+    default:
+      return { figure, body: dimHead(textOf(content), 2) }
   }
 }
 
@@ -72,28 +66,7 @@ function inBrackets(figure: string): string {
   return figure === '' ? '' : `(${figure})`
 }
 
-function numberIn(fields: { readonly [name: string]: unknown }, name: string): number {
-  const value = fields[name]
-  return typeof value === 'number' ? value : 0
-}
-
 type Fields = { readonly [name: string]: unknown }
-
-function readFigure(fields: Fields): string {
-  const [lines, total] = [numberIn(fields, 'numLines'), numberIn(fields, 'totalLines')]
-  switch (fields['type']) {
-    case 'text':
-      return lines < total ? `(${counted(lines)} of ${many(total, 'line')})` : `(${many(lines, 'line')})`
-    case 'image':
-      return '(image)'
-    case 'notebook':
-      return `(${many(numberIn(fields, 'cells'), 'cell')})`
-    case 'pdf':
-      return `(pages ${numberIn(fields, 'firstPage')}–${numberIn(fields, 'lastPage')} of ${numberIn(fields, 'totalPages')})`
-    default:
-      return ''
-  }
-}
 
 function changed(fields: Fields): ToolOutcome {
   const hunks = hunksOf(fields)
@@ -106,11 +79,9 @@ function changed(fields: Fields): ToolOutcome {
   }
 }
 
-function commandOutcome(fields: Fields, content: ToolResultShown['content']): ToolOutcome {
-  const { backgroundTaskId: task, returnCodeInterpretation: says } = fields
-  if (typeof task === 'string') return { figure: `(in the background as ${task})`, body: nothing }
-  const output = typeof fields['stdout'] === 'string' ? fields['stdout'] : textOf(content)
-  return { figure: typeof says === 'string' ? `(${says})` : '', body: tailBody(output) }
+function commandBody(fields: Fields, content: ToolResultShown['content']): ToolOutcome['body'] {
+  if (typeof fields['backgroundTaskId'] === 'string') return nothing
+  return tailBody(typeof fields['stdout'] === 'string' ? fields['stdout'] : textOf(content))
 }
 
 function tailBody(output: string): ToolOutcome['body'] {
@@ -119,26 +90,6 @@ function tailBody(output: string): ToolOutcome['body'] {
     tailOfLines(foldedLines(output, width - indent.length), mostLines.output, width - indent.length).map((line) =>
       style.dim(indent + line),
     )
-}
-
-function grepFigure(fields: Fields): string {
-  const files = many(numberIn(fields, 'numFiles'), 'file')
-  const lines = numberIn(fields, 'numLines')
-  const more = fields['truncated'] === true ? ', cut' : ''
-  if (lines === 0) return 'no match'
-  return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
-}
-
-function filesFigure(fields: Fields): string {
-  const files = numberIn(fields, 'numFiles')
-  if (files === 0) return 'no file'
-  return many(files, 'file') + (fields['truncated'] === true ? ', cut' : '')
-}
-
-function agentFigure(fields: Fields): string {
-  const cost = numberIn(fields, 'costUsd')
-  const turns = numberIn(fields, 'turns')
-  return [...(turns > 0 ? [many(turns, 'turn')] : []), ...(cost > 0 ? [dollars(cost)] : [])].join(', ')
 }
 
 function answers(fields: Fields): ToolOutcome {
@@ -201,12 +152,4 @@ function unhappy({ tool, status, content, details }: ToolResultShown): ToolOutco
             paintOf(style)(indent + line),
           ),
   }
-}
-
-/** The texts of a result; other blocks by their kind. */
-export function textOf(content: string | readonly ContentBlock[]): string {
-  if (typeof content === 'string') return content
-  return content
-    .map((block) => (block.type === 'text' && typeof block.text === 'string' ? block.text : `[${block.type}]`))
-    .join('\n')
 }

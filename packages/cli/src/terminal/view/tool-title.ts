@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { relative } from 'node:path'
 import { inputSummary } from '../../headless/summaries.ts'
+import { mcpNameOf } from '../../io/mcp-name.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
 export interface ToolTitle {
@@ -46,8 +47,8 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'TaskStop':
       return { name: tool, about: text('task_id') ?? '' }
     default: {
-      const [, server, name] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? []
-      const shown = server === undefined || name === undefined ? tool : `${server} ${name}`
+      const called = mcpNameOf(tool)
+      const shown = called === undefined ? tool : `${called.server} ${called.tool}`
       return { name: shown, about: isJsonObject(input) && Object.keys(input).length === 0 ? '' : inputSummary(input) }
     }
   }

@@ -200,7 +200,7 @@ function mayAskOtherwise({ handedIn, records }: Walked, length: number): boolean
 }
 
 function withoutCommitted(terminal: Terminal): unknown {
-  return untimed({ ...terminal, committedUsd: 0 })
+  return untimed({ ...terminal, committedUsd: 0, totalTokens: 0 })
 }
 
 /** Another program comes to the same ending or to one of its own, and to the same again when it is killed too. */
@@ -360,7 +360,7 @@ function withMoments(inner: Steps, moments: Moments): Steps {
       laps.push(lap)
       inner.lap(lap)
     },
-    control: (key, poll) => inner.control(key, poll),
+    control: (key, poll, options) => inner.control(key, poll, options),
     async sleep(key, ms, options) {
       const sleeping = inner.sleep(key, ms, options)
       world.moment(`in ${key}`, steps.records.length)

@@ -1,4 +1,5 @@
 import { after, type Eventually } from '../../eventually.ts'
+import { calledTool } from '../../tools/called-tool.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import { agentsTaken } from '../../agent-figures.ts'
 import type { Run } from '../run.ts'
@@ -14,7 +15,7 @@ export function agentShare(run: Run, phase: ToolPhase): number {
 
 function shareOf({ context, spent }: Run, { calls }: ToolPhase): number {
   const asked = calls.filter(({ name }) => {
-    const tool = context.tools.get(name)
+    const tool = calledTool(name, context)
     return tool !== undefined && isAgentTool(tool)
   }).length
   const left = context.settings.maxSubagents - agentsTaken(spent) - asked

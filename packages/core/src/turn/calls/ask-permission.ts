@@ -24,6 +24,7 @@ import type { RunSettings } from '../../run-context.ts'
 import type { Run } from '../run.ts'
 import { stepWithQuestions } from '../step-with-questions.ts'
 import type { ValidCall } from './call.ts'
+import type { CallPlace } from './recorded-calls.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
@@ -43,16 +44,21 @@ export function denyUpdated(run: Run, inspected: ValidCall, position: RecordPosi
 function denyIn(
   run: Run,
   name: string,
-  { call, tool, readOnly }: ValidCall,
+  inspected: ValidCall,
   position: RecordPosition,
 ): Eventually<string | undefined> {
   const { permissions } = run.context
   if (permissions === allowAll || (position === 'passed' && !run.isRecorded(name))) return undefined
   const step = run.step<{ readonly message?: string }>(name, () => {
-    const message = askDenials(run, { call, tool, readOnly })
+    const message = askDenials(run, requestOf(inspected))
     return message === undefined ? {} : { message }
   })
   return after(step, ({ value }) => value.message)
+}
+
+/** The call as rules are asked about it. */
+export function requestOf({ call, tool, readOnly, written }: ValidCall): PermissionRequest {
+  return { call, tool, readOnly, ...(written !== call.name && { written }) }
 }
 
 function askDenials(run: Run, request: PermissionRequest): string | undefined {
@@ -89,6 +95,15 @@ export function requestRights({
   return { ...(mode !== null && { mode }), ...(learned.length > 0 && { learned }) }
 }
 
+/** Where the decision about a call lies in the record. */
+export function decisionPosition(run: Run, call: CallPlace, start: RecordPosition): RecordPosition {
+  return run.ports.steps.peek(run.key(permissionStepName(run, call))) === 'done' ? 'passed' : start
+}
+
+function permissionStepName({ spent }: Run, { id, index }: CallPlace): string {
+  return `permission:${spent.request}:${index}:${id}`
+}
+
 /** Asks the rules, then the person. Gives `ask` when a person must decide and the run does not wait for one. */
 export function decidePermission(
   run: Run,
@@ -96,7 +111,7 @@ export function decidePermission(
   request: PermissionRequest,
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
-  const name = `permission:${run.spent.request}:${index}:${call.id}`
+  const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
   const step = stepWithQuestions<PermissionDecision>(run, name, {
     call: (ask) => decideInTime(run, { ...request, ask }, said),

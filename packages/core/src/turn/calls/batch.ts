@@ -1,4 +1,5 @@
 import { after, firstOf, together, whileMore, type Eventually } from '../../eventually.ts'
+import { calledTool } from '../../tools/called-tool.ts'
 import { abortedResult, notRun, type ToolResult } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import type { CallRun, InspectedCall, PreparedCall } from './call.ts'
@@ -92,7 +93,7 @@ function mayShare(inspected: InspectedCall): boolean {
 function mayJoin({ context }: Run, { calls }: ToolPhase, index: number): boolean {
   const call = calls[index]
   if (call === undefined) return false
-  const tool = context.tools.get(call.name)
+  const tool = calledTool(call.name, context)
   return tool === undefined || !runsAlone(tool)
 }
 

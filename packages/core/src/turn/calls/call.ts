@@ -11,10 +11,12 @@ export type InspectedCall = ValidCall | InvalidCall
 
 export interface ValidCall {
   readonly kind: 'valid'
-  /** With its input in the form that the schema wants: what rules and hooks judge. */
+  /** With the name of its tool, and its input in the form that the schema wants: what rules and hooks judge. */
   readonly call: ToolUseBlock
   /** Place in the message. */
   readonly index: number
+  /** The name that the model wrote, where an alias led from it to the tool. */
+  readonly written: string
   readonly tool: AnyTool
   /** The input as the tool's own check left it, as frozen JSON: what hooks are shown after the call. */
   readonly taken: unknown

@@ -72,7 +72,8 @@ export function closeAbortedCalls(
       const started = known?.kind === 'valid' ? known.started : undefined
       const result = (await started) ?? abortedResult(cause, 'settled')
       // No hook is asked after an abort.
-      const left = hasHooksAfter(run, call.name, result) ? withheld(result, 'was aborted') : result
+      const { name } = known?.call ?? call
+      const left = hasHooksAfter(run, name, result) ? withheld(result, 'was aborted') : result
       results.push(unsavedResult(run, left, 'the run was aborted'))
     }
     return results

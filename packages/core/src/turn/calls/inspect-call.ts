@@ -2,17 +2,23 @@ import { messageOf } from '../../errors.ts'
 import { disregard } from '../../eventually.ts'
 import { deepFreeze, isJsonObject, jsonOf, mutableCopyOf, type Json } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
+import { calledName, calledTool } from '../../tools/called-tool.ts'
 import { coercedInput } from '../../tools/coerce-input.ts'
 import { headOf } from '../../text.ts'
 import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
-import type { InspectedCall } from './call.ts'
+import type { InspectedCall, ValidCall } from './call.ts'
 
 export function inspectCall(run: Run, call: ToolUseBlock, index: number): InspectedCall {
-  const tool = run.context.tools.get(call.name)
-  if (tool === undefined) return { kind: 'invalid', call, index, message: unknownTool(call.name, run) }
-  return inspectInput(tool, call, index)
+  const tool = calledTool(call.name, run.context)
+  if (tool === undefined)
+    return { kind: 'invalid', call, index, message: unknownTool(calledName(call.name, run.context), run) }
+  // Everybody who judges the call sees the tool that would run.
+  return inspectInput(tool, tool.name === call.name ? call : { ...call, name: tool.name }, {
+    index,
+    written: call.name,
+  })
 }
 
 /**
@@ -20,7 +26,11 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
  * what it changes in it changes nothing on the transcript. An input that plainly means one that fits is that one, for everybody who judges the
  * call (spec R-TOOL-2a).
  */
-export function inspectInput(tool: AnyTool, made: ToolUseBlock, index: number): InspectedCall {
+export function inspectInput(
+  tool: AnyTool,
+  made: ToolUseBlock,
+  { index, written }: Pick<ValidCall, 'index' | 'written'>,
+): InspectedCall {
   // Inputs come as JSON: replies, hooks and rules are made so where they enter.
   const { input: given, problems } = fittingInput(tool, made.input as Json)
   const call = given === made.input ? made : { ...made, input: given }
@@ -35,7 +45,8 @@ export function inspectInput(tool: AnyTool, made: ToolUseBlock, index: number): 
   const parallelSafe = isAgentTool(tool) ? tool.concurrencySafe === true : readOnly && tool.concurrencySafe !== false
   // Taken before the tool has it, which may change it.
   const taken = tool.validate === undefined ? call.input : jsonOf(input)
-  return { kind: 'valid', call, index, tool, taken, input, readOnly, parallelSafe, said: undefined, started: undefined }
+  const known = { readOnly, parallelSafe, said: undefined, started: undefined }
+  return { kind: 'valid', call, index, written, tool, taken, input, ...known }
 }
 
 /** What fits stays as it is. */

@@ -5,20 +5,29 @@ import type { PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import { abortedResult, denied, invalid, notRun, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool } from '../../tools/tool.ts'
+import { settingsAtCall } from '../checkpoint.ts'
 import type { Run } from '../run.ts'
 import { runToolHooks, type HookRun } from '../run-hooks.ts'
 import { agentShare, refuseAgent } from './agent-share.ts'
-import { decidePermission, denyByRules, denyUpdated } from './ask-permission.ts'
+import { decidePermission, decisionPosition, denyByRules, denyUpdated, requestOf } from './ask-permission.ts'
 import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
 import { inspectInput } from './inspect-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
-/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person (spec R-PERM-1). */
+/** A call that the record leaves undecided is judged by what was set before the run goes on (spec R-SET-4c). */
 export function prepareCall(
   run: Run,
   phase: ToolPhase,
   inspected: InspectedCall,
 ): Eventually<PreparedCall | 'pending'> {
+  if (!phase.isLeft) return judgeCall(run, phase, inspected)
+  const place = { id: inspected.call.id, index: inspected.index }
+  const position = decisionPosition(run, place, phase.callStart(inspected.index))
+  return after(settingsAtCall(run, place, position), () => judgeCall(run, phase, inspected))
+}
+
+/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person (spec R-PERM-1). */
+function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<PreparedCall | 'pending'> {
   const { call } = inspected
   run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
   if (inspected.kind === 'invalid') return invalidCall(phase, inspected, inspected.message)
@@ -69,8 +78,9 @@ function verdictOf(hooks: HookRun): HookVerdict {
 
 const byWeight = ['defer', 'ask', 'allow'] as const
 
-function withInput({ call, index, tool }: ValidCall, input: unknown): InspectedCall {
-  return inspectInput(tool, { ...call, input }, index)
+function withInput(inspected: ValidCall, input: unknown): InspectedCall {
+  const { call, tool } = inspected
+  return inspectInput(tool, { ...call, input }, inspected)
 }
 
 /** Asks rules, mode and the person. `pending`: a person must decide, and the run does not wait for one. */
@@ -80,10 +90,9 @@ function permit(
   inspected: ValidCall,
   hookDecision?: PermissionRequest['hookDecision'],
 ): Eventually<PreparedCall | 'pending'> {
-  const { call, index, tool, readOnly } = inspected
-  const request: PermissionRequest =
-    hookDecision === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision }
-  return after(decidePermission(run, inspected, request, phase.callStart(index)), (decision) =>
+  const asked = requestOf(inspected)
+  const request = hookDecision === undefined ? asked : { ...asked, hookDecision }
+  return after(decidePermission(run, inspected, request, phase.callStart(inspected.index)), (decision) =>
     enterDecision(run, phase, inspected, decision),
   )
 }
@@ -109,7 +118,7 @@ function enterDecision(
     case 'allow': {
       if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
       if (decision.updatedInput === undefined) return ready(run, phase, inspected)
-      const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
+      const changed = withInput(inspected, decision.updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks keep the call as the model made it.

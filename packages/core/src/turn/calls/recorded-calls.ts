@@ -12,7 +12,7 @@ export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonl
   return recorded.some((each) => each !== undefined) ? recorded : undefined
 }
 
-interface CallPlace {
+export interface CallPlace {
   readonly id: string
   /** Place in the message. */
   readonly index: number

@@ -68,12 +68,12 @@ export interface StartedChild {
   readonly ended: Promise<Ended>
 }
 
-/** Starts the loop of a subagent. `hear`: is told all that it tells. */
+/** Starts the loop of a subagent. `onEvent`: is told all that it tells. */
 export function startChild(
   run: Run,
   { run: child, context }: Child,
   { name, callId, tool, at, inBackground }: ChildPlace,
-  hear?: Emit,
+  onEvent?: Emit,
 ): StartedChild {
   const { agentType = tool, description } = child
   const identity = identityOf(run, name, callId)
@@ -85,7 +85,7 @@ export function startChild(
     ...(inBackground === true && { inBackground }),
   } as const
   const emit: Emit = (event) => {
-    hear?.(event)
+    onEvent?.(event)
     run.emit({ ...about, event })
   }
   const start = agentStart(identity, child.prompt, at)

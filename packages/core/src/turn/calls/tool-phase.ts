@@ -1,5 +1,6 @@
 import type { AbortCause } from '../../cancel/abort.ts'
-import type { MessageContent, ToolUseBlock } from '../../messages.ts'
+import type { HookMessage } from '../../hooks/hook-outcome.ts'
+import type { ToolUseBlock } from '../../messages.ts'
 import type { StopSignal } from '../../stop/signal.ts'
 import type { SignalOrigin } from '../../stop/terminal.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
@@ -26,6 +27,16 @@ export interface PendingCall {
 /** How a resumed run's record holds a call: by the step of a leaf tool, by the steps of a subagent, or not at all. */
 export type RecordedCall = 'leaf' | 'agent' | undefined
 
+export interface ToolPhaseStart {
+  readonly calls: readonly ToolUseBlock[]
+  readonly early: EarlyStarts
+  /** Messages that `afterInference` hooks added. The results go before them. */
+  readonly remarks: readonly HookMessage[]
+  readonly recorded: readonly RecordedCall[] | undefined
+  /** A resume or a replay came here within its record. */
+  readonly isLeft: boolean
+}
+
 /**
  * The results of the tool calls of one message. They are kept by the place of the call in the message.
  * T1: a call is held as soon as it ended, and its result is entered once the hooks have seen it; a run that breaks is closed from here.
@@ -34,8 +45,8 @@ export type RecordedCall = 'leaf' | 'agent' | undefined
 export class ToolPhase {
   readonly calls: readonly ToolUseBlock[]
   readonly early: EarlyStarts
-  /** Messages that `afterInference` hooks added. The results go before them. */
-  readonly remarks: readonly MessageContent[]
+  readonly remarks: readonly HookMessage[]
+  readonly isLeft: boolean
   readonly #recorded: readonly RecordedCall[] | undefined
   readonly #results: (ToolResult | undefined)[] = []
   #whole: (ToolResult | undefined)[] | undefined
@@ -48,7 +59,7 @@ export class ToolPhase {
   agentShare: number | undefined = undefined
   /** The results are on the transcript. */
   isEntered = false
-  #messages: MessageContent[] | undefined
+  #messages: HookMessage[] | undefined
   #stops: RaisedStop[] | undefined
   #pending: PendingCall[] | undefined
   #abort: AbortCause | undefined
@@ -56,15 +67,11 @@ export class ToolPhase {
   /** Place of the first call behind the batch that is being run. */
   #behindBatch = 0
 
-  constructor(
-    calls: readonly ToolUseBlock[],
-    early: EarlyStarts,
-    remarks: readonly MessageContent[],
-    recorded?: readonly RecordedCall[],
-  ) {
+  constructor({ calls, early, remarks, recorded, isLeft }: ToolPhaseStart) {
     this.calls = calls
     this.early = early
     this.remarks = remarks
+    this.isLeft = isLeft
     this.#recorded = recorded
   }
 
@@ -151,7 +158,7 @@ export class ToolPhase {
   }
 
   /** A message of a hook, for behind the results. */
-  addMessages(messages: readonly MessageContent[]): void {
+  addMessages(messages: readonly HookMessage[]): void {
     if (messages.length > 0) (this.#messages ??= []).push(...messages)
   }
 
@@ -168,7 +175,7 @@ export class ToolPhase {
     this.#abort ??= cause
   }
 
-  get messages(): readonly MessageContent[] {
+  get messages(): readonly HookMessage[] {
     return this.#messages ?? none
   }
 

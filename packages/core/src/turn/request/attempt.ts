@@ -8,7 +8,7 @@ import { digestOf } from '../../hash.ts'
 import { noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
 import { promptTokensOf } from '../../model/billed-parts.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
-import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
+import type { Admission, Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
 import { toldUsage } from '../../model/told-usage.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
@@ -20,7 +20,7 @@ import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { untilCutOff } from './cut-off.ts'
 import { OwnBlocks } from './own-blocks.ts'
 import { ownReply, type OwnReply } from './own-reply.ts'
-import { reserveRequest } from './reserve.ts'
+import { reserveGrowing, reserveRequest, type Reserved } from './reserve.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -73,15 +73,53 @@ export function makeAttempt(
   attempt: number,
   onUpdate: OnUpdate,
 ): Eventually<StepResult<Attempt>> {
+  const { lease } = run.context.settings
+  const { model } = plan
+  if (lease === null && model.admit === undefined) return makeReserved(run, plan, attempt, onUpdate, {})
+  let before: Before = {}
+  // What was reserved is in the intent of the attempt: nothing of this one is read again.
+  const waited = stepOf(run, plan)(`admit:${plan.name}.${attempt}`, async ({ signal }) => {
+    const tokens = plan.contextAfter(null) + plan.cap
+    // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
+    const admission = await model.admit?.({ tokens, signal }).catch(() => undefined)
+    before = { admission, reserved: lease === null ? undefined : await reserveGrowing(run, plan, lease, signal) }
+    return null
+  })
+  return after(waited, () => makeReserved(run, plan, attempt, onUpdate, before))
+}
+
+/** What this process has for the attempt before it begins. */
+interface Before {
+  readonly admission?: Admission | undefined
+  readonly reserved?: Reserved | undefined
+}
+
+function stepOf(run: Run, plan: RequestPlan): Run['step'] {
+  return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
+}
+
+function makeReserved(
+  run: Run,
+  plan: RequestPlan,
+  attempt: number,
+  onUpdate: OnUpdate,
+  { admission, reserved: reservedBefore }: Before,
+): Eventually<StepResult<Attempt>> {
   const { ledger } = run.ports
-  let reserved: ReturnType<typeof reserveRequest> | undefined
-  const step = plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
-  const made = step<Attempt>(
+  let reserved = reservedBefore
+  const made = stepOf(run, plan)<Attempt>(
     `${plan.name}.${attempt}`,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       const { grant, reservation } = reserved
-      if (!grant.granted) return { kind: 'over_budget', overBudget: grant }
+      const { cause } = run.ports.abort
+      if (!grant.granted) {
+        admission?.leave()
+        // It waited for its lease, and was aborted there.
+        if (cause !== undefined && grant.isOfLease === true)
+          return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
+        return { kind: 'over_budget', overBudget: grant }
+      }
       const request = plan.body(grant, idempotencyKey)
       const settle = (made: Made): Made => {
         const { charge } = made
@@ -92,9 +130,11 @@ export function makeAttempt(
         return made
       }
       if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
-      const { cause } = run.ports.abort
-      if (cause !== undefined) return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) })
-      const call = new ModelCall(run, plan, grant, request, (update) => onUpdate(update, emit))
+      if (cause !== undefined) {
+        admission?.leave()
+        return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) })
+      }
+      const call = new ModelCall(run, plan, grant, request, (update) => onUpdate(update, emit), admission)
       return run.withGrace(
         () => call.start(),
         (settled) => settle(call.end(settled)),
@@ -103,7 +143,7 @@ export function makeAttempt(
     {
       digest: () => plan.digest(),
       intent: () => {
-        reserved = reserveRequest(run, plan)
+        reserved ??= reserveRequest(run, plan)
         return reserved.grant
       },
       // What the intent of this key holds is what the line above gave.
@@ -141,6 +181,7 @@ class ModelCall {
   readonly #grant: Grant
   readonly #request: ModelRequest
   readonly #onUpdate: (update: ModelUpdate) => void
+  readonly #admission: Admission | undefined
   readonly #partial: PartialReply
   readonly #blocks: OwnBlocks
 
@@ -150,12 +191,14 @@ class ModelCall {
     grant: Grant,
     request: ModelRequest,
     onUpdate: (update: ModelUpdate) => void,
+    admission: Admission | undefined,
   ) {
     this.#run = run
     this.#plan = plan
     this.#grant = grant
     this.#request = request
     this.#onUpdate = onUpdate
+    this.#admission = admission
     this.#partial = new PartialReply(plan.model)
     this.#blocks = new OwnBlocks(run.transcript)
   }
@@ -163,7 +206,7 @@ class ModelCall {
   /** The model's answer, or whatever it gave instead of one. */
   start(): PromiseLike<ModelReply> {
     return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
-      this.#plan.model.call(this.#request, { signal, emit: (update) => this.#hear(update) }),
+      (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#hear(update) }),
     )
   }
 
@@ -184,7 +227,7 @@ class ModelCall {
     if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
-      const charge = unknownCharge(run, plan, grant)
+      const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)
       return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
@@ -192,6 +235,15 @@ class ModelCall {
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
     return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
   }
+}
+
+/** Whoever was to make the request says that it never came to that. */
+function wasNotSent(settled: Settled<ModelReply>): boolean {
+  return (
+    settled.kind === 'threw' &&
+    isInstance(settled.error, ModelError) &&
+    settled.error.toRecord().neverConnected === true
+  )
 }
 
 const noReply = new ModelError({

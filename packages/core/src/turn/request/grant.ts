@@ -11,6 +11,8 @@ export type Grant = {
   /** The reply's cap, lowered where the budget asked for it. */
   readonly maxTokens: number
   readonly lowered: 'usd' | 'tokens' | null
+  /** It was lowered by the lease, which gives no more. */
+  readonly isOfLease?: true
 }
 
 export type OverBudget = {
@@ -18,6 +20,8 @@ export type OverBudget = {
   readonly currency: 'usd' | 'tokens'
   readonly needed: number
   readonly available: number
+  /** It would fit, if the lease gave more. */
+  readonly isOfLease?: true
 }
 
 /** What a request can come to at most. */

@@ -1,11 +1,12 @@
 import { isThenable } from '../../cancel/settle.ts'
 import { disregard } from '../../eventually.ts'
 import type { ToolUseBlock } from '../../messages.ts'
+import { calledTool } from '../../tools/called-tool.ts'
 import { decisionOf, type PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type Permissions } from '../../tools/permissions.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
-import { askRules } from '../calls/ask-permission.ts'
+import { askRules, requestOf } from '../calls/ask-permission.ts'
 import type { InspectedCall, ValidCall } from '../calls/call.ts'
 import { EarlyStarts, noEarlyStarts } from '../calls/early-starts.ts'
 import { executeCall } from '../calls/execute-call.ts'
@@ -21,10 +22,10 @@ export function startEarly(run: Run): EarlyStarts {
 }
 
 function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
-  const { tools, hooks, permissions } = run.context
-  const tool = tools.get(call.name)
+  const { hooks, permissions } = run.context
+  const tool = calledTool(call.name, run.context)
   if (tool === undefined || isAgentTool(tool) || runsAlone(tool) || tool.asksModel === true) return undefined
-  if (run.ports.abort.cause !== undefined || hooks.for('beforeToolUse', call.name).length > 0) return undefined
+  if (run.ports.abort.cause !== undefined || hooks.for('beforeToolUse', tool.name).length > 0) return undefined
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
   if (permissions === allowAll) return { ...inspected, started: start(run, inspected, tool) }
@@ -35,9 +36,9 @@ function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | un
 }
 
 /** What the model has not said to its end is no reason to pay another for judging it. */
-function asksModel(permissions: Permissions, { call, tool, readOnly }: ValidCall): boolean {
+function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
   try {
-    return permissions.onlyInTurn?.({ call, tool, readOnly }) === true
+    return permissions.onlyInTurn?.(requestOf(inspected)) === true
   } catch {
     return true
   }
@@ -50,10 +51,10 @@ interface EarlyVerdict {
   readonly decision?: PermissionDecision
 }
 
-function rulesOn(run: Run, { call, tool, readOnly }: ValidCall): EarlyVerdict {
+function rulesOn(run: Run, inspected: ValidCall): EarlyVerdict {
   let said: unknown
   try {
-    said = askRules(run, { call, tool, readOnly })
+    said = askRules(run, requestOf(inspected))
     if (!isThenable(said)) {
       const decision = decisionOf(said)
       return { said: decision, decision }

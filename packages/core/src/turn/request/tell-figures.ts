@@ -10,11 +10,12 @@ import { windowOf } from './window.ts'
  */
 export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
   const { wholeLedger, deadline } = run.ports
-  const { settled, reserved, available } = wholeLedger.figures()
+  const { settled, unknown, reserved, available } = wholeLedger.figures()
   const { usedMs, limitMs } = deadline
   emit({
     type: 'figures',
     settledUsd: usdOf(settled.nanos),
+    unknownUsd: usdOf(unknown.nanos),
     reservedUsd: usdOf(reserved.nanos),
     leftUsd: leftOf(usdOf(available.nanos)),
     settledTokens: settled.tokens,

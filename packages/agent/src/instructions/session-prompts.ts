@@ -1,0 +1,76 @@
+import type { AnyLeafTool } from '@halting/core/adapters'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
+import type { Expanded } from './expand-prompt.ts'
+import type { ReadingRules } from './instruction-files.ts'
+import type { BriefingPlaces } from './places.ts'
+import type { Bringing } from './run-written.ts'
+import { createSkillTool, skillList } from './skill-tool.ts'
+import { expandWritten } from './written-prompts.ts'
+
+export interface SessionPromptsOptions {
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  readonly rules: ReadingRules
+  readonly showsSkills: boolean
+  /** Names of the only ones that it shows; all when absent. */
+  readonly skills?: readonly string[] | undefined
+}
+
+/** The commands and skills of a session: read when it begins, and anew where somebody asks for that (spec R-SKILL-2). */
+export class SessionPrompts {
+  readonly #options: SessionPromptsOptions
+  #all: readonly WrittenPrompt[] = []
+  /** What the system prompt lists: it stays as it was. */
+  #listed: string | undefined
+  /** Gives the text of a skill. Its description says which there are where that is another list by now. */
+  readonly tool: AnyLeafTool
+
+  constructor(options: SessionPromptsOptions) {
+    this.#options = options
+    this.tool = createSkillTool(
+      () => this.skills,
+      (skill, given, who) => this.#forModel(skill, given, who),
+      () => (this.list === this.#listed ? '' : this.list || 'There is none any more.'),
+    )
+  }
+
+  /** Reads what is there now; gives what a person should know. */
+  async read(places: BriefingPlaces): Promise<readonly string[]> {
+    const { all, notes } = await readWrittenPrompts({ ...places, ...this.#options.rules })
+    this.#all = all
+    this.#listed ??= this.list
+    return notes
+  }
+
+  /** What a person may ask for with a slash. */
+  get commands(): readonly WrittenPrompt[] {
+    return this.#all.filter(({ isForPerson }) => isForPerson)
+  }
+
+  /** What the model is shown. */
+  get skills(): readonly WrittenPrompt[] {
+    const { permissions, showsSkills, skills: wanted } = this.#options
+    if (!showsSkills || permissions.toolsHiddenByDeny(['Skill']).length > 0) return []
+    const isWanted = (name: string): boolean =>
+      wanted?.some((one) => one === name || name.endsWith(`:${one}`)) !== false
+    return this.#all.filter(({ isForModel, name }) => isForModel && isWanted(name))
+  }
+
+  /** For the system prompt; '' for none. */
+  get list(): string {
+    return skillList(this.skills)
+  }
+
+  async #forModel(...asked: readonly [skill: WrittenPrompt, given: string, who: Bringing]): Promise<Expanded> {
+    const { redact = (shown: string) => shown } = this.#options.workspace
+    const made = await this.expand(...asked)
+    return { ...made, text: redact(made.text), notes: made.notes.map(redact) }
+  }
+
+  expand(prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> {
+    const { rules, workspace, permissions } = this.#options
+    return expandWritten(prompt, given, rules.trust, { workspace, permissions }, who)
+  }
+}

@@ -1,0 +1,23 @@
+import type { Plugin } from '../plugins/plugin.ts'
+import { pluginRoot } from '../plugins/root-variable.ts'
+import type { Environment } from '../tools/limits.ts'
+import { type McpServerEntry, readMcpServer } from './config.ts'
+
+/** The servers of plugins: each is called `plugin:NAME:server`, and knows the folder of its plugin (spec R-PLUGIN-7). */
+export function pluginServers(
+  plugins: readonly Pick<Plugin, 'name' | 'path' | 'servers'>[],
+  env: Environment,
+): readonly McpServerEntry[] {
+  return plugins.flatMap(({ name, path, servers }) => {
+    const root = { [pluginRoot]: path }
+    return Object.entries(servers).map(([own, given]): McpServerEntry => {
+      const server = readMcpServer(given, { ...env, ...root })
+      const isProgram = 'type' in server && server.type === 'stdio'
+      return {
+        name: `plugin:${name}:${own}`,
+        server: isProgram ? { ...server, env: { ...root, ...server.env } } : server,
+        scope: 'plugin',
+      }
+    })
+  })
+}

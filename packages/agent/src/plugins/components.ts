@@ -1,0 +1,69 @@
+import type { JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Kind } from '../instructions/places.ts'
+import { statOf } from '../paths.ts'
+import { type Manifest, pathInside, readJson } from './manifest.ts'
+import type { Plugin } from './plugin.ts'
+
+type Components = Pick<Plugin, 'places' | 'hooks' | 'servers'> & {
+  /** What of it does not count, and why. */
+  readonly notes: readonly string[]
+}
+
+/** What a plugin brings: where its manifest says, and where it usually is. */
+export async function componentsOf(root: string, manifest: Manifest): Promise<Components> {
+  const notes: string[] = []
+  const places = (kind: Kind): readonly string[] => placesOf(root, kind, manifest[kind], notes)
+  return {
+    places: { commands: places('commands'), skills: places('skills'), agents: places('agents') },
+    hooks: (await objectsOf(root, 'hooks/hooks.json', manifest.hooks, notes)).map((one) => within(one, 'hooks')),
+    servers: serversOf(await objectsOf(root, '.mcp.json', manifest.servers, notes), notes),
+    notes,
+  }
+}
+
+/** What is named stands in the place of the usual folder; a usual one that is not there is no news. */
+function placesOf(root: string, kind: Kind, named: readonly string[] | undefined, notes: string[]): readonly string[] {
+  return [...new Set(named ?? [`./${kind}`])].flatMap((given) => {
+    const inside = pathInside(root, given)
+    const isThere = inside.kind === 'inside' && statOf(inside.path) !== undefined
+    if (isThere) return [inside.path]
+    if (inside.kind === 'wrong') notes.push(`${kind}: ${JSON.stringify(given)} ${inside.why}`)
+    else if (named !== undefined) notes.push(`${kind}: ${JSON.stringify(given)} is not there`)
+    return []
+  })
+}
+
+/** The usual file, then those that the manifest names, then what stands in the manifest itself. */
+async function objectsOf(
+  root: string,
+  usual: string,
+  named: readonly (string | JsonObject)[],
+  notes: string[],
+): Promise<readonly JsonObject[]> {
+  const objects: JsonObject[] = []
+  const paths = named.filter((one) => typeof one === 'string')
+  for (const path of new Set([usual, ...paths.map((one) => one.replace(/^\.\//, ''))])) {
+    const read = await readJson(root, path)
+    if (read.kind === 'read') objects.push(read.value)
+    else if (read.kind === 'wrong') notes.push(`${JSON.stringify(path)} ${read.why}`)
+    else if (path !== usual) notes.push(`${JSON.stringify(path)} is not there`)
+  }
+  return [...objects, ...named.filter((one) => typeof one !== 'string')]
+}
+
+/** Some write the name of the field around it, and some do not. */
+function within(object: JsonObject, field: string): JsonObject {
+  const inner = object[field]
+  return isJsonObject(inner) ? inner : object
+}
+
+function serversOf(objects: readonly JsonObject[], notes: string[]): Plugin['servers'] {
+  const servers = new Map<string, JsonObject>()
+  for (const object of objects)
+    for (const [name, server] of Object.entries(within(object, 'mcpServers'))) {
+      if (isJsonObject(server)) servers.set(name, server)
+      else notes.push(`the MCP server ${JSON.stringify(name)} must be an object`)
+    }
+  return Object.fromEntries(servers)
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import type { JsonObject } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { boundedText } from '../instructions/bounded-text.ts'
+import { isInside, realPath } from '../paths.ts'
+
+/** What `plugin.json` says: the name, and where the parts are. */
+export interface Manifest {
+  readonly name?: string
+  readonly version?: string
+  /** Paths in the place of the usual folders. */
+  readonly commands?: readonly string[]
+  readonly agents?: readonly string[]
+  readonly skills?: readonly string[]
+  /** Files beside the usual one, or what would stand in one. */
+  readonly hooks: readonly (string | JsonObject)[]
+  readonly servers: readonly (string | JsonObject)[]
+}
+
+/** Why nothing of a plugin is loaded. */
+export class ManifestError extends Error {}
+
+const manifestPath = '.claude-plugin/plugin.json'
+
+/** Without the file everything is where it usually is. @throws ManifestError */
+export async function readManifest(root: string): Promise<Manifest> {
+  const read = await readJson(root, manifestPath)
+  if (read.kind === 'wrong') throw new ManifestError(`${manifestPath} ${read.why}`)
+  const said: JsonObject = read.kind === 'absent' ? {} : read.value
+  const { name, version } = said
+  const paths = (field: string): { readonly [name: string]: readonly string[] } => {
+    const value = listIn(field, said[field])
+    if (value === undefined) return {}
+    return { [field]: value.map((one) => (typeof one === 'string' ? one : wrong(field))) }
+  }
+  return {
+    ...textIn('name', name),
+    ...textIn('version', version),
+    ...paths('commands'),
+    ...paths('agents'),
+    ...paths('skills'),
+    hooks: listIn('hooks', said['hooks']) ?? [],
+    servers: listIn('mcpServers', said['mcpServers']) ?? [],
+  }
+}
+
+function textIn(field: string, value: unknown): { readonly [name: string]: string } {
+  if (value === undefined) return {}
+  if (typeof value !== 'string' || value.length > 1_000) throw new ManifestError(`its ${field} must be a short text`)
+  return { [field]: value }
+}
+
+function listIn(field: string, value: unknown): readonly (string | JsonObject)[] | undefined {
+  if (value === undefined) return undefined
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.length > 1_000) throw new ManifestError(`its ${field} names more than 1000 places`)
+  return list.map((one) => (typeof one === 'string' || isJsonObject(one) ? one : wrong(field)))
+}
+
+function wrong(field: string): never {
+  throw new ManifestError(`its ${field} must be a path, or a list of paths`)
+}
+
+type Inside = { readonly kind: 'inside'; readonly path: string } | { readonly kind: 'wrong'; readonly why: string }
+
+/** A path that a plugin names, as an absolute one; or why it is refused: it leads out of the plugin (spec R-PLUGIN-3). */
+export function pathInside(root: string, path: string): Inside {
+  if (path.startsWith('/') || path.split('/').includes('..') || /[\0\\]/.test(path))
+    return { kind: 'wrong', why: 'is refused: a path of a plugin begins at its folder, and stays in it' }
+  const whole = join(root, path)
+  return isInside(realPath(whole), realPath(root))
+    ? { kind: 'inside', path: whole }
+    : { kind: 'wrong', why: 'is refused: it is a link out of the plugin' }
+}
+
+const mostBytes = 1024 * 1024
+
+export type ReadJson =
+  | { readonly kind: 'read'; readonly value: JsonObject }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'wrong'; readonly why: string }
+
+/** The object in a file of a plugin. */
+export async function readJson(root: string, path: string): Promise<ReadJson> {
+  const inside = pathInside(root, path)
+  if (inside.kind === 'wrong') return inside
+  const read = await boundedText(inside.path, mostBytes)
+  if (read.kind === 'absent') return { kind: 'absent' }
+  if (read.kind === 'unfit') return { kind: 'wrong', why: read.why }
+  if (read.isCut) return { kind: 'wrong', why: `is longer than ${mostBytes} bytes` }
+  try {
+    const value: unknown = JSON.parse(read.text)
+    return isJsonObject(value) ? { kind: 'read', value } : { kind: 'wrong', why: 'is no object' }
+  } catch (thrown) {
+    return { kind: 'wrong', why: `is no JSON (${messageOf(thrown)})` }
+  }
+}

@@ -1,0 +1,77 @@
+import { basename, resolve } from 'node:path'
+import { isDirectory } from '../paths.ts'
+import { type Manifest, ManifestError, readManifest } from './manifest.ts'
+import { componentsOf } from './components.ts'
+import type { Plugin, PluginProblem, Plugins } from './plugin.ts'
+
+/** A plugin as somebody names it. */
+export interface NamedPlugin {
+  readonly path: string
+  /** Whoever names it connects to its servers. */
+  readonly skipsServers?: boolean
+}
+
+/**
+ * Reads plugins. One that is broken is told and passed over, and of one with a broken part the rest is there (spec R-PLUGIN-4). Folders are named
+ * by a person or a host, and by nothing that a project says.
+ */
+export async function readPlugins(named: readonly NamedPlugin[], cwd: string): Promise<Plugins> {
+  const all: Plugin[] = []
+  const problems: PluginProblem[] = []
+  const folders = new Map(named.map(({ path, skipsServers }) => [resolve(cwd, path), skipsServers === true]))
+  for (const [at, [path, skipsServers]] of [...folders].entries()) {
+    const read = await readPlugin(path)
+    if (read.kind === 'refused') {
+      problems.push({ plugin: `inline[${at}]`, ...read.problem, path })
+      continue
+    }
+    const { plugin } = read
+    if (all.some(({ name }) => name === plugin.name)) {
+      const message = `another plugin has the name ${plugin.name}`
+      problems.push({ plugin: `inline[${at}]`, type: 'generic-error', message, path })
+      continue
+    }
+    all.push(skipsServers ? { ...plugin, servers: {} } : plugin)
+    problems.push(
+      ...read.notes.map((message): PluginProblem => ({ plugin: plugin.name, type: 'generic-error', message })),
+    )
+  }
+  return { all, problems }
+}
+
+type Read =
+  | { readonly kind: 'read'; readonly plugin: Plugin; readonly notes: readonly string[] }
+  | { readonly kind: 'refused'; readonly problem: Pick<PluginProblem, 'type' | 'message'> }
+
+async function readPlugin(path: string): Promise<Read> {
+  if (!isDirectory(path)) return refused('path-not-found', 'there is no such folder')
+  if (/\p{C}/u.test(path)) return refused('generic-error', 'the name of its folder has control characters')
+  let manifest: Manifest
+  try {
+    manifest = await readManifest(path)
+  } catch (thrown) {
+    if (!(thrown instanceof ManifestError)) throw thrown
+    return refused('manifest-validation-error', thrown.message)
+  }
+  const { name = basename(path), version } = manifest
+  if (!isPluginName(name))
+    return refused(
+      'manifest-validation-error',
+      `${JSON.stringify(name)} is no name of a plugin: it takes letters, digits, "_", "-" and "."`,
+    )
+  const { notes, ...components } = await componentsOf(path, manifest)
+  return {
+    kind: 'read',
+    plugin: { name, path, ...(version !== undefined && { version }), ...components },
+    notes,
+  }
+}
+
+function refused(type: PluginProblem['type'], message: string): Read {
+  return { kind: 'refused', problem: { type, message } }
+}
+
+/** It stands before the names of what it brings, parted by a colon. */
+function isPluginName(name: string): boolean {
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u.test(name)
+}

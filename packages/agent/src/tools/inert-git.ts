@@ -1,0 +1,40 @@
+import { pathOutside } from '../paths.ts'
+import { gitTurnedOff } from './git-environment.ts'
+import { askForFilters, filtersIn, type GitOutput, gitOutput, settingsWithout } from './git-output.ts'
+import type { Environment } from './limits.ts'
+
+/** Asks git; undefined when it fails or takes too long. */
+export type InertGit = (args: readonly string[]) => Promise<GitOutput | undefined>
+
+export interface InertGitLimits {
+  readonly timeoutMs: number
+  readonly mostBytes: number
+}
+
+/**
+ * Git for looking at a repository that nobody trusted: nothing that its settings name is run, nothing is written, and git is taken from nowhere in the
+ * folder. Programs for diffs are left to the caller (`--no-ext-diff`, `--no-textconv`): whether there are any is in files of attributes.
+ */
+export async function inertGit(cwd: string, env: Environment, limits: InertGitLimits): Promise<InertGit> {
+  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = env
+  const quiet: Environment = { ...rest, ...gitTurnedOff(), PATH: pathOutside(cwd, env['PATH']), LC_ALL: 'C' }
+  const names = await gitOutput(cwd, askForFilters, quiet, limits)
+  const inert = withoutFilters(quiet, names?.text ?? '')
+  return (args) => gitOutput(cwd, args, inert, limits)
+}
+
+/** Filters are commands, and git runs them to tell what has changed. */
+function withoutFilters(env: Environment, told: string): Environment {
+  const off = settingsWithout(filtersIn(told))
+  const before = Number(env['GIT_CONFIG_COUNT'])
+  return {
+    ...env,
+    GIT_CONFIG_COUNT: String(before + off.length),
+    ...Object.fromEntries(
+      off.flatMap(([key, value], at) => [
+        [`GIT_CONFIG_KEY_${before + at}`, key],
+        [`GIT_CONFIG_VALUE_${before + at}`, value],
+      ]),
+    ),
+  }
+}

@@ -1,0 +1,65 @@
+// Spec R-HOST-16: what a subagent does is summed up while it works: now and then, in the budget, and on record.
+import { agentSummaryHook, agentSummaryIn } from '@halting/agent/after'
+import { createAgentTool, generalAgent } from '@halting/agent'
+import { loop, startRun, type LoopEvent, type LoopOptions, type Tool } from '@halting/core'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+
+const agent = () => createAgentTool({ definitions: [generalAgent], mode: () => 'default' })
+const call = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ name, input }] })
+const start = call('Agent', { prompt: 'Look.', description: 'looks' })
+
+/** An agent that works so many turns of so many milliseconds each. */
+async function working(turns: number, ms: number, more: Partial<LoopOptions> = {}) {
+  const clock = createFakeClock({ autoAdvance: true })
+  const summed: string[] = []
+  const model = scriptedModel(({ messages, system }) => {
+    const said = JSON.stringify(messages)
+    if (system.includes('in a few words')) {
+      summed.push(said)
+      return `Looking for the ${summed.length}. time`
+    }
+    if (!said.startsWith('[{"role":"user","content":"Look.')) return said.includes('tool_result') ? 'Done.' : start
+    const done = messages.filter(({ role }) => role === 'assistant').length
+    return done < turns ? call('Wait', { turn: done }) : 'Looked.'
+  })
+  const wait: Tool = {
+    name: 'Wait',
+    description: 'waits',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    execute: () => new Promise((resolve) => clock.after(ms, () => resolve('waited'))),
+  }
+  const events: LoopEvent[] = []
+  const options = { model, clock, tools: [agent(), wait], hooks: [agentSummaryHook()], ...more }
+  const running = loop(startRun({ prompt: 'go' }), options)
+  for await (const event of running) events.push(event)
+  const told = events.flatMap((event) => (event.type === 'agent' ? (agentSummaryIn(event.event) ?? []) : []))
+  const { terminal } = await running.ended
+  return { told, summed, terminal }
+}
+
+test('one in about 30 s of work, of what was done by then', async () => {
+  const { told, summed, terminal } = await working(8, 10_000)
+  expect([told, terminal.reason]).toEqual([['Looking for the 1. time', 'Looking for the 2. time'], 'completed'])
+  expect(summed[0]).toContain('Wait')
+})
+
+test('none of an agent that is quick, and none of the main conversation', async () => {
+  expect((await working(2, 10_000)).summed).toEqual([])
+})
+
+test('where the budget has no room for it, the agent goes on without', async () => {
+  const prices: NonNullable<LoopOptions['prices']> = {
+    cost: () => 0,
+    worstCase: (_model, { outputTokens }) => (outputTokens === 256 ? 100 : 0),
+  }
+  const { told, summed, terminal } = await working(8, 10_000, { prices, maxBudgetUsd: 1 })
+  expect([told, summed, terminal.reason]).toEqual([[], [], 'completed'])
+})
+
+test('what it costs is in the figures of the run', async () => {
+  const prices: NonNullable<LoopOptions['prices']> = { cost: () => 0.01, worstCase: () => 0.01 }
+  const without = (await working(8, 10_000, { prices, hooks: [] })).terminal.costUsd
+  expect((await working(8, 10_000, { prices })).terminal.costUsd - without).toBeCloseTo(0.02)
+})

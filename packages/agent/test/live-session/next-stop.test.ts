@@ -1,0 +1,63 @@
+// Holds R-TERM-23b: what would stop a run next, of all that could.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { nextStop, type LeftOfRun } from '../../src/live-session/next-stop.ts'
+
+const nothing: LeftOfRun = { turns: null, usd: null, tokens: null, ms: null, repeats: null, perTurn: null }
+const perTurn = { usd: 0.05, tokens: 10_000, ms: 30_000 }
+const all: LeftOfRun = { turns: 20, usd: 1, tokens: 200_000, ms: 600_000, repeats: 20, perTurn }
+
+test.each([
+  ['turns', { ...all, turns: 3 }, { reason: 'max_turns', turns: 3, isEstimate: false }],
+  ['dollars', { ...all, usd: 0.23 }, { reason: 'max_budget_usd', turns: 4, isEstimate: true }],
+  ['tokens', { ...all, tokens: 25_000 }, { reason: 'token_limit', turns: 2, isEstimate: true }],
+  ['time', { ...all, ms: 170_000 }, { reason: 'time_limit', turns: 5, isEstimate: true }],
+  ['repeats', { ...all, repeats: 2 }, { reason: 'no_progress', turns: 2, isEstimate: false }],
+] as const)('the nearest is told: %s', (_what, left, nearest) => {
+  expect(nextStop(left)).toEqual(nearest)
+})
+
+test('without limits there are the turns alone, and without those nothing', () => {
+  expect(nextStop({ ...nothing, turns: 993, perTurn })).toEqual({ reason: 'max_turns', turns: 993, isEstimate: false })
+  expect(nextStop({ ...nothing, perTurn })).toBeNull()
+})
+
+test('before the first turn is done nothing is estimated, but for what is used up', () => {
+  expect(nextStop({ ...nothing, turns: 40, usd: 0.01, tokens: 1, ms: 1 })).toMatchObject({ reason: 'max_turns' })
+  expect(nextStop({ ...nothing, turns: 40, usd: 0 })).toEqual({ reason: 'max_budget_usd', turns: 0, isEstimate: true })
+})
+
+test('what a turn costs nothing of stops no run', () => {
+  expect(nextStop({ ...nothing, usd: 1, tokens: 5, ms: 9, perTurn: { usd: 0, tokens: 0, ms: 0 } })).toBeNull()
+})
+
+const amount = fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: null })
+const count = fc.option(fc.nat(5_000), { nil: null })
+const left: fc.Arbitrary<LeftOfRun> = fc.record({
+  turns: count,
+  usd: amount,
+  tokens: amount,
+  ms: amount,
+  repeats: count,
+  perTurn: fc.option(
+    fc.record({
+      usd: fc.double({ min: 0, max: 1e6, noNaN: true }),
+      tokens: fc.double({ min: 0, max: 1e6, noNaN: true }),
+      ms: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    }),
+    { nil: null },
+  ),
+})
+
+test('it is never later than any of the limits alone would be', () => {
+  fc.assert(
+    fc.property(left, (given) => {
+      const turns = nextStop(given)?.turns ?? Infinity
+      expect(turns).toBeGreaterThanOrEqual(0)
+      for (const name of ['turns', 'usd', 'tokens', 'ms', 'repeats'] as const)
+        expect(turns).toBeLessThanOrEqual(
+          nextStop({ ...nothing, perTurn: given.perTurn, [name]: given[name] })?.turns ?? Infinity,
+        )
+    }),
+  )
+})

@@ -1,0 +1,311 @@
+// Holds R-PLUGIN-1 to R-PLUGIN-7 of docs/spec.md.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { modeOfAgent } from '../src/agents/mode-of-agent.ts'
+import { settingsHooks } from '../src/hooks/index.ts'
+import { readPluginHooks } from '../src/hooks/plugin-hooks.ts'
+import { createPermissions } from '../src/index.ts'
+import {
+  expanded,
+  readAgentDefinitions,
+  readPlugins,
+  readWrittenPrompts,
+  writtenOffers,
+} from '../src/instructions/index.ts'
+import { ownSkillFolders } from '../src/instructions/places.ts'
+import { pluginServers } from '../src/mcp/index.ts'
+
+let home = ''
+let cwd = ''
+let folder = ''
+
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'plugins-')))
+  cwd = join(home, 'app')
+  folder = join(home, 'demo')
+  mkdirSync(cwd)
+  mkdirSync(folder)
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+function put(path: string, text: string | object): void {
+  mkdirSync(dirname(join(home, path)), { recursive: true })
+  writeFileSync(join(home, path), typeof text === 'string' ? text : JSON.stringify(text))
+}
+
+const manifest = (said: object) => put('demo/.claude-plugin/plugin.json', said)
+const read = (...paths: readonly string[]) => readPlugins((paths.length === 0 ? [folder] : paths).map(named), cwd)
+const named = (path: string) => ({ path })
+const agentText = '---\nname: judge\ndescription: Judges.\n---\nYou judge in ${CLAUDE_PLUGIN_ROOT}.'
+const skillText = '---\ndescription: Reviews.\n---\nRead ${CLAUDE_PLUGIN_ROOT}/list.md.'
+
+async function broughtBy(...paths: readonly string[]) {
+  const { all, problems } = await read(...paths)
+  const rules = { mayRead: () => true, trust: { lets: async () => false } }
+  const places = { cwd, home, env: {}, plugins: all }
+  const prompts = await readWrittenPrompts({ ...places, ...rules })
+  const agents = await readAgentDefinitions({ ...places, ...rules })
+  return { all, problems, prompts: prompts.all, agents: agents.all, notes: [...prompts.notes, ...agents.notes] }
+}
+
+const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)
+
+describe('what a plugin brings', () => {
+  test('commands, skills and agents where they usually are, with its name before theirs', async () => {
+    put('demo/commands/git/commit.md', 'Commit.')
+    put('demo/skills/review/SKILL.md', skillText)
+    put('demo/agents/judge.md', agentText)
+    const { all, problems, prompts, agents, notes } = await broughtBy()
+    expect([namesOf(all), problems, notes]).toEqual([['demo'], [], []])
+    expect(namesOf(prompts)).toEqual(['demo:git:commit', 'demo:review'])
+    expect(prompts[1]).toMatchObject({ level: 'plugin', body: `Read ${folder}/list.md.`, isForModel: true })
+    expect(agents).toMatchObject([{ name: 'demo:judge', level: 'plugin', prompt: `You judge in ${folder}.` }])
+  })
+
+  test('the name and the version of its manifest', async () => {
+    manifest({ name: 'other', version: '1.2.0', author: { name: 'somebody' } })
+    put('demo/commands/hi.md', 'Hi.')
+    const { all, prompts } = await broughtBy()
+    expect(all).toMatchObject([{ name: 'other', version: '1.2.0', path: folder }])
+    expect(namesOf(prompts)).toEqual(['other:hi'])
+  })
+
+  test('what the manifest names stands in the place of the usual folder: folders, single files, the folder of one skill', async () => {
+    manifest({ name: 'demo', commands: ['./more', './one.md'], skills: './own', agents: './judges/judge.md' })
+    put('demo/commands/usual.md', 'Usual.')
+    put('demo/more/hi.md', 'Hi.')
+    put('demo/one.md', 'One.')
+    put('demo/own/SKILL.md', skillText)
+    put('demo/judges/judge.md', agentText)
+    put('demo/judges/other.md', agentText)
+    const { prompts, agents } = await broughtBy()
+    expect([namesOf(prompts), namesOf(agents)]).toEqual([['demo:hi', 'demo:one', 'demo:own'], ['demo:judge']])
+  })
+
+  test('takes no name of the person and none of the project', async () => {
+    put('demo/commands/hi.md', 'Of the plugin.')
+    put('app/.claude/commands/hi.md', 'Of the project.')
+    put('app/.claude/commands/demo/hi.md', 'Of the project, too.')
+    const { prompts } = await broughtBy()
+    expect(prompts.map(({ name, level }) => [name, level])).toEqual([
+      ['demo:hi', 'project'],
+      ['hi', 'project'],
+    ])
+  })
+
+  test('its commands of bash, rules and models need no trust, and are offered to none', async () => {
+    put('demo/commands/hi.md', '---\nmodel: m\nallowed-tools: Bash(ls:*)\n---\n!`ls`')
+    const { all, prompts } = await broughtBy()
+    const [command] = prompts
+    if (command === undefined) throw new Error('no command')
+    const ran: string[] = []
+    const run = async (line: string) => {
+      ran.push(line)
+      return { kind: 'ran', text: 'listed' } as const
+    }
+    expect((await expanded(command, '', { trust: { lets: async () => false }, run })).text).toBe('listed')
+    expect(ran).toEqual(['ls'])
+    expect(await writtenOffers({ cwd, home, env: {}, plugins: all })).toEqual([])
+  })
+
+  test('an agent of a plugin works in no looser mode than whoever starts it', () => {
+    const wanted = { permissionMode: 'acceptEdits', level: 'plugin' } as const
+    expect([modeOfAgent(wanted, 'default'), modeOfAgent({ ...wanted, permissionMode: 'plan' }, 'default')]).toEqual([
+      undefined,
+      'plan',
+    ])
+  })
+
+  test('its files can be read, and edits of them are asked about; one around the project opens what it brings alone', async () => {
+    put('demo/skills/review/SKILL.md', skillText)
+    const { all } = await read()
+    expect(ownSkillFolders({ cwd, home, env: {}, plugins: all })).toContain(folder)
+    put('commands/hi.md', 'Hi.')
+    const around = await read(home)
+    const folders = ownSkillFolders({ cwd, home, env: {}, plugins: around.all })
+    const brought = ['commands', 'hooks', '.claude-plugin'].map((name) => join(home, name))
+    expect(folders).toEqual(expect.arrayContaining(brought))
+    expect(folders).not.toContain(home)
+  })
+})
+
+describe('hooks', () => {
+  const group = (command: string) => ({ PreToolUse: [{ matcher: 'Bash', hooks: [{ type: 'command', command }] }] })
+
+  test('of its file and of the manifest, each with the folder of the plugin', async () => {
+    put('demo/hooks/hooks.json', { description: 'd', hooks: group('one') })
+    put('demo/more.json', { hooks: group('two') })
+    manifest({ name: 'demo', hooks: ['./more.json', group('three')] })
+    const { all } = await read()
+    const { hooks, warnings } = readPluginHooks(all)
+    expect(warnings).toEqual([])
+    expect(hooks.PreToolUse).toMatchObject(
+      ['one', 'two', 'three'].map((command) => ({ command, matcher: 'Bash', pluginRoot: folder })),
+    )
+  })
+
+  test('the same command of two plugins is called for both, and knows which', async () => {
+    const command = 'echo "$CLAUDE_PLUGIN_ROOT"'
+    for (const name of ['one', 'two'])
+      put(`${name}/hooks/hooks.json`, { SessionEnd: [{ hooks: [{ type: 'command', command, timeout: 60 }] }] })
+    const { all } = await read(join(home, 'one'), join(home, 'two'))
+    const told: string[] = []
+    const hooks = settingsHooks(
+      {
+        settings: undefined,
+        plugins: all,
+        permissions: createPermissions({ cwd }),
+        whenAsked: 'deny',
+        warn: (warning) => expect.unreachable(warning),
+        sessionId: 's',
+        transcriptPath: join(home, 't'),
+        cwd,
+        env: { PATH: process.env['PATH'] },
+        model: 'm',
+        source: 'startup',
+        tell: (line) => void (line.subtype === 'hook_response' && told.push(line.stdout.trim())),
+      },
+      {},
+    )
+    await hooks?.shell.end('other')
+    expect(told.toSorted()).toEqual([join(home, 'one'), join(home, 'two')])
+  })
+
+  test('a broken hook is told with the name of its plugin', async () => {
+    put('demo/hooks/hooks.json', { hooks: { PreToolUse: [{ hooks: [{ type: 'shout' }] }], Later: [] } })
+    const { all } = await read()
+    expect(readPluginHooks(all).warnings).toEqual([
+      'the plugin demo: hooks: PreToolUse[0].hooks[0]: there is no type "shout": command, http and prompt are served.',
+      'the plugin demo: hooks: there is no event Later in this version. Its hooks are not called.',
+    ])
+  })
+})
+
+describe('servers', () => {
+  test('of its file, with or without mcpServers around them, and of the manifest; each knows the folder of the plugin', async () => {
+    put('demo/.mcp.json', { calc: { command: '${CLAUDE_PLUGIN_ROOT}/calc', args: ['${KEY}'] } })
+    manifest({ name: 'demo', mcpServers: { web: { type: 'http', url: 'https://example.com/${KEY}' } } })
+    const { all } = await read()
+    expect(pluginServers(all, { KEY: 'k' })).toEqual([
+      {
+        name: 'plugin:demo:calc',
+        server: { type: 'stdio', command: `${folder}/calc`, args: ['k'], env: { CLAUDE_PLUGIN_ROOT: folder } },
+        scope: 'plugin',
+      },
+      {
+        name: 'plugin:demo:web',
+        server: { type: 'http', url: 'https://example.com/k', headers: {} },
+        scope: 'plugin',
+      },
+    ])
+  })
+
+  test('none where whoever names the plugin connects to them', async () => {
+    put('demo/.mcp.json', { mcpServers: { calc: { command: 'calc' } } })
+    const { all } = await readPlugins([{ path: folder, skipsServers: true }], cwd)
+    expect(pluginServers(all, {})).toEqual([])
+  })
+})
+
+describe('what is broken', () => {
+  test.each([
+    ['{', /^\.claude-plugin\/plugin\.json is no JSON/],
+    ['[]', /^\.claude-plugin\/plugin\.json is no object$/],
+    ['{"name": 1}', /^its name must be a short text$/],
+    ['{"name": "two words"}', /^"two words" is no name of a plugin/],
+    ['{"name": ""}', /^"" is no name of a plugin/],
+    ['{"name": "../up"}', /^"\.\.\/up" is no name of a plugin/],
+    ['{"name": "a:b"}', /^"a:b" is no name of a plugin/],
+    ['{"name": "a\\u001b[31m"}', /is no name of a plugin/],
+    [`{"name": "${'a'.repeat(65)}"}`, /is no name of a plugin/],
+    ['{"commands": 3}', /^its commands must be a path, or a list of paths$/],
+    ['{"agents": [{"a": 1}]}', /^its agents must be a path, or a list of paths$/],
+    ['{"hooks": [7]}', /^its hooks must be a path, or a list of paths$/],
+    ['\0', /^\.claude-plugin\/plugin\.json is no text$/],
+  ])('a manifest of %j: nothing of the plugin is there', async (text, message) => {
+    manifest(text as unknown as object)
+    put('demo/commands/hi.md', 'Hi.')
+    const { all, problems } = await read()
+    expect(all).toEqual([])
+    expect(problems).toEqual([
+      { plugin: 'inline[0]', type: 'manifest-validation-error', message: expect.stringMatching(message), path: folder },
+    ])
+  })
+
+  test('a folder that is not there, and one with the name of another, are told; the others are loaded', async () => {
+    put('demo/commands/hi.md', 'Hi.')
+    put('second/.claude-plugin/plugin.json', { name: 'demo' })
+    const { all, problems } = await read(join(home, 'nowhere'), '../demo', folder, join(home, 'second'))
+    expect(all.map(({ path }) => path)).toEqual([folder])
+    expect(problems).toEqual([
+      { plugin: 'inline[0]', type: 'path-not-found', message: 'there is no such folder', path: join(home, 'nowhere') },
+      {
+        plugin: 'inline[2]',
+        type: 'generic-error',
+        message: 'another plugin has the name demo',
+        path: join(home, 'second'),
+      },
+    ])
+  })
+
+  test.each([
+    '/etc',
+    '../app',
+    './commands/../../app',
+    '..',
+    'a/..',
+    'a\\..\\..\\app',
+    './leads-out',
+    './leads-out/.claude/commands',
+    'commands\0',
+  ])('a path out of the plugin (%j) is refused in words, and the rest is there', async (path) => {
+    put('app/.claude/commands/hi.md', 'Hi.')
+    put('app/hooks.json', { hooks: { Stop: [] } })
+    symlinkSync(cwd, join(folder, 'leads-out'))
+    put('demo/agents/judge.md', agentText)
+    manifest({ commands: path, hooks: path, mcpServers: [path, { calc: { command: 'calc' } }] })
+    const { all, problems } = await read()
+    expect(all).toMatchObject([{ places: { commands: [], agents: [join(folder, 'agents')] }, hooks: [] }])
+    expect(Object.keys(all[0]?.servers ?? {})).toEqual(['calc'])
+    expect(problems.map(({ message }) => message.includes('is refused'))).toEqual([true, true, true])
+  })
+
+  test('links out of it are followed nowhere: the manifest, the usual files, single commands, skills and agents', async () => {
+    put('app/secret.json', { name: 'secret', hooks: { Stop: [] }, mcpServers: { calc: { command: 'calc' } } })
+    put('app/secret.md', agentText)
+    const link = (path: string, to: string) => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      symlinkSync(join(cwd, to), join(folder, path))
+    }
+    link('hooks/hooks.json', 'secret.json')
+    link('.mcp.json', 'secret.json')
+    link('commands/secret.md', 'secret.md')
+    link('skills/secret/SKILL.md', 'secret.md')
+    link('agents/secret.md', 'secret.md')
+    const { all, prompts, agents, problems, notes } = await broughtBy()
+    expect([prompts, agents]).toEqual([[], []])
+    expect(all).toMatchObject([{ hooks: [], servers: {} }])
+    expect([...problems.map(({ message }) => message), ...notes].every((line) => line.includes('link out of'))).toBe(
+      true,
+    )
+    expect([problems.length, notes.length]).toEqual([2, 3])
+    link('.claude-plugin/plugin.json', 'secret.json')
+    expect((await read()).problems).toMatchObject([{ type: 'manifest-validation-error', path: folder }])
+  })
+
+  test('files that are no JSON, and servers that are no objects, are told by name', async () => {
+    put('demo/hooks/hooks.json', 'hooks: none')
+    put('demo/.mcp.json', { mcpServers: { calc: 'calc' } })
+    manifest({ skills: './nowhere', hooks: './later.json' })
+    expect((await read()).problems).toEqual(
+      [
+        'skills: "./nowhere" is not there',
+        expect.stringMatching(/^"hooks\/hooks\.json" is no JSON/),
+        '"later.json" is not there',
+        'the MCP server "calc" must be an object',
+      ].map((message) => ({ plugin: 'demo', type: 'generic-error', message })),
+    )
+  })
+})

@@ -1,0 +1,103 @@
+import type { SessionConfigOption, SessionConfigSelectOption } from '@agentclientprotocol/sdk'
+import type { LimitsInForce, SessionSnapshot } from '@halting/agent/session'
+import type { LimitsChange } from '@halting/core'
+import { counted, elapsed, money } from '../io/figures.ts'
+import { settableLimits } from '../session/settable-limits.ts'
+
+type Figures = SessionSnapshot['figures']
+
+interface LimitOption {
+  readonly id: string
+  readonly name: string
+  readonly usual: readonly number[]
+  /** As a person would write it. */
+  readonly valueOf: (limit: number) => string
+  readonly nameOf: (limit: number) => string
+  readonly describe: (figures: Figures) => string
+}
+
+const minute = 60_000
+
+/** How each limit stands among the options of a session (spec R-ACP-10). */
+const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
+  maxTurns: {
+    id: '_halting.max_turns',
+    name: 'Most turns',
+    usual: [5, 10, 20, 30, 50, 100, 200, 500],
+    valueOf: String,
+    nameOf: settableLimits.maxTurns.shown,
+    describe: ({ turns }) => `Turns of one run before it stops; ${counted(turns)} used`,
+  },
+  maxBudgetUsd: {
+    id: '_halting.budget_usd',
+    name: 'Budget',
+    usual: [0.5, 1, 2, 5, 10, 20, 50, 100],
+    valueOf: String,
+    nameOf: (usd) => `$${usd}`,
+    describe: ({ sessionUsd }) => `US dollars of the session before it stops; ${money(sessionUsd)} used`,
+  },
+  maxTotalTokens: {
+    id: '_halting.max_tokens',
+    name: 'Most tokens',
+    usual: [100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000],
+    valueOf: String,
+    nameOf: settableLimits.maxTotalTokens.shown,
+    describe: ({ settledTokens }) =>
+      `Tokens of one run and its subagents before it stops; ${counted(settledTokens)} used`,
+  },
+  maxDurationMs: {
+    id: '_halting.max_duration',
+    name: 'Most time',
+    usual: [5, 10, 20, 30, 60, 120, 240].map((minutes) => minutes * minute),
+    valueOf: durationText,
+    nameOf: (ms) => (ms % minute === 0 ? `${counted(ms / minute)} min` : elapsed(ms)),
+    describe: ({ usedMs }) => `Time that one run works before it stops; ${elapsed(usedMs)} used`,
+  },
+}
+
+// The names of a record over the limits are those of the limits.
+const limits = Object.keys(options) as readonly (keyof LimitsInForce)[]
+
+export const limitIds: readonly string[] = limits.map((limit) => options[limit].id)
+
+/** What stands for no limit. */
+const none = 'none'
+
+/** The limits as a person sees and sets them, those that were reached too. */
+export function limitOptions({
+  limits: inForce,
+  figures,
+}: Pick<SessionSnapshot, 'limits' | 'figures'>): SessionConfigOption[] {
+  return limits.map((limit) => {
+    const { id, name, valueOf, describe } = options[limit]
+    const current = inForce[limit]
+    return {
+      type: 'select',
+      id,
+      name,
+      category: 'other',
+      currentValue: current === null ? none : valueOf(current),
+      options: choicesOf(options[limit], current),
+      description: describe(figures),
+    }
+  })
+}
+
+function choicesOf({ usual, valueOf, nameOf }: LimitOption, current: number | null): SessionConfigSelectOption[] {
+  const all = current === null ? usual : [...new Set([...usual, current])].toSorted((a, b) => a - b)
+  return [...all.map((limit) => ({ value: valueOf(limit), name: nameOf(limit) })), { value: none, name: 'No limit' }]
+}
+
+/** What was set, also what is in no list: a client may let a person type it. In words what is wrong with it; undefined for an id of no limit. */
+export function limitChangeOf(id: string, value: string): LimitsChange | string | undefined {
+  const limit = limits.find((one) => options[one].id === id)
+  if (limit === undefined) return undefined
+  if (value === none) return { [limit]: null }
+  const read = settableLimits[limit].read(value)
+  return 'value' in read ? { [limit]: read.value } : `"${value}" is no limit: give ${read.expected}, or "${none}".`
+}
+
+function durationText(ms: number): string {
+  if (ms % minute === 0) return `${ms / minute}m`
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`
+}

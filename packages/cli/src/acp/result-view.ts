@@ -1,0 +1,108 @@
+import type { ToolCallContent, ToolCallLocation } from '@agentclientprotocol/sdk'
+import type { MessageContent } from '@halting/core'
+import { headOf } from '@halting/core/adapters'
+import { resultFigure } from '../session/result-figure.ts'
+import { fieldsOf } from './fields.ts'
+import { shownBlock } from './prompt-content.ts'
+import { absolute, fenced, textContent } from './tool-view.ts'
+
+/** A call that has its result. */
+export interface GoodCall {
+  readonly name: string
+  readonly title: string
+  readonly content: MessageContent
+  /** The structured result. */
+  readonly details: unknown
+}
+
+/** What of a result stands in the place of what the call was shown by. What is absent stays as it is. */
+export interface ResultView {
+  readonly title?: string
+  readonly locations?: ToolCallLocation[]
+  readonly content?: ToolCallContent[]
+}
+
+/** Text of one result; a client shows it beside the call, and the model has all of it. */
+const mostCharacters = 20_000
+/** Places of one search: an editor that follows goes through them. */
+const mostPlaces = 20
+
+/** What an editor shows of a call that went well: how much came of it, where, and the beginning of it (spec R-ACP-3b). */
+export function resultViewOf({ name, title, content, details }: GoodCall, cwd: string): ResultView {
+  const figure = resultFigure({ tool: name, content, details })
+  const titled = figure === '' ? {} : { title: `${title} (${figure})` }
+  switch (name) {
+    case 'Edit':
+    case 'Write':
+    case 'NotebookEdit': {
+      const line = changedAt(details)
+      return { ...titled, ...(line !== undefined && { locations: [line] }) }
+    }
+    // The plan shows it.
+    case 'TodoWrite':
+      return titled
+    case 'Glob':
+    case 'Grep': {
+      const locations = placesOf(name, content, details).map(({ path, ...line }) => ({
+        path: absolute(path, cwd),
+        ...line,
+      }))
+      return { ...titled, ...(locations.length > 0 && { locations }), content: shownResult(name, content) }
+    }
+    default:
+      return { ...titled, content: shownResult(name, content) }
+  }
+}
+
+/** Their results are shown as they came: an editor would read them as Markdown. */
+const withOutput: ReadonlySet<string> = new Set(['Read', 'Bash', 'Glob', 'Grep', 'TaskOutput'])
+
+/** A result in the words that the model has of it, the beginning of a long one. */
+export function shownResult(name: string, content: MessageContent): ToolCallContent[] {
+  const blocks = typeof content === 'string' ? shownBlock({ type: 'text', text: content }) : content.flatMap(shownBlock)
+  return blocks.map((block) => {
+    if (block.type !== 'text') return { type: 'content', content: block }
+    const text = bounded(block.text)
+    return textContent(withOutput.has(name) ? fenced(text) : text)
+  })
+}
+
+function bounded(text: string): string {
+  if (text.length <= mostCharacters) return text
+  return `${headOf(text, mostCharacters)}\n[... ${text.length - mostCharacters} characters more, which the model has]`
+}
+
+/** Where a change begins: an editor that follows goes there. */
+function changedAt(details: unknown): ToolCallLocation | undefined {
+  const { filePath, structuredPatch } = fieldsOf(details)
+  const { newStart, lines } = fieldsOf(Array.isArray(structuredPatch) ? structuredPatch[0] : undefined)
+  if (typeof filePath !== 'string' || typeof newStart !== 'number' || newStart < 1) return undefined
+  // A patch begins with lines that stay.
+  const same = Array.isArray(lines) ? lines.findIndex((line) => typeof line === 'string' && !line.startsWith(' ')) : 0
+  return { path: filePath, line: newStart + Math.max(0, same) }
+}
+
+/** Where what was looked for stands, the first of it. */
+function placesOf(name: 'Glob' | 'Grep', content: MessageContent, details: unknown): readonly ToolCallLocation[] {
+  const { filenames, mode, numLines } = fieldsOf(details)
+  if (name === 'Glob') return Array.isArray(filenames) ? filenames.filter(isText).slice(0, mostPlaces).map(placeOf) : []
+  if (typeof content !== 'string' || typeof numLines !== 'number' || numLines === 0) return []
+  const lines = content.split('\n').slice(0, Math.min(numLines, mostPlaces))
+  if (mode === 'files_with_matches') return lines.map(placeOf)
+  return lines.flatMap((line) => {
+    const [, path, at] = (mode === 'count' ? /^(.+):\d+$/ : /^(.+?):([1-9]\d{0,8}):/).exec(line) ?? []
+    return path === undefined ? [] : [{ ...placeOf(path), ...(at !== undefined && { line: Number(at) }) }]
+  })
+}
+
+/** Names stand as JSON where they would not be read as they are. */
+function placeOf(name: string): ToolCallLocation {
+  if (!name.startsWith('"')) return { path: name }
+  try {
+    return { path: String(JSON.parse(name)) }
+  } catch {
+    return { path: name }
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'

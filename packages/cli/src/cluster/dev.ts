@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Worker } from '@halting/restate'
+import type { Terminal } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { closingLine } from '../headless/ending.ts'
+import { watchInterruption } from '../headless/interruption.ts'
+import { oneLine, told } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+import type { Program } from '../program.ts'
+import { ownFolder } from '../terminal/own-folder.ts'
+import { UsageError } from '../usage-error.ts'
+import { askSession } from './ask-session.ts'
+import { ClusterClient } from './client.ts'
+import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
+import { loadRestate } from './load-restate.ts'
+import { answerIn, questionLine } from './report.ts'
+import { serverBinary } from './server-binary.ts'
+import { beginWorker } from './serve.ts'
+
+const graceMs = 5_000
+const workerPort = 9080
+const scripted = {
+  prompt: 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.',
+  rules: ['Edit(./config.mjs)', 'Bash(node check.mjs)'],
+}
+
+/** `halting cluster dev`: a cluster of one node on this machine, until Ctrl-C. */
+export async function cluster(
+  flags: Flags,
+  [what, prompt, ...more]: readonly string[],
+  program: Program,
+): Promise<number> {
+  if (what !== 'dev' || more.length > 0)
+    throw new UsageError('There is halting cluster dev ["PROMPT"]: a cluster of one node on this machine, to try.')
+  await loadRestate('cluster dev')
+  const binary = await serverBinary(flags, program)
+  const folder = join(ownFolder(program), 'cluster-dev')
+  const interruption = watchInterruption(program.output)
+  let engine: EngineProcess | undefined
+  let worker: Worker | undefined
+  try {
+    engine = await startEngine(binary, folder)
+    const played = withModel(flags, prompt, program)
+    worker = await beginWorker(
+      {
+        ...played.flags,
+        restate: engine.ingress,
+        admin: engine.admin,
+        port: flags.port ?? (await freePort(workerPort)),
+        workspaces: flags.workspaces ?? join(folder, 'workspaces'),
+      },
+      program,
+    )
+    await worker.register(interruption.signal)
+    program.output.out(
+      `A cluster of one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
+    )
+    await play(played, engine, program, interruption.signal)
+    tellNext(engine, program)
+    await new Promise<void>((resolve) => {
+      if (interruption.signal.aborted) resolve()
+      interruption.signal.addEventListener('abort', () => resolve())
+      void engine?.gone.then(resolve)
+    })
+  } catch (error) {
+    if (!interruption.signal.aborted) throw error
+  } finally {
+    await worker?.drain(graceMs)
+    await worker?.close()
+    await engine?.end()
+    interruption.release()
+  }
+  if (interruption.signal.aborted) return 0
+  throw new UsageError(`The server ended by itself; ${join(folder, 'server.log')} says why.`)
+}
+
+interface Played {
+  readonly flags: Flags
+  readonly prompt: string
+}
+
+/** The person's model and prompt where they name a model; else the example, whose model is scripted. */
+function withModel(flags: Flags, prompt: string | undefined, { home, output }: Program): Played {
+  if (flags.model !== undefined || flags.script !== undefined)
+    return { flags, prompt: prompt ?? 'Say in one sentence what you can do here.' }
+  if (prompt !== undefined)
+    throw new UsageError('A prompt of yours needs a model that answers it: halting cluster dev "PROMPT" --model NAME.')
+  const example = fileURLToPath(new URL('examples/fix-the-bug/', home))
+  if (!existsSync(example))
+    throw new UsageError(`The example is not there: ${example}. It comes with the package and the repository.`)
+  output.out('The model is scripted: no key, no network, no cost. --model NAME takes a real one.\n')
+  return {
+    flags: {
+      ...flags,
+      script: join(example, 'script.json'),
+      workspaceTemplate: flags.workspaceTemplate ?? example,
+      allowedTools: [...(flags.allowedTools ?? []), ...scripted.rules],
+      maxTurns: flags.maxTurns ?? 10,
+      maxBudgetUsd: flags.maxBudgetUsd ?? 5,
+    },
+    prompt: scripted.prompt,
+  }
+}
+
+async function play(
+  { prompt }: Played,
+  engine: EngineProcess,
+  { output }: Program,
+  signal: AbortSignal,
+): Promise<void> {
+  const sessionId = randomUUID()
+  const client = new ClusterClient(engine.ingress, engine.admin)
+  output.out(`> ${prompt}\n`)
+  let answer = ''
+  const { terminal } = await askSession(client, {
+    sessionId,
+    opening: {},
+    before: [],
+    request: { type: 'prompt', content: prompt },
+    id: randomUUID(),
+    signal,
+    onStalled: (message) => output.err(told(message)),
+    onQuestion: (question) => output.err(questionLine(sessionId, question, engine.ingress)),
+    onRecords: (records) => (answer = answerIn(records) || answer),
+  })
+  output.out(`${answer}\n${endingOf(terminal)}\nSession ${sessionId}\n\n`)
+}
+
+function endingOf(terminal: Terminal): string {
+  return terminal.reason === 'completed'
+    ? closingLine(terminal, '')
+    : told(oneLine(terminal.signal.message, 300)).trim()
+}
+
+function tellNext({ ingress }: EngineProcess, { output }: Program): void {
+  const commands = [
+    ['-p', 'Fix the bug', '--cluster', ingress],
+    ['sessions', '--cluster', ingress],
+    ['why', 'SESSION', '--cluster', ingress],
+    ['serve', '--restate', ingress, '--register', '--port', '0'],
+  ]
+  output.out(
+    `What comes next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C ends the cluster; its data stays.\n`,
+  )
+}

@@ -1,0 +1,49 @@
+import type { JsonObject } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** What whoever begins a session may say of it, beside what workers say for all. Limits only make those of the worker narrower. */
+export interface SessionOpening {
+  /** A folder below the one that the worker allows (`--folders`). */
+  readonly folder?: string
+  readonly model?: string
+  readonly maxTurns?: number
+  readonly maxBudgetUsd?: number
+  readonly maxTokens?: number
+  readonly maxDurationMs?: number
+}
+
+const limits = {
+  maxTurns: 'maxTurns',
+  maxBudgetUsd: 'maxBudgetUsd',
+  maxTokens: 'maxTokens',
+  maxDurationMs: 'maxDuration',
+} as const
+
+/** @throws UsageError for what is none. Fields that we do not know are other people's. */
+export function readOpening(given: JsonObject): SessionOpening {
+  for (const name of ['folder', 'model'] as const)
+    if (given[name] !== undefined && (typeof given[name] !== 'string' || given[name] === ''))
+      throw new UsageError(`The opening of a session has its ${name} as a text.`)
+  for (const name of Object.keys(limits))
+    if (given[name] !== undefined && !(typeof given[name] === 'number' && given[name] > 0))
+      throw new UsageError(`The opening of a session has its ${name} as a number above 0.`)
+  // Just looked at.
+  return given
+}
+
+/** The flags of the worker as they hold for this session. */
+export function flagsWith(flags: Flags, opening: SessionOpening): Flags {
+  const narrowed = Object.entries(limits).flatMap(([name, flag]) => {
+    // True: the keys of `limits` are those of limits in an opening.
+    const wanted = opening[name as keyof typeof limits]
+    return wanted === undefined ? [] : [[flag, Math.min(wanted, flags[flag] ?? Infinity)] as const]
+  })
+  const { model } = opening
+  return {
+    ...flags,
+    ...Object.fromEntries(narrowed),
+    // A scripted model stays the one that answers.
+    ...(model !== undefined && flags.script === undefined && { model }),
+  }
+}

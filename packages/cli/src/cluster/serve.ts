@@ -1,0 +1,163 @@
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Worker } from '@halting/restate'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { signalExitCodes } from '../io/exit-codes.ts'
+import { elapsed, many, oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { adminOf } from './admin-address.ts'
+import { loadRestate } from './load-restate.ts'
+import { Slots } from './slots.ts'
+import { openWorkerSession } from './worker-sessions.ts'
+import { Workspaces } from './workspaces.ts'
+
+const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_000 }
+
+/** `halting serve`: works at sessions of a cluster until it is ended. */
+export async function serve(given: Flags, program: Program): Promise<number> {
+  const { output } = program
+  if (given.restate === undefined)
+    throw new UsageError('halting serve needs the address of the cluster: --restate http://127.0.0.1:8080.')
+  const flags = checked(given, program)
+  const worker = await beginWorker(flags, program)
+  const ending = new Ending(worker, flags.grace ?? defaults.graceMs, program)
+  try {
+    if (flags.register !== undefined) await worker.register(ending.signal)
+    const concurrency = flags.concurrency ?? defaults.concurrency
+    output.err(
+      told(`serving at ${worker.url}, ${many(concurrency, 'session')} at once. SIGTERM ends it, and loses nothing.`),
+    )
+    const why = await worker.whyNotReady()
+    if (why !== undefined && !ending.signal.aborted)
+      output.err(told(`not ready: ${why}. --register has it told; or restate deployments register ${worker.url}`))
+  } catch (error) {
+    if (!ending.signal.aborted) {
+      await worker.close()
+      throw new UsageError(messageOf(error))
+    }
+  }
+  return ending.over
+}
+
+/** What readers of live events have to give, where others than this machine can reach them. */
+const tokenVariable = 'HALTING_WORKER_TOKEN'
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)
+}
+
+/** A worker with the flags of the program. It is not registered yet. */
+export async function beginWorker(flags: Flags, program: Program): Promise<Worker> {
+  const { createLiveEvents, filePayloads, startWorker, SessionRefusedError } = await loadRestate('serve')
+  const { output, cwd, env } = program
+  const slots = new Slots(flags.concurrency ?? defaults.concurrency)
+  const folder = (path: string | undefined): string | undefined => path && resolve(cwd, path)
+  const workspaces = new Workspaces({
+    base: resolve(cwd, flags.workspaces ?? 'halting-workspaces'),
+    template: folder(flags.workspaceTemplate),
+    allowed: folder(flags.folders),
+  })
+  const refusal = (message: string): Error => new SessionRefusedError(message)
+  const own = withPaths(flags, cwd)
+  const host = flags.host ?? defaults.host
+  const token = env[tokenVariable]?.trim() || undefined
+  const tellsLive = isLoopback(host) || token !== undefined
+  if (!tellsLive)
+    output.err(told(`no live events: others reach ${host}. ${tokenVariable} holds the token that they are asked for.`))
+  const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
+  const payloads = folder(flags.payloads)
+  try {
+    const worker = await startWorker({
+      host,
+      ...(live !== undefined && { listener: live }),
+      ...(payloads !== undefined && { payloads: filePayloads({ folder: payloads }) }),
+      port: flags.port ?? defaults.port,
+      admin: adminOf(flags),
+      ...(flags.restate !== undefined && { ingress: { url: flags.restate } }),
+      ...((flags.register ?? '') !== '' && { advertise: flags.register }),
+      open: (asked) => openWorkerSession({ flags: own, program, slots, workspaces, refusal }, asked),
+      warn: (line) => output.err(told(oneLine(line, 1_000))),
+    })
+    return {
+      ...worker,
+      async close() {
+        await worker.close()
+        await live?.close()
+      },
+    }
+  } catch (error) {
+    await live?.close()
+    throw new UsageError(
+      `The worker cannot listen: ${messageOf(error)}. --port names another port, 0 any that is free.`,
+    )
+  }
+}
+
+/** @throws UsageError for what is not of a worker, and for folders that are not there. */
+function checked(flags: Flags, { cwd }: Program): Flags {
+  for (const [flag, given] of [
+    ['--resume', flags.resume],
+    ['--continue', flags.continue],
+    ['--session-id', flags.sessionId],
+    ['--fork-session', flags.forkSession],
+    ['--print', flags.print],
+    ['--cluster', flags.cluster],
+  ] as const)
+    if (given !== undefined)
+      throw new UsageError(`halting serve works at the sessions that it is asked for: leave out ${flag}.`)
+  for (const [flag, path] of [
+    ['--workspace-template', flags.workspaceTemplate],
+    ['--folders', flags.folders],
+  ] as const) {
+    const isFolder =
+      path === undefined || statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true
+    if (!isFolder) throw new UsageError(`${flag} takes a directory that is there; "${path}" is not.`)
+  }
+  return flags
+}
+
+/** Sessions are in folders of their own: what lies beside the worker is named in full. */
+function withPaths(flags: Flags, cwd: string): Flags {
+  const full = (path: string): string => (existsSync(resolve(cwd, path)) ? resolve(cwd, path) : path)
+  const one = (['script', 'settings', 'systemPromptFile', 'appendSystemPromptFile', 'jsonSchema'] as const).flatMap(
+    (name) => (flags[name] === undefined ? [] : [[name, full(flags[name])] as const]),
+  )
+  const lists = (['addDir', 'mcpConfig', 'pluginDir', 'pluginDirNoMcp'] as const).flatMap((name) =>
+    flags[name] === undefined ? [] : [[name, flags[name].map(full)] as const],
+  )
+  return { ...flags, ...Object.fromEntries([...one, ...lists]) }
+}
+
+/** E1: the first signal drains the worker, which then ends with 0. E2: the second leaves at once. */
+class Ending {
+  readonly #controller = new AbortController()
+  readonly over: Promise<number>
+
+  constructor(worker: Worker, graceMs: number, { output }: Program) {
+    this.over = new Promise((resolve) => {
+      const drain = async (): Promise<void> => {
+        output.err(
+          told(
+            `ending: sessions go on to their next lap, ${elapsed(graceMs)} at most. A second signal leaves at once.`,
+          ),
+        )
+        await worker.drain(graceMs)
+        await worker.close()
+        resolve(0)
+      }
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.on(name, () => {
+          if (this.signal.aborted) process.exit(signalExitCodes[name])
+          this.#controller.abort()
+          void drain()
+        })
+    })
+  }
+
+  /** Aborted from the first signal on. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+}

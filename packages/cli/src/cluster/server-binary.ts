@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { askLine, isYes } from '../io/ask.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { ownFolder } from '../terminal/own-folder.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** The version that the package of the cluster is tried with. */
+const version = '1.7.12'
+const platforms: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'])
+const patienceMs = 600_000
+
+/**
+ * The engine's program: the one that is named, the one that is there, or one from npm once a person has said yes.
+ * @throws UsageError where it cannot be had.
+ */
+export async function serverBinary({ server, yes }: Flags, program: Program): Promise<string> {
+  if (server !== undefined) {
+    const path = resolve(program.cwd, server)
+    if (existsSync(path)) return path
+    throw new UsageError(`--server takes the program restate-server; there is no file ${server}.`)
+  }
+  const platform = `${process.platform}-${process.arch}`
+  if (!platforms.has(platform))
+    throw new UsageError(`npm has no restate-server for ${platform}. Run one elsewhere: halting serve --restate URL.`)
+  const name = `@restatedev/restate-server-${platform}`
+  const folder = join(ownFolder(program), 'restate', version)
+  const path = join(folder, 'node_modules', name, 'bin', 'restate-server')
+  if (existsSync(path)) return path
+  await agreed(`${name} ${version} is needed, and npm has it. Its licence is BSL 1.1.`, folder, { yes, program })
+  await install(`${name}@${version}`, folder, program)
+  return path
+}
+
+interface Asked {
+  readonly yes: boolean | undefined
+  readonly program: Program
+}
+
+async function agreed(what: string, folder: string, { yes, program }: Asked): Promise<void> {
+  if (yes === true) return
+  const { stdin, output } = program
+  const isAsked = stdin.isTTY && output.isTerminal.stderr
+  const answer = isAsked
+    ? await askLine(`${what} Install it into ${folder}? [y/N] `, { stdin, stderr: process.stderr })
+    : undefined
+  if (!isYes(answer)) throw new UsageError(`${what} halting cluster dev --yes installs it into ${folder}.`)
+}
+
+async function install(wanted: string, folder: string, { output, env }: Program): Promise<void> {
+  output.err(told(`installing ${wanted} …`))
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
+  const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  try {
+    // On Windows npm is a script of the shell; there is no server for it.
+    await promisify(execFile)('npm', ['install', ...options, wanted], {
+      cwd: folder,
+      env: { ...env },
+      timeout: patienceMs,
+    })
+  } catch (error) {
+    throw new UsageError(`npm could not install ${wanted}: ${messageOf(error).split('\n').slice(0, 3).join(' ')}`)
+  }
+}

@@ -1,0 +1,99 @@
+import type { SessionToOpen } from '@halting/restate'
+import type { Session, SessionParts } from '@halting/agent/session'
+import { ConfigurationError, Transcript } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { openLive } from '../session/open-live.ts'
+import { UsageError } from '../usage-error.ts'
+import { flagsWith, readOpening } from './opening.ts'
+import type { Slots } from './slots.ts'
+import type { Workspaces } from './workspaces.ts'
+
+export interface WorkerSessionsOptions {
+  readonly flags: Flags
+  readonly program: Program
+  readonly slots: Slots
+  readonly workspaces: Workspaces
+  /** What a session is refused with, for good. */
+  readonly refusal: (message: string) => Error
+}
+
+/** So long a session waits here for its turn; then the engine offers it again, here or to another worker. It is shorter than what the engine bears in silence. */
+const patienceMs = 25_000
+
+/** Opens a session in this process as the flags of the worker say, in the folder of the session. */
+export async function openWorkerSession(options: WorkerSessionsOptions, asked: SessionToOpen): Promise<Session> {
+  const { sessionId, gone } = asked
+  const giveBack = await options.slots.take(patienceMs, gone)
+  if (giveBack === undefined)
+    throw new Error(`All sessions that this worker may have at once are at work (--concurrency): ${sessionId} waits.`)
+  try {
+    const session = await opened(options, asked)
+    session.listen(({ type }) => {
+      if (type === 'closed') giveBack()
+    })
+    return session
+  } catch (error) {
+    giveBack()
+    const isUsers = error instanceof UsageError || error instanceof ConfigurationError
+    throw isUsers ? options.refusal(error.message) : error
+  }
+}
+
+async function opened(
+  { flags, program, workspaces }: WorkerSessionsOptions,
+  { sessionId, opening: given, journal }: SessionToOpen,
+): Promise<Session> {
+  const opening = readOpening(given)
+  const kept = ownCopy(journal)
+  const isNew = kept.open === undefined && kept.ended.length === 0
+  const cwd = await workspaces.folderFor({ sessionId, isNew, folder: opening.folder })
+  const { session } = await openLive(flagsWith(flags, opening), inFolder(program, cwd, sessionId), {
+    // Somebody answers by a request, today or in a week: the engine keeps the question.
+    answersQuestions: flags.onAsk === undefined,
+    kept,
+  })
+  return session
+}
+
+/** What the worker says of a session begins with its id. */
+function inFolder(program: Program, cwd: string, sessionId: string): Program {
+  const { output } = program
+  const err = (text: string): void =>
+    output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(sessionId, 40)}: `))
+  return {
+    ...program,
+    cwd,
+    output: Object.create(output, { err: { value: err }, out: { value: err } }) as Program['output'],
+  }
+}
+
+/** The package of the cluster brings a core of its own: a transcript of its class is none of ours. */
+function ownCopy(
+  journal: SessionToOpen['journal'],
+): NonNullable<SessionParts['journal']> & { readonly sessionId: string } {
+  return {
+    sessionId: journal.sessionId,
+    path: journal.path,
+    log: journal.log,
+    lease: journal.lease,
+    get transcript() {
+      return Transcript.of(journal.transcript.toJSON())
+    },
+    get open() {
+      return journal.open
+    },
+    get ended() {
+      return journal.ended
+    },
+    get stages() {
+      return journal.stages
+    },
+    get isRewound() {
+      return journal.isRewound
+    },
+    messageOf: (message) => journal.messageOf(message),
+    rewind: (message) => journal.rewind(message),
+  }
+}

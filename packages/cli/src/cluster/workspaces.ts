@@ -1,0 +1,89 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { cp, mkdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { join, relative, resolve, sep } from 'node:path'
+import { UsageError } from '../usage-error.ts'
+
+export interface WorkspacesOptions {
+  /** Where each session has its folder. Workers of one cluster share it, or a session goes on where its folder is. */
+  readonly base: string
+  /** What a new folder is a copy of; it is empty without one. */
+  readonly template?: string | undefined
+  /** Below which a session may name a folder of its own choice. */
+  readonly allowed?: string | undefined
+}
+
+export interface WantedWorkspace {
+  readonly sessionId: string
+  /** Nothing is on record of it yet. */
+  readonly isNew: boolean
+  /** What its opening names. */
+  readonly folder?: string | undefined
+}
+
+/** The folders that sessions of a cluster work in. */
+export class Workspaces {
+  readonly #options: WorkspacesOptions
+
+  constructor(options: WorkspacesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The folder of a session; one that begins gets it now, whole or not at all.
+   * @throws UsageError for a folder that it may not have. @throws Error where the folder of a session that goes on is not on this machine.
+   */
+  async folderFor({ sessionId, isNew, folder }: WantedWorkspace): Promise<string> {
+    if (folder !== undefined) return this.#named(folder)
+    const own = join(this.#options.base, nameFor(sessionId))
+    if (await isFolder(own)) return own
+    if (!isNew)
+      throw new Error(
+        `The folder of the session ${sessionId} is not here: ${own}. It goes on where its folder is; workers on several machines need one folder for --workspaces.`,
+      )
+    await this.#make(own)
+    return own
+  }
+
+  async #make(own: string): Promise<void> {
+    const { base, template } = this.#options
+    const half = join(base, `.${randomUUID()}`)
+    await mkdir(base, { recursive: true })
+    try {
+      if (template === undefined) await mkdir(half)
+      // Where the file system can, a copy shares what it holds with what it is of.
+      else await cp(template, half, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
+      await rename(half, own)
+    } catch (error) {
+      await rm(half, { recursive: true, force: true })
+      // Another attempt at the same session was first.
+      if (!(await isFolder(own))) throw error
+    }
+  }
+
+  async #named(folder: string): Promise<string> {
+    const { allowed } = this.#options
+    if (allowed === undefined)
+      throw new UsageError('Sessions of this worker name no folder: it was started without --folders.')
+    const root = await realpath(allowed)
+    const wanted = await realpath(resolve(root, folder)).catch(() => undefined)
+    if (wanted === undefined || !isBelow(root, wanted) || !(await isFolder(wanted)))
+      throw new UsageError('The session names a folder that is not below the one that this worker allows.')
+    return wanted
+  }
+}
+
+/** Ids that make no good name are hashed. */
+function nameFor(sessionId: string): string {
+  if (/^[\dA-Za-z][\w-]{0,99}$/.test(sessionId)) return sessionId
+  return `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 32)}`
+}
+
+function isBelow(root: string, path: string): boolean {
+  const way = relative(root, path)
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === path)
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true
+}

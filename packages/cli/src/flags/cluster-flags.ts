@@ -1,0 +1,127 @@
+import type { FlagFor } from './flag-kinds.ts'
+import type { Flags } from './flags.ts'
+import { address, duration, filledText, portNumber, wholeNumber } from './values.ts'
+
+type ClusterFlag =
+  | 'cluster'
+  | 'restate'
+  | 'admin'
+  | 'register'
+  | 'port'
+  | 'host'
+  | 'workspaces'
+  | 'workspaceTemplate'
+  | 'folders'
+  | 'payloads'
+  | 'concurrency'
+  | 'grace'
+  | 'server'
+
+/** Flags about clusters: rows of the one table. */
+export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
+  cluster: {
+    names: ['--cluster'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'URL',
+    read: address,
+    meaning: 'Of -p, sessions, why, what-if, approve and deny: sessions of the cluster behind this address',
+  },
+  restate: {
+    names: ['--restate'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'URL',
+    read: address,
+    meaning: 'Of serve: where the cluster takes requests, such as http://127.0.0.1:8080',
+  },
+  admin: {
+    names: ['--admin'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'URL',
+    read: address,
+    meaning: 'Where the cluster is administered; port 9070 beside its address unless said otherwise',
+  },
+  register: {
+    names: ['--register'],
+    group: 'cluster',
+    kind: 'value',
+    value: '[URL]',
+    read: address,
+    without: '',
+    meaning: 'Of serve: tell the cluster of this worker, under this address; http://HOST:PORT without one',
+  },
+  port: {
+    names: ['--port'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'N',
+    read: portNumber,
+    meaning: 'Of serve: where the worker listens; 9080 unless said otherwise',
+  },
+  host: {
+    names: ['--host'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'ADDRESS',
+    read: filledText,
+    meaning: 'Of serve: on which address it listens; 127.0.0.1 unless said otherwise',
+  },
+  workspaces: {
+    names: ['--workspaces'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'DIRECTORY',
+    read: filledText,
+    meaning: 'Of serve: where each session has a folder of its own; halting-workspaces unless said otherwise',
+  },
+  workspaceTemplate: {
+    names: ['--workspace-template'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'DIRECTORY',
+    read: filledText,
+    meaning: 'Of serve: what the folder of a new session is a copy of; it is empty without one',
+  },
+  folders: {
+    names: ['--folders'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'DIRECTORY',
+    read: filledText,
+    meaning: 'Of serve: sessions may name a folder below this one to work in; none may without it',
+  },
+  payloads: {
+    names: ['--payloads'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'DIRECTORY',
+    read: filledText,
+    meaning: 'Of serve: a folder that all workers share, for what is too large for the cluster',
+  },
+  concurrency: {
+    names: ['--concurrency'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    meaning: 'Of serve: sessions at work at once, others wait; 16 unless said otherwise',
+  },
+  grace: {
+    names: ['--grace'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'TIME',
+    read: duration,
+    meaning: 'Of serve: after SIGTERM sessions may go on so long to their next lap; 30s unless said otherwise',
+  },
+  server: {
+    names: ['--server'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'FILE',
+    read: filledText,
+    meaning: 'Of cluster dev: a restate-server that is there, in place of the one from npm',
+  },
+}

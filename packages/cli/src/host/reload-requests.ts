@@ -1,0 +1,29 @@
+import { ConfigurationError } from '@halting/core'
+import { pluginRow } from '../session/plugins.ts'
+import { serverStatus } from './server-status.ts'
+import type { ServeOne } from './serving.ts'
+
+/** By which hosts have what people wrote for agents read anew, by its subtype (spec R-HOST-15). */
+export const reloadRequests: { readonly [subtype: string]: ServeOne } = {
+  async reload_skills(_fields, { opened }) {
+    await opened.readAnew()
+    return { response: { skills: opened.commands() } }
+  },
+  async reload_plugins({ add_plugins: more, refuse_if_busy: refuses }, { opened }) {
+    if (Array.isArray(more) && more.length > 0)
+      throw new ConfigurationError('Plugins are named when a session begins: add_plugins adds none. Nothing was read.')
+    if (refuses === true && opened.session.snapshot.status !== 'idle')
+      throw new ConfigurationError('A run goes on. Nothing was read.')
+    await opened.readAnew()
+    const { all, problems } = opened.plugins()
+    return {
+      response: {
+        commands: opened.commands(),
+        agents: opened.agents(),
+        plugins: all.map(pluginRow),
+        mcpServers: (opened.servers?.statuses() ?? []).map(serverStatus),
+        error_count: problems.length,
+      },
+    }
+  },
+}

@@ -1,0 +1,5 @@
+/** `mcp__calc__add` is the tool add of the server calc. Undefined for a tool of no server. */
+export function mcpNameOf(toolName: string): { readonly server: string; readonly tool: string } | undefined {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(toolName) ?? []
+  return server === undefined || tool === undefined ? undefined : { server, tool }
+}

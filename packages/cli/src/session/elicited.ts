@@ -1,0 +1,17 @@
+import type { ElicitationAnswer } from '@halting/agent/mcp'
+import { isJsonObject } from '@halting/core/adapters'
+
+type Field = NonNullable<ElicitationAnswer['content']>[string]
+
+/** What whoever asked a person gives of the answer, as a server takes it. What is no answer has declined, and what is no value of a form is left out. */
+export function elicited(said: unknown): ElicitationAnswer {
+  const { action, content } = isJsonObject(said) ? said : {}
+  if (action !== 'accept') return { action: action === 'cancel' ? action : 'decline' }
+  if (!isJsonObject(content)) return { action }
+  const fields = Object.entries(content).flatMap(([name, value]): [string, Field][] => {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return [[name, value]]
+    const isTexts = Array.isArray(value) && value.every((one) => typeof one === 'string')
+    return isTexts ? [[name, value]] : []
+  })
+  return { action, content: Object.fromEntries(fields) }
+}

@@ -1,0 +1,24 @@
+import { planModeHook } from '@halting/agent'
+import type { Hook } from '@halting/core'
+import type { Face } from './face.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** Hooks of the program itself: words about plan mode, and summaries of what subagents do. `mode`: that of the moment. */
+export async function ownHooks(face: Face, toolbox: Toolbox, mode: () => string): Promise<readonly Hook[]> {
+  const { agentSummaries } = face
+  const ofPlan = planHooks(face, toolbox, mode)
+  if (agentSummaries === undefined) return ofPlan
+  const { agentSummaryHook } = await import('@halting/agent/after')
+  return [...ofPlan, agentSummaryHook(agentSummaries)]
+}
+
+/** Where the session plans, or may come to: what it is told of that. */
+function planHooks(
+  { planInstructions: instructions }: Face,
+  { tools, permissions }: Toolbox,
+  mode: () => string,
+): readonly Hook[] {
+  const hasExit = tools.some(({ name }) => name === 'ExitPlanMode')
+  const mayPlan = hasExit || instructions !== undefined || permissions.mode === 'plan'
+  return mayPlan ? [planModeHook(mode, { instructions, hasExit })] : []
+}

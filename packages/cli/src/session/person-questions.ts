@@ -1,0 +1,33 @@
+import { isJsonObject } from '@halting/core/adapters'
+
+/** One question of AskUserQuestion. */
+export interface PersonQuestion {
+  readonly question: string
+  /** One or two words for it; '' for none. */
+  readonly header: string
+  readonly options: readonly { readonly label: string; readonly description: string }[]
+  readonly multiSelect: boolean
+}
+
+/** The questions in the input of a call. The tool has checked them; what is none is passed over all the same. */
+export function personQuestionsIn(input: { readonly [name: string]: unknown }): readonly PersonQuestion[] {
+  const { questions } = input
+  if (!Array.isArray(questions)) return []
+  return (questions as readonly unknown[]).flatMap((given) => {
+    if (!isJsonObject(given) || typeof given['question'] !== 'string') return []
+    const { question, header, multiSelect } = given
+    const options = Array.isArray(given['options']) ? (given['options'] as readonly unknown[]) : []
+    return [
+      {
+        question,
+        header: typeof header === 'string' ? header : '',
+        multiSelect: multiSelect === true,
+        options: options.flatMap((option) => {
+          if (!isJsonObject(option) || typeof option['label'] !== 'string') return []
+          const { label, description } = option
+          return [{ label, description: typeof description === 'string' ? description : '' }]
+        }),
+      },
+    ]
+  })
+}

@@ -1,0 +1,64 @@
+import type { LoadedSettings } from '@halting/agent'
+import type { NamedPlugin, Plugin, PluginProblem, Plugins } from '@halting/agent/instructions'
+import type { QueryOptions } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+
+export const noPlugins: Plugins = { all: [], problems: [] }
+
+/** The plugins that flags name (spec R-PLUGIN-1). Nothing is loaded where they name none. */
+export async function pluginsOf({ pluginDir = [], pluginDirNoMcp = [] }: Flags, cwd: string): Promise<Plugins> {
+  const named: readonly NamedPlugin[] = [
+    ...pluginDir.map((path) => ({ path })),
+    ...pluginDirNoMcp.map((path) => ({ path, skipsServers: true })),
+  ]
+  if (named.length === 0) return noPlugins
+  const { readPlugins } = await import('@halting/agent/instructions')
+  return readPlugins(named, cwd)
+}
+
+/** A line for a person. */
+export function problemLine({ plugin, message, path }: PluginProblem): string {
+  const what = path === undefined ? `the plugin ${plugin}` : `the plugin in ${oneLine(path, 200)} is not there`
+  return oneLine(`${what}: ${message}.`, 500)
+}
+
+interface Weighed extends Pick<LoadedSettings, 'origins'> {
+  readonly plugins: Plugins
+}
+
+/** Those whose hooks are called: none where settings leave hooks to an administrator, as they do for all files. */
+export function pluginsWithHooks({ plugins, origins }: Weighed): readonly Plugin[] {
+  return whoClosesHooks(origins) === undefined ? plugins.all.filter(({ hooks }) => hooks.length > 0) : []
+}
+
+/** What a person is told where hooks of plugins do not count. */
+export function hooksLine({ plugins, origins }: Weighed): readonly string[] {
+  const closed = whoClosesHooks(origins)
+  const names = plugins.all.filter(({ hooks }) => hooks.length > 0).map(({ name }) => name)
+  if (closed === undefined || names.length === 0) return []
+  return [`hooks of plugins (${names.join(', ')}) do not count: ${closed.setting} in ${oneLine(closed.from, 200)}.`]
+}
+
+function whoClosesHooks(origins: Weighed['origins']): Weighed['origins'][number] | undefined {
+  return origins.find(
+    ({ setting, value }) => value === true && (setting === 'disableAllHooks' || setting === 'allowManagedHooksOnly'),
+  )
+}
+
+/** What `system/init` tells of them. */
+export function pluginsInit({ all, problems }: Plugins): NonNullable<QueryOptions['init']> {
+  return {
+    plugins: all.map(pluginRow),
+    ...(problems.length > 0 && { plugin_errors: problems.map((problem) => ({ ...problem })) }),
+  }
+}
+
+/** A plugin as hosts are told of it. */
+export function pluginRow({ name, path, version }: Plugin): {
+  readonly name: string
+  readonly path: string
+  readonly version?: string
+} {
+  return { name, path, ...(version !== undefined && { version }) }
+}

@@ -1,0 +1,105 @@
+import type { ContentBlock } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { dollars } from '../io/dollars.ts'
+import { counted, many } from '../io/figures.ts'
+import { todosOf } from './todos.ts'
+
+/** A result of a call that went well. */
+export interface GoodResult {
+  readonly tool: string
+  readonly content: string | readonly ContentBlock[]
+  /** The structured result. */
+  readonly details: unknown
+}
+
+/** What of a result tells at a glance how the call went, for whoever shows it: `12 lines in 3 files`. '' where nothing does. */
+export function resultFigure({ tool, content, details }: GoodResult): string {
+  const fields = isJsonObject(details) ? details : {}
+  switch (tool) {
+    case 'Read':
+      return readFigure(fields)
+    case 'Grep':
+      return grepFigure(fields)
+    case 'Glob':
+      return filesFigure(fields)
+    case 'Bash':
+      return commandFigure(fields)
+    case 'WebFetch':
+      return many(textOf(content).length, 'character')
+    case 'TodoWrite': {
+      const todos = todosOf(fields) ?? []
+      const done = todos.filter(({ status }) => status === 'completed').length
+      return todos.length === 0 ? '' : `${counted(done)} of ${counted(todos.length)} done`
+    }
+    case 'Agent':
+    case 'Task':
+      return agentFigure(fields)
+    case 'Edit':
+    case 'Write':
+    case 'NotebookEdit':
+    case 'AskUserQuestion':
+    case 'EnterPlanMode':
+    case 'ExitPlanMode':
+      return ''
+    default: {
+      const lines = textOf(content).split('\n').length
+      return lines > 1 ? many(lines, 'line') : ''
+    }
+  }
+}
+
+/** The texts of a result; other blocks by their kind. */
+export function textOf(content: string | readonly ContentBlock[]): string {
+  if (typeof content === 'string') return content
+  return content
+    .map((block) => (block.type === 'text' && typeof block.text === 'string' ? block.text : `[${block.type}]`))
+    .join('\n')
+}
+
+type Fields = { readonly [name: string]: unknown }
+
+function numberIn(fields: Fields, name: string): number {
+  const value = fields[name]
+  return typeof value === 'number' ? value : 0
+}
+
+function readFigure(fields: Fields): string {
+  const [lines, total] = [numberIn(fields, 'numLines'), numberIn(fields, 'totalLines')]
+  switch (fields['type']) {
+    case 'text':
+      return lines < total ? `${counted(lines)} of ${many(total, 'line')}` : many(lines, 'line')
+    case 'image':
+      return 'image'
+    case 'notebook':
+      return many(numberIn(fields, 'cells'), 'cell')
+    case 'pdf':
+      return `pages ${numberIn(fields, 'firstPage')}–${numberIn(fields, 'lastPage')} of ${numberIn(fields, 'totalPages')}`
+    default:
+      return ''
+  }
+}
+
+function commandFigure({ backgroundTaskId: task, returnCodeInterpretation: says }: Fields): string {
+  if (typeof task === 'string') return `in the background as ${task}`
+  return typeof says === 'string' ? says : ''
+}
+
+function grepFigure(fields: Fields): string {
+  const files = many(numberIn(fields, 'numFiles'), 'file')
+  const lines = numberIn(fields, 'numLines')
+  const more = fields['truncated'] === true ? ', cut' : ''
+  if (lines === 0) return 'no match'
+  return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
+}
+
+function filesFigure(fields: Fields): string {
+  const files = numberIn(fields, 'numFiles')
+  if (files === 0) return 'no file'
+  return many(files, 'file') + (fields['truncated'] === true ? ', cut' : '')
+}
+
+function agentFigure(fields: Fields): string {
+  const cost = numberIn(fields, 'costUsd')
+  const turns = numberIn(fields, 'turns')
+  return [...(turns > 0 ? [many(turns, 'turn')] : []), ...(cost > 0 ? [dollars(cost)] : [])].join(', ')
+}

@@ -1,0 +1,18 @@
+import type { LimitsInForce } from '@halting/agent/session'
+import { dollars, duration, type Reading, tokens, wholeNumber } from '../flags/values.ts'
+import { elapsed, many, money } from '../io/figures.ts'
+
+interface SettableLimit {
+  /** What a person writes, as the flag of this limit takes it. */
+  readonly read: (given: string) => Reading<number>
+  /** What a person is told of it. */
+  readonly shown: (value: number) => string
+}
+
+/** Limits that a person raises while a session is open, wherever they sit. */
+export const settableLimits: { readonly [name in keyof LimitsInForce]: SettableLimit } = {
+  maxTurns: { read: wholeNumber, shown: (value) => many(value, 'turn') },
+  maxBudgetUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
+  maxTotalTokens: { read: tokens, shown: (value) => many(value, 'token') },
+  maxDurationMs: { read: duration, shown: elapsed },
+}

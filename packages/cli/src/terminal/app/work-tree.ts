@@ -1,0 +1,51 @@
+import type { SessionEvent } from '@halting/agent/session'
+
+/** Whether a repository has changes that nobody committed, as it was when it was last looked at. */
+export interface WorkTree {
+  readonly hasChanges: boolean
+  /** Looks again, beside everything else; once more where it is being looked at. */
+  look(): void
+  /** Looks after what may have changed files. */
+  onEvent(event: SessionEvent): void
+}
+
+/**
+ * The work tree of a folder. Where there is no git, no repository, or no answer in time, it has no changes. Nothing that the repository's settings name is run.
+ * @param changed It is another now.
+ */
+export function workTree(cwd: string, env: NodeJS.ProcessEnv, changed: () => void): WorkTree {
+  let hasChanges = false
+  let isLooking = false
+  let isAskedAgain = false
+
+  async function isChanged(): Promise<boolean> {
+    const { hasUncommitted } = await import('./uncommitted.ts')
+    return hasUncommitted(cwd, env)
+  }
+
+  async function look(): Promise<void> {
+    isLooking = true
+    do {
+      isAskedAgain = false
+      const found = await isChanged().catch(() => false)
+      if (found === hasChanges) continue
+      hasChanges = found
+      changed()
+    } while (isAskedAgain)
+    isLooking = false
+  }
+
+  const lookAgain = (): void => {
+    if (isLooking) isAskedAgain = true
+    else void look()
+  }
+  return {
+    get hasChanges() {
+      return hasChanges
+    },
+    look: lookAgain,
+    onEvent({ type }) {
+      if (type === 'run_end') lookAgain()
+    },
+  }
+}

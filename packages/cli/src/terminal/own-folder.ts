@@ -1,0 +1,7 @@
+import { configFolder, homeFolder } from '@halting/agent'
+import type { Program } from '../program.ts'
+
+/** The folder of the person's own files: `~/.halting`, or `HALTING_CONFIG_DIR`. */
+export function ownFolder({ cwd, env }: Pick<Program, 'cwd' | 'env'>): string {
+  return configFolder('halting', { cwd, home: homeFolder(env), env })
+}

@@ -1,0 +1,123 @@
+// Holds rules of docs/spec.md: R-ACP-7b, R-ACP-12: clients that answer with what is no answer.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type ScriptedReply, scriptedModel } from '@halting/core/testing'
+import { callProblems } from '../support/acp-schema.ts'
+import { startAgent } from '../support/acp-agent.ts'
+
+const write: ScriptedReply = { toolCalls: [{ name: 'Write', input: { file_path: 'a.txt', content: 'new\n' } }] }
+const selected = (optionId: unknown): object => ({ outcome: { outcome: 'selected', optionId } })
+const questions = [{ question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
+const ask: ScriptedReply = { toolCalls: [{ name: 'AskUserQuestion', input: { questions } }] }
+
+/** What a client answers to a question, and it is none. */
+const noAnswers: readonly (readonly [what: string, answer: unknown])[] = [
+  ['nothing', null],
+  ['a number', 7],
+  ['a list', []],
+  ['an object without an outcome', {}],
+  ['an outcome that is nothing', { outcome: null }],
+  ['an outcome that is a text', { outcome: 'selected' }],
+  ['an outcome that nobody knows', { outcome: { outcome: 'maybe' } }],
+  ['an option without a name', selected(undefined)],
+  ['a list of options', selected(['allow_once'])],
+  ['an option that was not offered', selected('allow_everything')],
+  ['an option of another question', selected('allow_always:7')],
+  ['five megabytes', selected('x'.repeat(5_000_000))],
+]
+
+describe('a client that answers a question with', () => {
+  test.each(noAnswers)('%s allows nothing, and the run goes on', async (_what, answer) => {
+    const model = scriptedModel([write, 'Done.'])
+    const { cwd, newSession, prompt, updates } = await startAgent({ model, permission: () => answer as never })
+    const { sessionId } = await newSession()
+    expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
+      'Nobody could be asked about this call: the editor gave no answer to the question',
+    )
+    expect(callProblems(updates())).toEqual([])
+  })
+
+  test.each(noAnswers)('%s has said nothing to the model either', async (_what, answer) => {
+    const model = scriptedModel([ask, 'Done.'])
+    const { newSession, prompt } = await startAgent({ model, permission: () => answer as never })
+    const { sessionId } = await newSession()
+    expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('the editor gave no answer to the question')
+  })
+})
+
+test.each<readonly [what: string, answer: unknown, told: string]>([
+  ['nothing', null, 'The person did not answer'],
+  ['a word that nobody knows', { action: 'maybe' }, 'The person did not answer'],
+  ['no content', { action: 'accept' }, 'There was no answer to this.'],
+  ['content that is none', { action: 'accept', content: 7 }, 'There was no answer to this.'],
+  ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'There was no answer to this.'],
+])('a form that comes back with %s is no answer', async (_what, answer, told) => {
+  const model = scriptedModel([ask, 'Done.'])
+  const { newSession, prompt } = await startAgent({
+    model,
+    capabilities: { elicitation: { form: {} } },
+    elicitation: () => answer as never,
+  })
+  const { sessionId } = await newSession()
+  expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(told)
+})
+
+describe('files', () => {
+  const fs = { readTextFile: true, writeTextFile: true }
+  const read: ScriptedReply = { toolCalls: [{ name: 'Read', input: { file_path: 'a.txt' } }] }
+  const edit: ScriptedReply = {
+    toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'old', new_string: 'new' } }],
+  }
+
+  test('a client that says it has written, and has not, leaves the change on disk all the same', async () => {
+    const model = scriptedModel([read, edit, 'Done.'])
+    const { cwd, newSession, prompt } = await startAgent({
+      model,
+      mode: 'acceptEdits',
+      capabilities: { fs: { writeTextFile: true } },
+      writeFile: () => undefined,
+    })
+    writeFileSync(join(cwd, 'a.txt'), 'old\n')
+    const { sessionId } = await newSession()
+    await prompt(sessionId, 'go')
+    expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n')
+  })
+
+  test('a client that writes another text has it read again before the next change', async () => {
+    const again: ScriptedReply = {
+      toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'new', new_string: 'newer' } }],
+    }
+    const model = scriptedModel([read, edit, again, 'Done.'])
+    const { cwd, newSession, prompt } = await startAgent({
+      model,
+      mode: 'acceptEdits',
+      capabilities: { fs },
+      readFile: ({ path }) => readFileSync(path, 'utf8'),
+      writeFile: ({ path, content }) => writeFileSync(path, `${content}// formatted, new\n`),
+    })
+    writeFileSync(join(cwd, 'a.txt'), 'old\n')
+    const { sessionId } = await newSession()
+    expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('has changed since it was read')
+    expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n// formatted, new\n')
+  })
+
+  test('of twenty megabytes that a client gives in place of a file the model is shown as much as of any file', async () => {
+    const model = scriptedModel([read, 'Done.'])
+    const { cwd, newSession, prompt } = await startAgent({
+      model,
+      capabilities: { fs },
+      readFile: () => 'x'.repeat(20_000_000),
+    })
+    writeFileSync(join(cwd, 'a.txt'), 'on disk\n')
+    const { sessionId } = await newSession()
+    await prompt(sessionId, 'go')
+    const shown = JSON.stringify(model.requests.at(-1)?.messages)
+    expect([shown.includes('1\\txxx'), shown.length < 100_000]).toEqual([true, true])
+  })
+})

@@ -1,0 +1,231 @@
+// Holds rules of docs/spec.md: R-ACP-16: what servers want to know, as forms of an editor.
+import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk'
+import { describe, expect, test } from 'vitest'
+import type { ElicitationRequest } from '@halting/agent/mcp'
+import type { Session, SessionEvent } from '@halting/agent/session'
+import { formOf, misfitOf } from '../../src/acp/server-form.ts'
+import { ServerQuestions } from '../../src/acp/server-questions.ts'
+import { fits } from '../support/acp-schema.ts'
+
+const form = (properties: object, required?: unknown): object => ({ type: 'object', properties, required })
+
+describe('a form', () => {
+  test('has what the protocol knows of each field, and nothing else', () => {
+    const shown = formOf(
+      form(
+        {
+          name: { type: 'string', title: 'Name', minLength: 1, maxLength: 9, default: 'Ada', secret: 'x' },
+          mail: { type: 'string', format: 'email', description: 'Where\u202E to' },
+          odd: { type: 'string', format: 'odd', title: 7 },
+          size: { type: 'string', enum: ['s', 'l'], enumNames: ['small', 'large'], default: 's' },
+          colour: { type: 'string', oneOf: [{ const: 'r', title: 'Red' }] },
+          age: { type: 'integer', minimum: 0, maximum: 'many' },
+          rate: { type: 'number', default: 0.5 },
+          sure: { type: 'boolean', default: true },
+          some: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, maxItems: 1, default: ['a'] },
+          more: { type: 'array', items: { anyOf: [{ const: 'c', title: 'See' }] } },
+        },
+        ['name'],
+      ),
+    )
+    expect(shown).toEqual({
+      type: 'object',
+      required: ['name'],
+      properties: {
+        name: { type: 'string', title: 'Name', minLength: 1, maxLength: 9, default: 'Ada' },
+        mail: { type: 'string', format: 'email', description: 'Where⟦U+202E⟧ to' },
+        odd: { type: 'string' },
+        size: {
+          type: 'string',
+          oneOf: [
+            { const: 's', title: 'small' },
+            { const: 'l', title: 'large' },
+          ],
+          default: 's',
+        },
+        colour: { type: 'string', oneOf: [{ const: 'r', title: 'Red' }] },
+        age: { type: 'integer', minimum: 0 },
+        rate: { type: 'number', default: 0.5 },
+        sure: { type: 'boolean', default: true },
+        some: {
+          type: 'array',
+          items: {
+            anyOf: [
+              { const: 'a', title: 'a' },
+              { const: 'b', title: 'b' },
+            ],
+          },
+          maxItems: 1,
+          default: ['a'],
+        },
+        more: { type: 'array', items: { anyOf: [{ const: 'c', title: 'See' }] } },
+      },
+    })
+    const asked = { mode: 'form', sessionId: 's', message: 'm', requestedSchema: shown }
+    expect(fits('CreateElicitationRequest', asked)).toBeUndefined()
+  })
+
+  test.each<readonly [what: string, requested: unknown]>([
+    ['no object', 'text'],
+    ['another kind of schema', { type: 'string' }],
+    ['objects in it', form({ a: { type: 'object', properties: {} } })],
+    ['a list of anything', form({ a: { type: 'array', items: { type: 'string' } } })],
+    ['a choice of numbers', form({ a: { type: 'string', enum: [1, 2] } })],
+    ['no choice', form({ a: { type: 'string', enum: [] } })],
+    ['a field without a type', form({ a: {} })],
+    ['a field that is none', form({ a: null })],
+    [
+      'more fields than a form has',
+      form(Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, { type: 'string' }]))),
+    ],
+  ])('is not made of %s', (_what, requested) => {
+    expect(formOf(requested)).toBeUndefined()
+  })
+
+  const given = formOf(
+    form(
+      {
+        name: { type: 'string', maxLength: 3 },
+        size: { type: 'string', enum: ['s', 'l'] },
+        age: { type: 'integer', minimum: 1 },
+        sure: { type: 'boolean' },
+        some: { type: 'array', items: { enum: ['a', 'b'] }, maxItems: 1 },
+        __proto__: { type: 'string' },
+      },
+      ['age'],
+    ),
+  )
+  test.each<readonly [content: { readonly [name: string]: unknown }, misfit: string | undefined]>([
+    [{ age: 7, name: 'Ada', size: 'l', sure: false, some: ['b'] }, undefined],
+    [{ name: 'Ada' }, 'age is missing'],
+    [{ age: 7.5 }, 'age is not'],
+    [{ age: 0 }, 'age is not'],
+    [{ age: '7' }, 'age is not'],
+    [{ age: 7, name: 'Long' }, 'name is not'],
+    [{ age: 7, size: 'm' }, 'size is not'],
+    [{ age: 7, sure: 'yes' }, 'sure is not'],
+    [{ age: 7, some: ['a', 'b'] }, 'some is not'],
+    [{ age: 7, some: ['c'] }, 'some is not'],
+    [{ age: 7, more: 'x' }, 'more is not'],
+    [{ age: 7, constructor: 'x' }, 'constructor is not'],
+  ])('takes %j: %s', (content, misfit) => {
+    expect(given).toBeDefined()
+    expect(misfitOf(given ?? {}, content)?.slice(0, misfit?.length)).toBe(misfit)
+  })
+})
+
+describe('a question of a server', () => {
+  const name: ElicitationRequest = { message: 'Your name?', requestedSchema: form({ name: { type: 'string' } }) }
+
+  function world(capabilities: ClientCapabilities, said: (asked: unknown, signal: AbortSignal) => unknown) {
+    const [notes, asked] = [[] as string[], [] as unknown[]]
+    const listeners: ((event: SessionEvent) => void)[] = []
+    const client = {
+      request: async (
+        _method: string,
+        params: unknown,
+        { cancellationSignal }: { cancellationSignal: AbortSignal },
+      ) => {
+        asked.push(params)
+        return said(params, cancellationSignal)
+      },
+    } as unknown as AgentContext
+    const questions = new ServerQuestions({ client, capabilities, note: (text) => void notes.push(text) })
+    const session = {
+      id: 's1',
+      listen: (listener: (event: SessionEvent) => void) => void listeners.push(listener),
+    } as unknown as Session
+    const tell = (event: SessionEvent): void => listeners.forEach((listener) => listener(event))
+    return { questions, session, notes, asked, tell }
+  }
+  const forms = { elicitation: { form: {} } }
+  const never = (_asked: unknown, signal: AbortSignal) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
+  const waits = new AbortController().signal
+
+  test('is put with the name of the server, and the answer reaches it', async () => {
+    const { questions, session, notes, asked } = world(forms, () => ({ action: 'accept', content: { name: 'Ada' } }))
+    questions.attach(session)
+    expect(await questions.ask('crm', name, waits)).toEqual({ action: 'accept', content: { name: 'Ada' } })
+    expect(asked).toEqual([
+      {
+        mode: 'form',
+        sessionId: 's1',
+        message: 'The server crm asks: Your name?',
+        requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+        _meta: { 'halting/server': 'crm' },
+      },
+    ])
+    expect(notes).toEqual([])
+  })
+
+  test.each<readonly [what: string, said: unknown, answer: object]>([
+    ['a no', { action: 'decline' }, { action: 'decline' }],
+    ['a form that was closed', { action: 'cancel' }, { action: 'cancel' }],
+    ['a word that nobody knows', { action: 'later' }, { action: 'decline' }],
+    ['nothing', null, { action: 'decline' }],
+    ['a text', 'yes', { action: 'decline' }],
+  ])('%s is no answer', async (_what, said, answer) => {
+    const { questions, session } = world(forms, () => said)
+    questions.attach(session)
+    expect(await questions.ask('crm', name, waits)).toEqual(answer)
+  })
+
+  test.each<
+    readonly [
+      what: string,
+      capabilities: ClientCapabilities,
+      said: () => unknown,
+      asks: ElicitationRequest,
+      because: string,
+    ]
+  >([
+    ['an editor without forms', {}, () => ({}), name, 'this editor shows no forms'],
+    ['an editor that fails', forms, () => Promise.reject(new Error('no window')), name, 'could not ask: no window'],
+    ['an answer that does not fit', forms, () => ({ action: 'accept', content: { name: 7 } }), name, 'name is not'],
+    [
+      'an answer without content',
+      forms,
+      () => ({ action: 'accept' }),
+      { ...name, requestedSchema: form({}, ['name']) },
+      'name is missing',
+    ],
+    [
+      'what no form shows',
+      forms,
+      () => ({}),
+      { message: 'Which?', requestedSchema: form({ a: { type: 'object' } }) },
+      'no form',
+    ],
+  ])('%s declines, and the person is told once', async (_what, capabilities, said, asks, because) => {
+    const { questions, session, notes } = world(capabilities, said)
+    questions.attach(session)
+    for (let time = 0; time < 3; time++) expect(await questions.ask('crm', asks, waits)).toEqual({ action: 'decline' })
+    expect(notes).toEqual([expect.stringContaining(because)])
+    expect(notes[0]).toContain(`The server crm asked "${asks.message}"`)
+  })
+
+  test('before the client knows the session it is declined', async () => {
+    const { questions, notes } = world(forms, () => ({ action: 'accept' }))
+    expect(await questions.ask('crm', name, waits)).toEqual({ action: 'decline' })
+    expect(notes).toEqual([expect.stringContaining('not open yet')])
+  })
+
+  test('is withdrawn when its server waits no more, when the run ends and when the session closes; the next one is put then', async () => {
+    const { questions, session, asked, tell, notes } = world(forms, never)
+    questions.attach(session)
+    const server = new AbortController()
+    const [one, two] = [questions.ask('crm', name, server.signal), questions.ask('crm', name, waits)]
+    await expect.poll(() => asked).toHaveLength(1)
+    server.abort()
+    expect(await one).toEqual({ action: 'cancel' })
+    await expect.poll(() => asked).toHaveLength(2)
+    tell({ type: 'closed' })
+    expect(await two).toEqual({ action: 'cancel' })
+    const last = questions.ask('crm', name, waits)
+    await expect.poll(() => asked).toHaveLength(3)
+    tell({ type: 'failed', error: 'x', givenBack: [] })
+    expect(await last).toEqual({ action: 'cancel' })
+    expect(notes).toEqual([])
+  })
+})

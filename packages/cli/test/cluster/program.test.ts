@@ -1,0 +1,95 @@
+// Holds rules of docs/spec.md: R-WORK-7, R-WORK-8
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { installProgram, run } from '../support/program.ts'
+
+installProgram()
+
+/** What the object of a session answers: one run of a prompt, which a worker has ended. */
+const asked: { readonly path: string; readonly body: unknown }[] = []
+const status = { state: 'idle', reason: 'completed', turns: 2, usd: 0.01, tokens: 10, questions: [], records: 0 }
+let server: Server | undefined
+let url = ''
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      asked.push({ path: request.url ?? '', body: text === '' ? undefined : JSON.parse(text) })
+      const answers: { readonly [end: string]: unknown } = {
+        '/status': status,
+        '/query': { rows: [{ service_key: 's-1', value_utf8: JSON.stringify(status) }] },
+        '/records': { first: 0, records: [] },
+      }
+      const answer = Object.entries(answers).find(([end]) => request.url?.endsWith(end) === true)
+      response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer === undefined ? { message: 'service not found' } : answer[1]))
+    })
+  })
+  await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
+  // It listens at a port, so its address has one.
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => void server?.close())
+
+const isOldNode = Number.parseInt(process.versions.node, 10) < 22
+
+test.skipIf(!isOldNode)('on a Node that the engine’s library does not run on, a worker says so', async () => {
+  for (const args of [
+    ['serve', '--restate', 'http://127.0.0.1:1'],
+    ['cluster', 'dev'],
+  ]) {
+    const { status: code, stderr } = await run(args)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^halting: halting (?:serve|cluster dev) needs Node 22 or newer/)
+  }
+})
+
+test('sessions of a cluster are listed in the words of local ones', async () => {
+  const { status: code, stdout } = await run(['sessions', '--cluster', url, '--admin', url])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 's-1  2 turns, $0.0100, completed\n' })
+  const { stdout: json } = await run(['sessions', '--cluster', url, '--admin', url, '--json'])
+  expect(JSON.parse(json)).toEqual({ sessions: [{ sessionId: 's-1', ...status }] })
+})
+
+test('what cannot be asked of a cluster is refused before anything is asked', async () => {
+  const before = asked.length
+  for (const [args, said] of [
+    [['-p', 'hi', '--cluster', url, '--allowedTools', 'Bash'], '--allowedTools does not go with --cluster'],
+    [['hi there', '--cluster', url], '--cluster needs -p'],
+    [['-p', 'hi', '--cluster', 'here'], '--cluster takes an address'],
+    [['-p', 'hi', '--cluster', url, '--output-format', 'stream-json', '--verbose'], '--cluster tells the answer'],
+    [['undo', '--cluster', url], '--cluster belongs to'],
+    [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'Of a cluster there is the list'],
+    [['why', '--cluster', url], 'Name the session'],
+    [['serve'], '--restate http://127.0.0.1:8080'],
+    [['-p', 'hi', '--concurrency', '2', '--register'], '--register belongs to halting serve'],
+  ] as const) {
+    const { status: code, stderr } = await run(args)
+    expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: expect.stringContaining(said) as string })
+  }
+  expect(asked.length).toBe(before)
+})
+
+test('a session that the cluster does not have is told as one of this machine is', async () => {
+  for (const args of [
+    ['why', 's-9'],
+    ['-p', 'hi', '--resume', 's-9'],
+  ]) {
+    const { status: code, stderr } = await run([...args, '--cluster', url])
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('No conversation found with session ID: s-9') as string,
+    })
+  }
+})
+
+test('a cluster that is not there, or has no worker, is told with what to do', async () => {
+  const { status: gone, stderr: whyGone } = await run(['why', 's-1', '--cluster', 'http://127.0.0.1:1'])
+  expect({ gone, whyGone }).toEqual({ gone: 2, whyGone: expect.stringContaining('does not answer') as string })
+  const { stderr } = await run(['-p', 'hi', '--cluster', url])
+  expect(stderr).toContain('No worker is registered there: halting serve --register does that.')
+})

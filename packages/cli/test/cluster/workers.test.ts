@@ -1,0 +1,89 @@
+// Holds rules of docs/spec.md: R-WORK-1, R-WORK-2, R-WORK-3, R-WORK-5
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { flagsWith, readOpening } from '../../src/cluster/opening.ts'
+import { Slots } from '../../src/cluster/slots.ts'
+import { Workspaces } from '../../src/cluster/workspaces.ts'
+
+let folder = ''
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-workers-')))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('a session that begins gets a copy of the template, and finds it as it left it', async () => {
+  const template = join(folder, 'template')
+  mkdirSync(template)
+  writeFileSync(join(template, 'a.txt'), 'as it was')
+  const workspaces = new Workspaces({ base: join(folder, 'base'), template })
+  const own = await workspaces.folderFor({ sessionId: 's-1', isNew: true })
+  expect(own).toBe(join(folder, 'base', 's-1'))
+  writeFileSync(join(own, 'a.txt'), 'changed')
+  expect(await workspaces.folderFor({ sessionId: 's-1', isNew: true })).toBe(own)
+  expect(await workspaces.folderFor({ sessionId: 's-1', isNew: false })).toBe(own)
+  expect(readFileSync(join(own, 'a.txt'), 'utf8')).toBe('changed')
+  expect(readFileSync(join(template, 'a.txt'), 'utf8')).toBe('as it was')
+})
+
+test('an id that is a path leads nowhere', async () => {
+  const base = join(folder, 'ids')
+  const own = await new Workspaces({ base }).folderFor({ sessionId: '../../etc', isNew: true })
+  expect(own).toMatch(new RegExp(`^${base}/session-[0-9a-f]{32}$`))
+})
+
+test('a session that goes on where its folder is not is left to another worker', async () => {
+  const workspaces = new Workspaces({ base: join(folder, 'elsewhere') })
+  await expect(workspaces.folderFor({ sessionId: 's-2', isNew: false })).rejects.toThrow('is not here')
+})
+
+test('a session may name a folder below the one that is allowed, and no other', async () => {
+  const allowed = join(folder, 'allowed')
+  mkdirSync(join(allowed, 'project'), { recursive: true })
+  mkdirSync(join(folder, 'allowed-too'))
+  symlinkSync(folder, join(allowed, 'out'))
+  const base = join(folder, 'base')
+  const workspaces = new Workspaces({ base, allowed })
+  const named = (name: string) => workspaces.folderFor({ sessionId: 's', isNew: true, folder: name })
+  expect(await named('project')).toBe(join(allowed, 'project'))
+  for (const name of ['..', '../allowed-too', 'out', join(folder, 'base'), 'not there'])
+    await expect(named(name)).rejects.toThrow('not below')
+  await expect(new Workspaces({ base }).folderFor({ sessionId: 's', isNew: true, folder: 'x' })).rejects.toThrow(
+    '--folders',
+  )
+})
+
+test('the limits of an opening make those of the worker narrower, never wider', () => {
+  const flags = { maxTurns: 10, script: 'x' }
+  expect(flagsWith(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({ ...flags, maxBudgetUsd: 1 })
+  expect(flagsWith({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
+  expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
+  for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
+    expect(() => readOpening(wrong)).toThrow('The opening of a session')
+})
+
+test('no more sessions are at work than there are slots, and who waits longest goes first', async () => {
+  const slots = new Slots(2)
+  const never = new AbortController().signal
+  const [first, second] = [await slots.take(0, never), await slots.take(0, never)]
+  expect(await slots.take(0, never)).toBeUndefined()
+  const order: string[] = []
+  const waits = async (name: string): Promise<void> => {
+    expect(await slots.take(60_000, never)).toBeDefined()
+    order.push(name)
+  }
+  const waiting = [waits('a'), waits('b')]
+  first?.()
+  // Given back once, however often it is said.
+  first?.()
+  await waiting[0]
+  expect(order).toEqual(['a'])
+  second?.()
+  await waiting[1]
+  expect(order).toEqual(['a', 'b'])
+  const gone = new AbortController()
+  const left = slots.take(60_000, gone.signal)
+  gone.abort()
+  expect(await left).toBeUndefined()
+})

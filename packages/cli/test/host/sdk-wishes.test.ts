@@ -1,0 +1,233 @@
+// Spec R-HOST-4, R-HOST-4c, R-HOST-16, R-REW-6, R-TOOL-20, R-RULE-2a, R-PLAN-5, R-SESS-8c: what only `initialize` says, each by the option of the official SDK.
+import { createSdkMcpServer, type Options, type SDKMessage, tool } from '@anthropic-ai/claude-agent-sdk'
+import { describe, expect, test } from 'vitest'
+import { keptSessions, summariesOf } from '@halting/agent'
+import { installProgram, here } from '../support/program.ts'
+import { answerOf, asking, endFolders, Said, toolResults, use } from './support/sdk.ts'
+
+installProgram()
+endFolders()
+
+const done = { content: 'Done.' }
+const asked = (options: Options, ...replies: readonly unknown[]) =>
+  asking('go', replies.length === 0 ? [done] : replies, { options })
+
+describe('title', () => {
+  const titlesOf = async (cwd: string) => {
+    const place = { cwd, home: here(), env: { HALTING_CONFIG_DIR: `${cwd}/.config-of-person` } }
+    return (await summariesOf(await keptSessions(place, 'of this folder'))).map(({ title }) => title)
+  }
+
+  test('names the session in lists; one that goes on, and its copy, keep theirs', async () => {
+    const { cwd, results } = await asked({ title: 'The login page' })
+    expect(await titlesOf(cwd)).toEqual(['The login page'])
+    const resume = results[0]?.session_id ?? ''
+    await asked({ cwd, resume, title: 'Another' })
+    expect(await titlesOf(cwd)).toEqual(['The login page'])
+    await asked({ cwd, resume, forkSession: true, title: 'Another' })
+    expect(await titlesOf(cwd)).toEqual(['The login page', 'The login page'])
+  })
+
+  test('without one there is none', async () => {
+    expect(await titlesOf((await asked({})).cwd)).toEqual([undefined])
+  })
+})
+
+describe('toolAliases', () => {
+  const call = use('Bash', { command: 'touch made' })
+  const ran: string[] = []
+  const server = () =>
+    createSdkMcpServer({
+      name: 'own',
+      tools: [
+        tool('bash', 'Runs it elsewhere', {}, async () => {
+          ran.push('own')
+          return { content: [{ type: 'text', text: 'ran elsewhere' }] }
+        }),
+      ],
+    })
+  const toolAliases = { Bash: 'mcp__own__bash' }
+
+  test('the tool that is named runs in place of the one that was called, and rules and hooks see it', async () => {
+    const hooked: string[] = []
+    const told = await asked(
+      {
+        mcpServers: { own: server() },
+        toolAliases,
+        disallowedTools: ['Bash'],
+        allowedTools: ['mcp__own__bash'],
+        hooks: {
+          PreToolUse: [
+            {
+              hooks: [
+                async (input) => {
+                  if (input.hook_event_name === 'PreToolUse') hooked.push(input.tool_name)
+                  return {}
+                },
+              ],
+            },
+          ],
+        },
+      },
+      call,
+      done,
+    )
+    expect([toolResults(told), hooked]).toEqual([['ran elsewhere'], ['mcp__own__bash']])
+    // The record tells the name that the model wrote.
+    expect(told.requests.at(-1)?.body['messages']).toMatchObject([
+      {},
+      { content: [{ type: 'tool_use', name: 'Bash' }] },
+      {},
+    ])
+  })
+
+  test('a rule about a command is not got around by one', async () => {
+    ran.length = 0
+    const told = await asked(
+      {
+        mcpServers: { own: server() },
+        toolAliases,
+        disallowedTools: ['Bash(touch *)'],
+        allowedTools: ['mcp__own__bash'],
+      },
+      call,
+      done,
+    )
+    expect([toolResults(told), ran]).toEqual([[expect.stringContaining('Denied by the rule')], []])
+  })
+})
+
+describe('planModeInstructions', () => {
+  const askedOf = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) => requests[0]?.text ?? ''
+
+  test('stand in place of how a plan is made; that nothing is changed, and how it is given, is told in any case', async () => {
+    const canUseTool: Options['canUseTool'] = async () => ({ behavior: 'deny', message: 'no' })
+    const ours = askedOf(await asked({ permissionMode: 'plan', canUseTool }))
+    const theirs = askedOf(
+      await asked({ permissionMode: 'plan', canUseTool, planModeInstructions: 'Draw a map first.' }),
+    )
+    const frame = ['change nothing', 'give it with ExitPlanMode']
+    const workflow = 'Then make a plan'
+    expect(frame.map((words) => [ours.includes(words), theirs.includes(words)])).toEqual([
+      [true, true],
+      [true, true],
+    ])
+    expect([ours, theirs].map((text) => [text.includes(workflow), text.includes('Draw a map first.')])).toEqual([
+      [true, false],
+      [false, true],
+    ])
+  })
+
+  test('in another mode nothing is told of it', async () => {
+    expect(askedOf(await asked({ planModeInstructions: 'Draw a map first.' }))).not.toContain('Draw a map')
+  })
+})
+
+describe('forwardSubagentText', () => {
+  const agents = { reviewer: { description: 'Reviews.', prompt: 'You review.', tools: ['Glob'] } }
+  const start = use('Agent', { description: 'reviews', prompt: 'Review it.', subagent_type: 'reviewer' })
+  const look = {
+    content: [
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_use', name: 'Glob', input: { pattern: '*' } },
+    ],
+  }
+  const ofAgent = (messages: readonly SDKMessage[]) =>
+    messages.flatMap((message): readonly string[] => {
+      if (message.type !== 'assistant' && message.type !== 'user') return []
+      if (message.parent_tool_use_id === null) return []
+      const { content } = message.message
+      return typeof content === 'string' ? ['text'] : content.map(({ type }) => type)
+    })
+  const told = async (options: Options) => {
+    const { messages, ...rest } = await asked({ agents, ...options }, start, look, { content: 'Fine.' }, done)
+    return { of: ofAgent(messages), answer: answerOf({ messages, ...rest }), messages }
+  }
+
+  test('without it the calls and results of subagents are told, and nothing else of them', async () => {
+    const { of, answer, messages } = await told({ includePartialMessages: true })
+    expect([of, answer]).toEqual([['tool_use', 'tool_result'], 'Done.'])
+    expect(
+      messages.filter((message) => message.type === 'stream_event' && message.parent_tool_use_id !== null),
+    ).toEqual([])
+  })
+
+  test('with it all that they say', async () => {
+    expect((await told({ forwardSubagentText: true })).of).toEqual(['text', 'text', 'tool_use', 'tool_result', 'text'])
+  })
+})
+
+describe('agentProgressSummaries', () => {
+  const start = use('Agent', { description: 'looks', prompt: 'Look.' })
+  const look = use('Glob', { pattern: '*' })
+  const progress = async (options: Options, ...replies: readonly unknown[]) => {
+    const { messages, requests, results } = await asked(options, start, look, ...replies)
+    const lines = messages.filter((message) => message.type === 'system' && message.subtype === 'task_progress')
+    return { lines, asked: requests.length, result: results[0]?.subtype }
+  }
+  const line = {
+    tool_use_id: expect.any(String),
+    description: 'looks',
+    subagent_type: 'general-purpose',
+    usage: { total_tokens: expect.any(Number), tool_uses: 1, duration_ms: expect.any(Number) },
+    last_tool_name: 'Glob',
+  }
+
+  test('without it the figures of a subagent are told after each of its calls', async () => {
+    const told = await progress({}, { content: 'Looked.' }, done)
+    expect(told).toEqual({ lines: [expect.objectContaining(line)], asked: 4, result: 'success' })
+    expect(told.lines[0]).not.toHaveProperty('summary')
+  })
+
+  test('with it, and in its time, what it does', async () => {
+    const options = { agentProgressSummaries: true, env: { HALTING_AGENT_SUMMARY_MS: '0' } }
+    const told = await progress(options, { content: 'Looking at the names' }, { content: 'Looked.' }, done)
+    expect(told).toMatchObject({ lines: [line, { ...line, summary: 'Looking at the names' }], asked: 5 })
+  })
+
+  test('switched off by the environment, nothing is asked', async () => {
+    const env = { HALTING_AGENT_SUMMARY_MS: '0', CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES: '1' }
+    expect((await progress({ agentProgressSummaries: true, env }, { content: 'Looked.' }, done)).asked).toBe(4)
+  })
+})
+
+describe('resumeDropsTurn', () => {
+  const ids = ['11111111-2222-4333-8444-00000000000a', '11111111-2222-4333-8444-00000000000b'] as const
+  /** Two turns, each by a prompt of its own id; the id of the session, and of the last message of the first. */
+  const twoTurns = async () => {
+    const said = new Said()
+    said.say('one', { uuid: ids[0] })
+    let results = 0
+    const told = await asking(said, [{ content: 'First.' }, { content: 'Second.' }], {
+      during(message) {
+        if (message.type !== 'result') return
+        if (++results === 1) said.say('two', { uuid: ids[1] })
+        else said.end()
+      },
+    })
+    const [first] = told.messages.filter(({ type }) => type === 'assistant')
+    return { cwd: told.cwd, resume: told.results[0]?.session_id ?? '', resumeSessionAt: String(first?.uuid) }
+  }
+
+  test('takes back the turn that it names, also in a copy', async () => {
+    const left = await twoTurns()
+    const fork = await asked({ ...left, forkSession: true, resumeDropsTurn: ids[1] })
+    expect([answerOf(fork), fork.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
+    const told = await asked({ ...left, resumeDropsTurn: ids[1] })
+    expect([answerOf(told), told.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
+  })
+
+  test('refuses to take back more, with a result that says so, and takes back nothing', async () => {
+    const left = await twoTurns()
+    const told = await asked({ ...left, resumeDropsTurn: ids[0] })
+    expect(told.results).toMatchObject([
+      {
+        subtype: 'error_during_execution',
+        errors: [expect.stringMatching(/^Resume rejected by --resume-drops-turn: /)],
+      },
+    ])
+    expect(told.requests).toEqual([])
+    const { cwd, resume } = left
+    expect((await asked({ cwd, resume })).requests[0]?.text).toContain('Second.')
+  })
+})

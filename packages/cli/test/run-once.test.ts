@@ -1,0 +1,29 @@
+// Holds R-AFTER-4a: what breaks after a run changes nothing about its exit code.
+import { createSession } from '@halting/agent/session'
+import { scriptedModel } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { runOnce } from '../src/headless/run.ts'
+
+test('a stage that breaks after a run is told, and the exit code is that of the run', async () => {
+  const session = createSession({
+    options: { model: scriptedModel(['Done.']) },
+    journal: undefined,
+    answersQuestions: false,
+    permissions: { mode: 'default' },
+    cwd: '/work',
+    end: async () => undefined,
+    afterRun: () => Promise.reject(new Error('the notes broke')),
+  })
+  const nothing = (): void => undefined
+  const watcher = { onEvent: nothing, see: nothing, end: nothing, after: nothing, release: nothing }
+  const told: unknown[] = []
+  const exitCode = await runOnce({
+    session,
+    ask: (asked) => void asked.prompt('go'),
+    interruption: { signal: new AbortController().signal, exitCode: undefined, release: nothing },
+    watcher,
+    onBrokenAfter: (error) => told.push(error),
+  })
+  expect([exitCode, told]).toEqual([0, [new Error('the notes broke')]])
+  await session.close()
+})

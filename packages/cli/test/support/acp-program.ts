@@ -1,0 +1,87 @@
+import { Writable } from 'node:stream'
+import {
+  type ClientApp,
+  type ClientCapabilities,
+  client,
+  type ClientConnection,
+  methods,
+  ndJsonStream,
+  type RequestPermissionResponse,
+} from '@agentclientprotocol/sdk'
+import { onTestFinished } from 'vitest'
+import { type Message, type Wire, watchWire } from './acp-schema.ts'
+import { type Running, start } from './program.ts'
+
+export interface Talk extends Running {
+  readonly agent: ClientConnection['agent']
+  readonly wire: Wire
+  /** Lines of stdout that are no message. */
+  readonly strangers: string[]
+  /** Calls that it was asked about. */
+  readonly asked: string[]
+  /** Its exit code, once it has ended. */
+  readonly exited: () => Promise<unknown>
+}
+
+export interface TalkOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly capabilities?: ClientCapabilities
+  /** In place of allowing once what it is asked about. */
+  readonly permission?: () => Promise<RequestPermissionResponse>
+  /** What it is asked for beside permissions. */
+  readonly answers?: (app: ClientApp) => void
+}
+
+/** The program, and a client over its pipes that allows all it is asked about. */
+export async function talk(args: readonly string[], options: TalkOptions = {}): Promise<Talk> {
+  const { env = {}, capabilities = {}, answers, permission } = options
+  const running = start(['acp', ...args], { stdin: { open: true }, env })
+  const { child } = running
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const wire = watchWire()
+  const [strangers, asked] = [[] as string[], [] as string[]]
+  const { stdin, stdout } = child
+  if (stdin === null || stdout === null) throw new Error('no pipes')
+  // What is written and read is looked at line by line.
+  const toAgent = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n').filter(Boolean)) wire.see('client', JSON.parse(line) as Message)
+      stdin.write(chunk, done)
+    },
+  })
+  let fromAgent: ReadableStreamDefaultController<Uint8Array> | undefined
+  const readable = new ReadableStream<Uint8Array>({
+    start(controller) {
+      fromAgent = controller
+    },
+  })
+  let rest = ''
+  stdout.on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      try {
+        wire.see('agent', JSON.parse(line) as Message)
+      } catch {
+        strangers.push(line)
+      }
+    }
+    fromAgent?.enqueue(Buffer.from(text))
+  })
+  stdout.on('end', () => fromAgent?.close())
+  const app = client({ name: 'test' })
+    .onNotification(methods.client.session.update, () => undefined)
+    .onRequest(methods.client.session.requestPermission, ({ params }) => {
+      asked.push(params.toolCall.toolCallId)
+      if (permission !== undefined) return permission()
+      return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
+    })
+  answers?.(app)
+  // Node's own type of web streams and that of the library are the same streams.
+  const writable = Writable.toWeb(toAgent) as WritableStream<Uint8Array>
+  const { agent } = app.connect(ndJsonStream(writable, readable))
+  await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: capabilities })
+  return { ...running, agent, wire, strangers, asked, exited: async () => (await running.ended).status }
+}
+
+export const say = (text: string) => [{ type: 'text' as const, text }]

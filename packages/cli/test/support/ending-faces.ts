@@ -1,0 +1,217 @@
+import { methods } from '@agentclientprotocol/sdk'
+import { createPermissions } from '@halting/agent'
+import type { Session } from '@halting/agent/session'
+import { startAgent } from './acp-agent.ts'
+import { type EndingRun, openEndingRun, partsOf, watch } from './ending-runs.ts'
+import { programInMemory } from './program-in-memory.ts'
+import { HostServers } from '../../src/host/host-servers.ts'
+import { noPlugins } from '../../src/session/plugins.ts'
+import type { Flags } from '../../src/flags/flags.ts'
+import { serveHost } from '../../src/host/host.ts'
+import { watchInterruption } from '../../src/headless/interruption.ts'
+import { createReport } from '../../src/headless/report.ts'
+import { runOnce } from '../../src/headless/run.ts'
+import { styleFor } from '../../src/io/style.ts'
+import { key, startApp } from '../terminal/app-support.ts'
+
+// What each face shows of a run: the same run, through the face itself.
+
+/** The result line, as a host reads it. */
+export interface ResultLine {
+  readonly type: 'result'
+  readonly subtype: string
+  readonly is_error: boolean
+  readonly errors?: readonly string[]
+  readonly terminal_reason: string
+  readonly stop: Stop
+}
+
+/** What a face tells of the ending, as a record. */
+interface Stop {
+  readonly reason: string
+  readonly category: string
+}
+
+export interface ShownByTerminal {
+  readonly says: string
+  /** Name of the reason, where it stands behind what is said. */
+  readonly reason: string | undefined
+  readonly offers: readonly string[]
+}
+
+/** A terminal that is wide enough for each of the lines. */
+const columns = 400
+
+/** What the interactive program prints after the run. */
+export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
+  const { terminal, say } = await startApp({
+    columns,
+    async open(_flags, { cwd }) {
+      const session = openEndingRun(run, cwd, {
+        cancel: () => terminal.type(key.escape),
+        // Whoever reads is who types: nobody goes but with the program.
+        leave: () => session.interrupt({ because: 'abandoned' }),
+      })
+      const permissions = createPermissions({ cwd })
+      return {
+        session,
+        prepare: async (text) => ({ content: text }),
+        commands: [],
+        memoryFiles: [],
+        commandEnvironment: {},
+        redact: (text) => text,
+        explain: (command) => permissions.explain(command),
+        describePermissions: () => [],
+        hooks: [],
+        servers: () => [],
+        changeServer: async () => undefined,
+      }
+    },
+  })
+  say('go')
+  // It is printed with a frame, and so all at once.
+  await terminal.holds(/^(?:✓ done|■ Stopped)/m)
+  const lines = terminal.all()
+  const at = lines.findIndex((line) => /^(?:✓ done|■ Stopped)/.test(line))
+  const [, says = '', reason] = /^(.*?)(?: {2}\[(\w+)\])?$/.exec(lines[at] ?? '') ?? []
+  const offered = lines.slice(at).find((line) => line.endsWith('or type a prompt')) ?? ''
+  return {
+    says,
+    reason,
+    offers: offered
+      .split('   ')
+      .map((offer) => offer.trim())
+      .slice(0, -1),
+  }
+}
+
+interface HostOptions {
+  readonly flags?: Flags
+  /** The disk: it resolves when all is there. */
+  readonly flush?: (written: string) => Promise<void>
+}
+
+/** What a host reads that speaks `stream-json`, and the exit code of the program. */
+export async function onHost(
+  run: EndingRun,
+  cwd: string,
+  { flags = {}, flush = async () => undefined }: HostOptions = {},
+): Promise<{ result: ResultLine | undefined; exitCode: number; written: string }> {
+  const program = programInMemory({ cwd, env: {} })
+  const say = (message: object): boolean => program.stdin.write(`${JSON.stringify(message)}\n`)
+  const served = serveHost(flags, program, async (_given, control) => {
+    const session = openEndingRun(run, cwd, {
+      cancel: () => say({ type: 'control_request', request_id: '1', request: { subtype: 'interrupt' } }),
+      leave: program.readerGoes,
+    })
+    session.listen(({ type }) => {
+      if (type === 'run_end') program.stdin.end()
+    })
+    return {
+      session,
+      about: {},
+      prepare: (content) => ({ content }),
+      servers: undefined,
+      hostServers: new HostServers(control),
+      env: {},
+      commands: () => [],
+      agents: () => [],
+      plugins: () => noPlugins,
+      readAnew: async () => undefined,
+      hasPlugin: () => false,
+      keepsFiles: false,
+      memoryFiles: () => [],
+      agentTokens: () => [],
+      flush: () => flush(program.written()),
+      close: () => session.close(),
+    }
+  })
+  say({ type: 'user', message: { role: 'user', content: 'go' }, parent_tool_use_id: null, session_id: '' })
+  const exitCode = await served
+  return { result: resultIn(program.written()), exitCode, written: program.written() }
+}
+
+function resultIn(written: string): ResultLine | undefined {
+  const lines = written.split('\n').filter((line) => line.includes('"type":"result"'))
+  if (lines.length > 1) throw new Error(`${lines.length} result lines`)
+  // What a host does with it.
+  return lines[0] === undefined ? undefined : (JSON.parse(lines[0]) as ResultLine)
+}
+
+/** The result line and the exit code of `halting -p`. */
+export async function headless(
+  run: EndingRun,
+  cwd: string,
+): Promise<{ result: ResultLine | undefined; exitCode: number }> {
+  const program = programInMemory({ cwd, env: {} })
+  const { output } = program
+  const session = openEndingRun(run, cwd, {
+    cancel: () => void process.emit('SIGINT', 'SIGINT'),
+    leave: program.readerGoes,
+  })
+  const interruption = watchInterruption(output)
+  const watcher = createReport({
+    flags: { outputFormat: 'json' },
+    output,
+    style: styleFor(false, {}),
+    toolbox: { permissions: createPermissions({ cwd }), tools: [] },
+    sessionId: session.id,
+    isKept: false,
+    asked: { argv: [], written: 'go', prompt: 'go' },
+  })
+  try {
+    const ask = (asked: Session): void => void asked.prompt('go')
+    const exitCode = await runOnce({
+      session,
+      ask,
+      interruption,
+      watcher,
+    })
+    return { result: resultIn(program.written()), exitCode }
+  } finally {
+    interruption.release()
+    await session.close()
+  }
+}
+
+export interface ShownByEditor {
+  /** The stop reason, or `error`. */
+  readonly told: string
+  readonly stop: Stop
+  /** What is said beside the words of the model: notices where the editor shows such, else its text. */
+  readonly says: string
+}
+
+/** How the prompt is answered in an editor, and what is said of it. */
+export async function inEditor(
+  run: EndingRun,
+  { notices = true } = {},
+): Promise<ShownByEditor & Pick<Awaited<ReturnType<typeof startAgent>>, 'wire' | 'updates'>> {
+  const { options, clock } = partsOf(run)
+  const { agent, newSession, updates, text, wire } = await startAgent({
+    model: options.model,
+    options,
+    capabilities: notices ? { session: { notices: {} } } : {},
+    opened: (session) =>
+      watch(run, {
+        session,
+        clock,
+        cancel: () => void agent.notify(methods.agent.session.cancel, { sessionId: session.id }),
+        leave: () => session.interrupt({ because: 'abandoned' }),
+      }),
+  })
+  const { sessionId } = await newSession()
+  const asked = agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'go' }] })
+  const answer = await asked.then(
+    // The record of ours.
+    ({ stopReason, _meta }) => ({ told: stopReason as string, stop: _meta?.['halting/stop'] as Stop }),
+    // What the library rejects with.
+    ({ data }: { readonly data: { readonly stop: Stop } }) => ({ told: 'error', stop: data.stop }),
+  )
+  const says = notices
+    ? updates('notice')
+        .map(({ title }) => String(title))
+        .join('\n')
+    : text()
+  return { ...answer, says, wire, updates }
+}

@@ -1,0 +1,54 @@
+import { PassThrough } from 'node:stream'
+import type { Output } from '../../src/io/output.ts'
+import type { Program } from '../../src/program.ts'
+
+interface Around {
+  readonly cwd: string
+  readonly env: Program['env']
+  readonly isTerminal?: boolean
+}
+
+/** What stands around the program, in memory: what comes on stdin, what it writes, and a reader that can go. */
+export interface ProgramInMemory extends Program {
+  readonly stdin: Program['stdin'] & PassThrough
+  /** All that was written on stdout. */
+  readonly written: () => string
+  /** Whoever reads stdout goes: what is written from here on is dropped, as a pipe drops it. */
+  readonly readerGoes: () => void
+}
+
+export function programInMemory({ cwd, env, isTerminal = false }: Around): ProgramInMemory {
+  let written = ''
+  let broken: Output['broken']
+  const listeners: (() => void)[] = []
+  return {
+    argv: [],
+    env,
+    cwd,
+    // True where nobody asks whether it is a terminal: it is read as a stream.
+    stdin: new PassThrough() as unknown as ProgramInMemory['stdin'],
+    output: {
+      isTerminal: { stdout: isTerminal, stderr: isTerminal },
+      width: 80,
+      isLineTaken: false,
+      get broken() {
+        return broken
+      },
+      onBroken: (listener) => void listeners.push(listener),
+      out: (text) => {
+        if (broken === undefined) written += text
+      },
+      err: () => undefined,
+      showLive: () => undefined,
+      readerMayLeave: () => undefined,
+      endLine: () => undefined,
+      flush: () => Promise.resolve(),
+    },
+    home: new URL('../../', import.meta.url),
+    written: () => written,
+    readerGoes: () => {
+      broken = 'reader gone'
+      for (const listener of listeners.splice(0)) listener()
+    },
+  }
+}

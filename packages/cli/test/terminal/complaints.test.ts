@@ -1,0 +1,378 @@
+// What people complain about in terminal agents, each as a test of the whole program in a terminal in memory. Holds R-TERM-1, R-TERM-4, R-TERM-5, R-TERM-26a,
+// R-TERM-32, R-TERM-61, R-TERM-68 to R-TERM-71 together; the parts have tests of their own.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { key, type RunningApp, startApp } from './app-support.ts'
+
+const call = (name: string, input: object): unknown => ({ type: 'tool_use', name, input })
+const bash = (command: string): unknown => call('Bash', { command })
+const slow = { content: ['I work.', bash('sleep 20')] }
+/** A person reads before they answer. */
+const reading = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
+
+/** The panel: the line above the editor. */
+function panelOf({ terminal }: RunningApp): string {
+  const rows = terminal.rowsShown()
+  return rows.find((row) => row.includes('next stop:')) ?? ''
+}
+
+describe('what people complain about', () => {
+  test('flicker and scroll jumps: what was printed is never drawn again, also where a reply is higher than the screen', async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => `line-${String(at).padStart(2, '0')} of the reply`)
+    const { terminal, say, settled } = await startApp({
+      rows: 12,
+      replies: [{ content: `\`\`\`\n${lines.join('\n')}\n\`\`\``, pace_ms: 1 }],
+    })
+    const before = terminal.written.length
+    say('go')
+    await settled()
+    const written = terminal.written.slice(before)
+    // It is written at its time, and not again once ten others stand below it.
+    const again = lines
+      .slice(0, -10)
+      .filter((line, at) => written.lastIndexOf(line) > written.indexOf(lines[at + 10] ?? ''))
+    expect(again).toEqual([])
+    expect(terminal.all().filter((row) => row.includes('of the reply'))).toHaveLength(lines.length)
+    // Nothing is erased but from where the cursor is, and the cursor never leaves the screen upwards.
+    // oxlint-disable no-control-regex -- sequences are what is looked for
+    expect(written).not.toMatch(/\u001B\[(?:[123]J|H|\d+;\d+H)/)
+    const up = [...written.matchAll(/\u001B\[(\d+)A/g)].map(([, rows]) => Number(rows))
+    // oxlint-enable no-control-regex
+    expect(Math.max(0, ...up)).toBeLessThan(12)
+  })
+
+  test('scrollback destroyed: it is never erased, whatever is done', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      rows: 14,
+      replies: [{ content: 'One.' }],
+    })
+    say('first question')
+    await settled()
+    type(key.ctrl('o'))
+    await terminal.sees('The conversation')
+    type('q')
+    terminal.resize(50, 10)
+    await terminal.sees('> ')
+    type(key.ctrl('l'))
+    say('/help')
+    say('/clear')
+    await terminal.sees('A new session.')
+    say('second question')
+    await settled()
+    const all = terminal.all()
+    for (const text of ['> first question', '> second question']) expect(all).toContain(text)
+    expect(all.filter((row) => row === 'One.').length).toBeGreaterThan(1)
+    expect(terminal.written).not.toContain('\u001B[3J')
+    expect(terminal.written).not.toContain('\u001Bc')
+    // The other screen is for the pager alone, which was left.
+    expect(terminal.written.split('\u001B[?1049h')).toHaveLength(2)
+    expect(terminal.isFullScreen).toBe(false)
+  })
+
+  test('mouse capture breaks copying: the mouse is never asked for', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: ['x', bash('touch a')] }, { content: 'Done.' }],
+    })
+    say('go')
+    await terminal.sees('y yes')
+    await reading()
+    type('y')
+    await settled()
+    type(key.ctrl('o'))
+    await terminal.sees('The conversation')
+    type('q', '/he')
+    await terminal.sees('/help')
+    // oxlint-disable-next-line no-control-regex -- a sequence is what is looked for
+    expect(terminal.written).not.toMatch(/\u001B\[\?(?:9|100[0-35-7]|101[56])h/)
+  })
+
+  test('typed and queued text is lost on an interruption: all of it is in the editor again', async () => {
+    const app = await startApp({ replies: [slow, { content: 'Yes.' }] })
+    const { terminal, say, type, settled } = app
+    say('go')
+    await terminal.sees('sleep 20')
+    say('steered')
+    type('queued', key.altEnter)
+    type('half a draf')
+    await terminal.sees('after the run: "queued"')
+    type(key.escape)
+    await terminal.sees('[aborted_tools]')
+    await settled()
+    await terminal.sees('> steered')
+    expect(terminal.shown()).toMatch(/> steered\n\n? *queued\n\n? *half a draf/)
+    type(key.enter)
+    await settled()
+    const { file } = app.opened[0]!.session.snapshot
+    expect(readFileSync(file ?? '', 'utf8')).toContain('steered\\n\\nqueued\\n\\nhalf a draf')
+  })
+
+  describe('Esc and Ctrl+C mean several things', () => {
+    test('Esc stops, and never clears; Ctrl+C clears, and stops only where nothing is written', async () => {
+      const { terminal, say, type, settled } = await startApp({ replies: [slow, slow] })
+      say('go')
+      await terminal.sees('sleep 20')
+      type('text', key.ctrl('c'))
+      await terminal.sees(/^> *$/m)
+      expect(terminal.shown()).not.toContain('■')
+      type('text', key.escape)
+      await terminal.sees('[aborted_tools]')
+      await settled()
+      expect(terminal.shown()).toContain('> text')
+      type(key.escape)
+      expect(terminal.shown()).toContain('> text')
+    })
+
+    test('an Esc that closes a menu stops no run, nor does one that an input method sends before its text', async () => {
+      const { terminal, say, type } = await startApp({ replies: [slow] })
+      say('go')
+      await terminal.sees('sleep 20')
+      type('/lim')
+      await terminal.sees('Limits in force')
+      type(key.escape)
+      type('\u001B', '[D')
+      await terminal.sees('> /lim')
+      type(key.ctrl('c'))
+      await new Promise((resolve) => setTimeout(resolve, 120))
+      await terminal.arrived()
+      expect(terminal.shown()).toContain('Esc stops')
+      expect(terminal.shown()).not.toContain('■')
+    })
+  })
+
+  describe('permission fatigue', () => {
+    const command = 'LEVEL=2 sh check.sh && touch made; sh check.sh'
+    const files = { 'check.sh': 'exit 0\n' }
+    const twice = [{ content: ['One.', bash(command)] }, { content: ['Two.', bash(command)] }, { content: 'Done.' }]
+
+    test.each([
+      ['in a folder that nobody trusted, for the session', {}, '[this session ▾ Tab]', '[this session ▾ Tab]'],
+      [
+        'in one that is trusted, for the next session too',
+        { HALTING_TRUST_FOLDER: '1' },
+        '[local ▾ Tab]',
+        '✓ done · 3 turns',
+      ],
+    ])('"always" for a compound command is asked once: %s', async (_where, env, place, inTheNext) => {
+      const first = await startApp({ files, env, replies: twice, rows: 40, columns: 100 })
+      first.say('go')
+      await first.terminal.sees(place)
+      expect(first.terminal.shown()).toMatch(/\? LEVEL=2 sh check\.sh {2}\(/)
+      await reading()
+      first.type('a')
+      await first.settled()
+      expect(first.terminal.shown()).toContain('✓ done · 3 turns')
+      expect(existsSync(join(first.cwd, 'made'))).toBe(true)
+      first.app.leave(0)
+      await first.app.ended
+      const second = await startApp({ again: first, env, replies: twice, rows: 40, columns: 100 })
+      second.say('go')
+      await second.terminal.sees(inTheNext)
+      expect(second.terminal.shown()).toContain(inTheNext)
+    })
+
+    test('one key answers all of a kind that wait', async () => {
+      const look = (description: string): unknown =>
+        call('Agent', { description, prompt: 'touch', subagent_type: 'general-purpose' })
+      const { terminal, say, type, settled, cwd } = await startApp({
+        replies: [
+          { content: ['x', look('one'), look('two'), look('three')] },
+          ...['a', 'b', 'c'].map((name) => ({ content: ['I touch.', bash(`touch ${name}`)] })),
+          { content: 'Touched.', repeat: 3 },
+          { content: 'Done.' },
+        ],
+        rows: 40,
+      })
+      say('go')
+      await terminal.sees('A yes to all 3')
+      expect(terminal.shown()).toContain('2 more calls wait: Bash touch')
+      await reading()
+      type('A')
+      await settled()
+      expect(['a', 'b', 'c'].map((name) => existsSync(join(cwd, name)))).toEqual([true, true, true])
+    })
+  })
+
+  test('no undo, or one that destroys: it says what it would change, and leaves what somebody else changed', async () => {
+    const { terminal, say, type, settled, cwd } = await startApp({
+      rows: 40,
+      replies: [
+        {
+          content: [
+            'x',
+            call('Write', { file_path: 'mine.txt', content: 'of the model\n' }),
+            call('Write', { file_path: 'both.txt', content: 'of the model\n' }),
+          ],
+        },
+        { content: 'Written.' },
+      ],
+      flags: { permissionMode: 'acceptEdits' },
+    })
+    say('write them')
+    await settled()
+    writeFileSync(join(cwd, 'both.txt'), 'of a person\n')
+    const goesBack = async (): Promise<void> => {
+      type(key.escape)
+      await terminal.sees('Esc again goes back')
+      type(key.escape)
+      await terminal.sees('Go back to before')
+      type(key.enter)
+      await terminal.sees('The files alone')
+    }
+    await goesBack()
+    expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file stays? as/)
+    type(key.escape)
+    await terminal.sees('? keys')
+    expect(existsSync(join(cwd, 'mine.txt'))).toBe(true)
+    await goesBack()
+    type(key.down, key.enter)
+    await terminal.sees('both.txt stays as it is')
+    expect(existsSync(join(cwd, 'mine.txt'))).toBe(false)
+    expect(readFileSync(join(cwd, 'both.txt'), 'utf8')).toBe('of a person\n')
+    await terminal.sees('> write them')
+  })
+
+  test('meters that lie: after a compaction the window is as full as it is, and what the panel says is what the ending says', async () => {
+    const long = 'A long answer. '.repeat(3_000)
+    const app = await startApp({
+      rows: 30,
+      columns: 120,
+      script: { model: 'claude-sonnet-5-5', contextWindow: 200_000 },
+      replies: [
+        ...Array.from({ length: 4 }, () => ({ content: long })),
+        { content: 'A short summary.' },
+        { content: 'After it.' },
+      ],
+      flags: { maxBudgetUsd: 5 },
+    })
+    const { terminal, say, settled } = app
+    for (const question of ['one', 'two', 'three', 'four']) {
+      say(question)
+      await settled()
+    }
+    const tokens = (): number => app.opened[0]!.session.snapshot.figures.contextTokens
+    const before = tokens()
+    expect(before).toBeGreaterThan(30_000)
+    say('/compact')
+    await settled()
+    expect(tokens()).toBeLessThan(before / 2)
+    say('five')
+    await settled()
+    const [, turns, cost] =
+      /✓ done · (\d+) turns? · (\$[\d.]+)/.exec(terminal.shown().split('After it.')[1] ?? '') ?? []
+    expect(panelOf(app)).toContain(`turn ${turns}/`)
+    const { sessionUsd, settledUsd } = app.opened[0]!.session.snapshot.figures
+    expect(cost).toBe(`$${settledUsd.toFixed(settledUsd < 0.01 ? 4 : 2)}`)
+    expect(panelOf(app)).toContain(`$${sessionUsd.toFixed(2)} of $5.00`)
+  })
+
+  describe('a silent or unexplained stop', () => {
+    test('the model claims a limit that there is not: the ending and the panel say what there is', async () => {
+      const app = await startApp({
+        replies: [{ content: 'I have reached my step limit and must stop.' }],
+        flags: { maxTurns: 40 },
+      })
+      app.say('go')
+      await app.settled()
+      expect(app.terminal.shown()).toContain('✓ done · 1 turn')
+      expect(panelOf(app)).toMatch(/turn 1\/40 .* next stop: 39 turns/)
+    })
+
+    test('a loop that is stopped says so, and goes on where the person wants it', async () => {
+      const again = { content: ['Again.', bash('echo same')] }
+      const { terminal, say, type, settled } = await startApp({
+        rows: 60,
+        replies: [...Array.from({ length: 10 }, () => again), { content: 'Another way.' }],
+        flags: { allowedTools: ['Bash'] },
+      })
+      say('go')
+      await settled()
+      expect(terminal.shown()).toMatch(/■ Stopped: it made no progress\..*\[no_progress\]/s)
+      expect(terminal.shown()).toContain('↵ have it try another way')
+      await new Promise((resolve) => setTimeout(resolve, 550))
+      type(key.enter)
+      await settled()
+      expect(terminal.shown()).toContain('> Try another way.')
+    })
+
+    test('"stopped by the user" is said where the user did, and nowhere else', async () => {
+      const { terminal, say, type, settled } = await startApp({
+        rows: 60,
+        replies: [{ error: { status: 400, message: 'no such thing' } }, slow],
+      })
+      say('go')
+      await settled()
+      expect(terminal.shown()).toContain('■ Stopped: the model could not be asked.')
+      expect(terminal.shown()).not.toMatch(/interrupted|by the user|you asked/i)
+      say('again')
+      await terminal.sees('sleep 20')
+      type(key.escape)
+      await settled()
+      expect(terminal.shown()).toContain('■ Stopped: interrupted while tools ran.')
+    })
+  })
+
+  test('not told that it waits: a terminal without the focus is rung, once for each question and each end', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      replies: [{ content: ['x', bash('touch made')] }, { content: 'Done.' }],
+    })
+    say('go')
+    type('\u001B[O')
+    await terminal.sees('y yes')
+    await reading()
+    type('y')
+    await settled()
+    // oxlint-disable no-control-regex -- sequences are what is looked for
+    const rung = [...terminal.written.matchAll(/\u001B\]9;([^\u0007]*)\u0007/g)].map(([, text]) => text)
+    // And the bell itself, for a terminal that knows no more.
+    const bells = terminal.written.replaceAll(/\u001B\][^\u0007]*\u0007/g, '').split('\u0007').length - 1
+    // oxlint-enable no-control-regex
+    expect(rung).toEqual(['halting asks: Bash', 'halting: completed'])
+    expect(bells).toBe(2)
+  })
+
+  test('steer against queue: both are there, and each says what becomes of it', async () => {
+    const { terminal, say, type, settled } = await startApp({
+      rows: 40,
+      replies: [{ content: ['I work.', bash('sleep 1')] }, { content: 'First end.' }, { content: 'Second end.' }],
+      flags: { allowedTools: ['Bash'] },
+    })
+    say('go')
+    await terminal.sees('sleep 1')
+    say('steer it')
+    type('queue it', key.altEnter)
+    await terminal.sees(/queued 1 for the next turn: "steer it"\n.*queued 1 after the run: "queue it"/)
+    await settled()
+    expect(terminal.shown()).toMatch(
+      /> steer it\n {2}taken at turn 2\nFirst end\.\n\n> queue it\n {2}taken at turn 3, where the run would have ended\nSecond end\./,
+    )
+  })
+
+  test('a limit that costs the work: it is raised, and the run goes on by name, with its counters, and all of it is on record', async () => {
+    const look = { content: ['Looking.', bash('echo hi')] }
+    const app = await startApp({
+      rows: 60,
+      replies: [look, look, { content: ['Longer.', bash('sleep 1')] }, { content: 'Done.' }],
+      flags: { allowedTools: ['Bash'], maxTurns: 2 },
+    })
+    const { terminal, say, type, settled } = app
+    say('go')
+    await settled()
+    expect(panelOf(app)).toContain('next stop: 0 turns')
+    await new Promise((resolve) => setTimeout(resolve, 550))
+    type(key.enter)
+    await terminal.sees('sleep 1')
+    say('/limits turns 60')
+    await terminal.sees('From now on: 60 turns (before: 22 turns).')
+    await settled()
+    expect(terminal.shown()).toContain('↻ run2 goes on with run1')
+    expect(terminal.shown()).toContain('✓ done · 4 turns')
+    expect(panelOf(app)).toContain('turn 4/60')
+    say('/why')
+    await terminal.sees('Rounds')
+    expect(terminal.shown()).toMatch(/left: 56 turns, \d+ other rounds/)
+    const records = readFileSync(app.opened[0]!.session.snapshot.file ?? '', 'utf8')
+    expect(records).toContain('"continues":"run1"')
+    expect(records).toContain('"control":{"settings":{"limits":{"maxTurns":60}}}')
+  })
+})

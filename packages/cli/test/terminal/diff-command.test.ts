@@ -1,0 +1,56 @@
+// /diff of the interactive program. Holds R-TERM-72a.
+import { execFileSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startApp } from './app-support.ts'
+
+function git(cwd: string, ...args: readonly string[]): void {
+  const who = ['-c', 'user.name=a', '-c', 'user.email=a@b.c']
+  execFileSync('git', [...who, ...args], { cwd, stdio: 'ignore', env: { PATH: process.env['PATH'], HOME: cwd } })
+}
+
+test('/diff shows what changed and what is new, and runs no program that settings of the repository name', async () => {
+  const { terminal, cwd, home, say, type } = await startApp({
+    files: { 'a.txt': 'before\n', '.gitattributes': '*.txt filter=own\n' },
+  })
+  git(cwd, 'init', '-q')
+  git(cwd, 'add', '.')
+  git(cwd, 'commit', '-qm', 'first')
+  const ran = join(home, 'ran')
+  git(cwd, 'config', 'filter.own.clean', `touch '${ran}'; cat`)
+  git(cwd, 'config', 'core.fsmonitor', `touch '${ran}'`)
+  writeFileSync(join(cwd, 'a.txt'), 'after\n')
+  writeFileSync(join(cwd, 'b.txt'), 'x')
+  say('/diff')
+  await terminal.sees('Changes since the last commit')
+  await terminal.sees('+after')
+  expect([terminal.shown().includes('-before'), terminal.shown().includes('new file b.txt'), existsSync(ran)]).toEqual([
+    true,
+    true,
+    false,
+  ])
+  type('q')
+  await terminal.sees('/ commands')
+})
+
+test('/diff looks into no submodule, which has settings of its own', async () => {
+  const { terminal, cwd, home, say } = await startApp({ files: { 'a.txt': 'before\n', 'sub/b.txt': 'before\n' } })
+  const ran = join(home, 'ran')
+  const sub = join(cwd, 'sub')
+  git(sub, 'init', '-q')
+  git(sub, 'add', '.')
+  git(sub, 'commit', '-qm', 'first')
+  git(cwd, 'init', '-q')
+  writeFileSync(join(cwd, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n')
+  git(cwd, 'add', '.')
+  git(cwd, 'commit', '-qm', 'first')
+  git(sub, 'config', 'filter.own.clean', `touch '${ran}'; cat`)
+  writeFileSync(join(sub, '.gitattributes'), '*.txt filter=own\n')
+  // As long as before: git reads it.
+  writeFileSync(join(sub, 'b.txt'), 'behind\n')
+  writeFileSync(join(cwd, 'a.txt'), 'after\n')
+  say('/diff')
+  await terminal.sees('+after')
+  expect(existsSync(ran)).toBe(false)
+})

@@ -1,0 +1,79 @@
+// What the model writes is told apart from what the program says. Holds R-TERM-11b.
+import { describe, expect, test } from 'vitest'
+import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
+import { transcriptLines } from '../../src/terminal/pager/transcript.ts'
+import { createTheme } from '../../src/terminal/theme.ts'
+import { startApp } from './app-support.ts'
+
+const plain = createTheme('none')
+
+function shown(text: string, width = 40): readonly string[] {
+  const markdown = streamingMarkdown(plain)
+  return [...markdown.append(text), ...markdown.finish()].flatMap((block) => block.render(width))
+}
+
+const imitations = [
+  '✓ done · 3 turns · $0.01 · 0:07',
+  '■ The limit is reached [max_turns]\n3 turns, 10 tokens.\n1↵ 20 more turns or type a prompt',
+  '! The key is wrong: type it here.',
+  '!! ls',
+  '? Bash: no rule allows it.\n$ ls\ny yes (Enter) · n no',
+  '⏺ Bash npm test',
+  '✗ It failed.',
+  '✔ done · 3 turns',
+  String.raw`\> yes, and delete everything`,
+  '**✓** done',
+  '# ✓ done',
+  'Said:\n✓ done · 3 turns',
+  '\u001B[32m✓ done\u001B[0m',
+]
+
+describe('text of the model in which a line begins as one of the program does', () => {
+  test.each(imitations)('%j stands two columns in, every line of it', (text) => {
+    const lines = shown(text)
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.filter((line) => !line.startsWith('  '))).toEqual([])
+    expect(lines.every((line) => line.length <= 40)).toBe(true)
+  })
+
+  test('so it does while it comes, and in a column that a line happens to begin in', () => {
+    const markdown = streamingMarkdown(plain)
+    markdown.append('✓ do')
+    expect(markdown.tail.render(40)).toEqual(['  ✓ do'])
+    expect(shown('aaaaaaaa bbbbbbbb ✓ done', 18)).toEqual(['  aaaaaaaa', '  bbbbbbbb ✓ done'])
+  })
+
+  test.each([
+    ['Plain! Is it? Yes > no.'],
+    ['- an item\n- another'],
+    ['| a | b |\n|---|---|\n| 1 | 2 |'],
+    ['> a quote'],
+    ['!important'],
+  ])('%j stays where it is', (text) => {
+    expect(shown(text).every((line) => !line.startsWith(' '))).toBe(true)
+  })
+
+  test('of code such a line alone, and no prompt of a shell', () => {
+    const lines = shown('```\n> node x.js\n✓ done · 3 turns\n  ok\n```')
+    expect(lines).toEqual(['```', '> node x.js', '  ✓ done · 3 turns', '  ok', '```'])
+  })
+
+  test('in the whole conversation too', () => {
+    const entry = {
+      kind: 'assistant',
+      id: 'a',
+      message: { role: 'assistant', content: [{ type: 'text', text: '✓ done' }] },
+    }
+    // Only this of it is looked at.
+    expect(transcriptLines([entry as never], { width: 40, style: plain.style, cwd: '/' })).toEqual(['', '  ✓ done'])
+  })
+})
+
+test('one ending stands at the left edge: that of the program', async () => {
+  const { terminal, say, settled } = await startApp({
+    replies: [{ content: '✓ done · 9 turns\n\n■ Stopped.  [max_turns]' }],
+  })
+  say('go')
+  await settled()
+  expect(terminal.all().filter((line) => /^[✓■]/.test(line))).toEqual([expect.stringContaining('✓ done · 1 turn')])
+})

@@ -1,0 +1,65 @@
+// Holds R-TERM-61, R-TERM-61b and R-TERM-25 of docs/spec.md for a text of a million characters in one line.
+import { expect, test } from 'vitest'
+import { foldedLines } from '../../src/terminal/view/lines.ts'
+import { key, startApp } from './app-support.ts'
+
+const pasted = `${'word '.repeat(200_000)}the end`
+
+test('a paste that no window holds is shown shortened, ends with what to do, and can be had back', async () => {
+  const { terminal, type, settled, history, opened } = await startApp({
+    replies: [{ content: 'never' }],
+    columns: 120,
+    rows: 50,
+  })
+  type(key.paste(pasted))
+  await terminal.sees('[paste #1 1000007 chars]')
+  type(key.enter)
+  await terminal.sees('[compaction_thrash]')
+  await settled()
+  const rows = terminal.all()
+  expect(rows.filter((row) => row.includes('word word'))).toHaveLength(29)
+  expect(rows.filter((row) => row.includes('more lines'))).toEqual(['  … 8667 more lines'])
+  expect(rows.map((row) => row.trim()).join(' ')).toMatch(
+    /no room can be made\. The message alone: it has about \d+ tokens, and \d+ fit\. Put long text into a file and name the file/,
+  )
+  expect(opened[0]?.session.snapshot.figures).toMatchObject({ turns: 0, settledUsd: 0 })
+  expect(history.all.map(({ text }) => text)).toEqual([pasted])
+
+  type(key.up)
+  await terminal.sees('> [paste #1 1000007 chars]')
+  type(key.ctrl('o'))
+  await terminal.sees('the end')
+  type('q')
+  await terminal.sees('> [paste #1 1000007 chars]')
+
+  type(' and more', key.enter)
+  await settled()
+  expect(history.all.map(({ text }) => text)).toEqual([pasted, `${pasted} and more`])
+})
+
+test('a long message that no run has taken stands in the editor again, before what is being typed', async () => {
+  const { terminal, type, settled, history } = await startApp({
+    replies: [{ content: 'Slow.', delay_ms: 60_000 }, { content: 'Done.' }],
+    columns: 120,
+  })
+  type('first', key.enter)
+  await terminal.sees('Esc stops')
+  type(key.paste(pasted), key.altEnter)
+  await terminal.sees('queued 1 after the run')
+  type('draft', key.escape)
+  await terminal.sees('[paste #2 1000007 chars]')
+  await settled()
+  expect(terminal.shown()).toContain('draft')
+  type(key.enter)
+  await settled()
+  expect(history.all.at(-1)?.text).toBe(`${pasted}\n\ndraft`)
+})
+
+test('a text is folded in the same lines, however long it is, at words and within them', () => {
+  const wide = '漢e\u0301'
+  expect(foldedLines(`${'ab '.repeat(4)}abcdefghijk`, 8)).toEqual(['ab ab ab', 'ab abcde', 'fghijk'])
+  expect(foldedLines(`${wide} `.repeat(4), 8)).toEqual([`${wide} ${wide}`, `${wide} ${wide}`])
+  expect(foldedLines('word '.repeat(200_000), 100)).toEqual(
+    Array.from({ length: 10_000 }, () => 'word '.repeat(20).trim()),
+  )
+})

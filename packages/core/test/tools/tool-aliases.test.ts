@@ -1,0 +1,79 @@
+// Holds rules of docs/spec.md: R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { resume, type LoopOptions, type Permissions } from '../../src/index.ts'
+import { calls, hook, json, reader, resultTexts, run, tool } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+import { scriptedModel, createFakeClock } from '../../src/testing/index.ts'
+
+const names = ['A', 'B', 'C', 'D'] as const
+const name = fc.constantFrom(...names)
+
+const given = fc.record({
+  toolAliases: fc.dictionary(name, name),
+  there: fc.uniqueArray(name, { minLength: 1 }),
+  denied: fc.uniqueArray(name),
+  written: fc.array(name, { minLength: 1, maxLength: 4 }),
+  isReading: fc.boolean(),
+})
+
+test('whatever leads where: the named tool runs, in one step, unless it is denied; the transcript keeps what the model wrote', async () => {
+  await fc.assert(
+    fc.asyncProperty(given, async ({ toolAliases, there, denied, written, isReading }) => {
+      const ran: string[] = []
+      const judged: (readonly [called: string, written: string])[] = []
+      const hooked: string[] = []
+      const permissions: Permissions = {
+        denies({ call, tool: { name: ofTool }, written: as = call.name }) {
+          judged.push([call.name, as])
+          expect(ofTool).toBe(call.name)
+          return denied.some((each) => each === call.name) ? 'denied' : undefined
+        },
+        decide: () => ({ behavior: 'allow' }),
+      }
+      const told = await run([calls(...written), 'done'], {
+        tools: there.map((each) => tool(each, () => (ran.push(each), each), { readOnly: isReading })),
+        toolAliases,
+        permissions,
+        hooks: [hook('afterToolUse', ({ toolCall }) => void hooked.push(toolCall?.name ?? ''))],
+      })
+      const lead = written.map((each) => toolAliases[each] ?? each)
+      const known = lead.filter((each) => there.includes(each))
+      const running = known.filter((each) => !denied.includes(each))
+      expect([ran, hooked]).toEqual([running, running])
+      expect(new Set(judged.map((pair) => pair.join()))).toEqual(
+        new Set(written.flatMap((each, at) => (there.includes(lead[at] ?? 'A') ? [`${lead[at]},${each}`] : []))),
+      )
+      const missing = /^There is no tool named "(.)"/
+      const texts = resultTexts(told).map((text) => missing.exec(String(text))?.[1]?.toLowerCase() ?? text)
+      expect(texts).toEqual(
+        lead.map((each) => (there.includes(each) ? (denied.includes(each) ? 'denied' : each) : each.toLowerCase())),
+      )
+      const [, reply] = told.messages
+      expect(json(reply?.content ?? [])).toMatchObject(written.map((each) => ({ type: 'tool_use', name: each })))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a resume after every record comes to the same, also where the aliases are gone by then', async () => {
+  const options = (toolAliases: NonNullable<LoopOptions['toolAliases']>) => ({
+    model: scriptedModel(({ messages }) => (messages.length === 1 ? calls({ name: 'Bash', id: 'c' }) : 'done')),
+    clock: createFakeClock({ autoAdvance: true }),
+    tools: [reader('Own', 'own'), reader('Bash', 'theirs')],
+    toolAliases,
+  })
+  const whole = await run([], options({ Bash: 'Own' }))
+  expect(resultTexts(whole)).toEqual(['own'])
+  const texts = ({ state }: Pick<typeof whole, 'state'>) =>
+    state.transcript.messages().map(({ content }) => JSON.stringify(content))
+  const asked = whole.steps.records.findIndex((record) => record.type === 'result' && record.key.includes('tool:'))
+  for (let count = 1; count < whole.steps.records.length; count++) {
+    const records = await killedAfter(count, options({ Bash: 'Own' }))
+    const same = await resume(records, options({ Bash: 'Own' })).loop.ended
+    expect(texts(same)).toEqual(texts(whole))
+    if (count <= asked) continue
+    const gone = await resume(records, options({})).loop.ended
+    expect(texts(gone)).toEqual(texts(whole))
+  }
+})

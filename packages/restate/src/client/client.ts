@@ -1,0 +1,60 @@
+import type { Session } from '@halting/agent/session'
+import type { SdkResult } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import type { PayloadStores } from '../payloads/payload-store.ts'
+import type { RequestAnswer } from '../service/answers.ts'
+import type { Opening, SessionRequest } from '../service/messages.ts'
+import type { FullStatus, WorkDone } from '../service/session-object.ts'
+
+export interface ClusterClientOptions {
+  /** Where the engine takes requests, such as `http://127.0.0.1:8080`. */
+  readonly ingress: string
+  /** Sent with each request to it, such as an authorization. */
+  readonly headers?: { readonly [name: string]: string }
+  /** How live events are had of workers. */
+  readonly worker?: {
+    readonly token?: string
+    /** The address at which this process reaches a worker that calls itself so; the same unless said otherwise. */
+    readonly reach?: (url: string) => string
+  }
+  /** Where the workers put large records. */
+  readonly payloads?: PayloadStores
+  readonly fetch?: typeof fetch
+}
+
+export interface RequestOptions {
+  /** Under which it counts once. A new one when absent. */
+  readonly id?: string
+  /** How the session is opened, if it is new. */
+  readonly opening?: Opening
+}
+
+/** Sessions of a cluster, for programs that are not part of it. All of it may be asked again after a failure. */
+export interface ClusterClient {
+  /** False for a request that came before, or that means nothing now. @throws ConfigurationError for what the cluster refuses. */
+  request(sessionId: string, request: SessionRequest, options?: RequestOptions): Promise<boolean>
+  status(sessionId: string): Promise<FullStatus>
+  /** Records from this number on, all that are there. */
+  records(sessionId: string, since?: number): Promise<readonly StepRecord[]>
+  /** What became of a request; with `wait` it answers when that is known. */
+  result(
+    sessionId: string,
+    requestId: string,
+    options?: { readonly wait?: boolean; readonly signal?: AbortSignal },
+  ): Promise<RequestAnswer>
+  /** The result of a run, once it is on record. */
+  resultOfRun(sessionId: string, runId: string): Promise<SdkResult | undefined>
+  /** What came of the work at it, the last time that there was some. */
+  done(sessionId: string): Promise<WorkDone | undefined>
+  /** Ends what goes on. The session takes nothing more. */
+  close(sessionId: string): Promise<void>
+  /** A new session with what was said in the runs that ended; gives its name. */
+  fork(sessionId: string, as?: string): Promise<string>
+  /** The session for the faces, as one of this process is. `close` of it leaves the session on the cluster as it is: what goes on, goes on. */
+  session(sessionId: string, opening?: Opening, options?: RemoteSessionOptions): Session
+}
+
+export interface RemoteSessionOptions {
+  /** The number of records from which on it tells what happened; what there is when it is opened is passed over when absent. */
+  readonly since?: number
+}

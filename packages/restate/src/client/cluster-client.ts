@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import type { Json, SdkResult } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import { wholeRecords } from '../engine/batch.ts'
+import { sessionObject } from '../service/names.ts'
+import type { WorkDone } from '../service/session-object.ts'
+import type { KeptRecords } from '../service/kept-records.ts'
+import type { ClusterClient, ClusterClientOptions } from './client.ts'
+import { Ingress } from './ingress.ts'
+import { RemoteSession } from './remote-session.ts'
+
+/** Needs no engine in this process, and runs on every Node that the other packages run on. */
+export function createClusterClient(options: ClusterClientOptions): ClusterClient {
+  const { ingress: url, headers, worker = {}, payloads } = options
+  const fetchOf = options.fetch ?? fetch
+  const ingress = new Ingress({ url, fetch: fetchOf, ...(headers !== undefined && { headers }) })
+  const call = <T>(key: string, handler: string, input?: Json, signal?: AbortSignal): Promise<T> =>
+    ingress.call<T>(sessionObject, key, handler, input, signal)
+
+  const client: ClusterClient = {
+    request(sessionId, request, { id = randomUUID(), opening } = {}) {
+      const named = { id, request, ...(opening !== undefined && { opening }) }
+      // Requests are JSON.
+      return call(sessionId, 'request', named as unknown as Json)
+    },
+    status: (sessionId) => call(sessionId, 'status'),
+    async records(sessionId, since = 0) {
+      const records: StepRecord[] = []
+      for (;;) {
+        const kept = await call<KeptRecords>(sessionId, 'records', since + records.length)
+        if (kept.records.length === 0) return records
+        records.push(...(await wholeRecords(kept.records, payloads?.of(sessionId))))
+      }
+    },
+    result: (sessionId, id, { wait = false, signal } = {}) => call(sessionId, 'result', { id, wait }, signal),
+    async resultOfRun(sessionId, runId) {
+      return (await call<SdkResult | null>(sessionId, 'runResult', runId)) ?? undefined
+    },
+    async done(sessionId) {
+      return (await call<WorkDone | null>(sessionId, 'done')) ?? undefined
+    },
+    async close(sessionId) {
+      await call(sessionId, 'close', { id: randomUUID() })
+    },
+    async fork(sessionId, as = randomUUID()) {
+      // With a name of its own it may be asked for again.
+      const { id } = await call<{ readonly id: string }>(sessionId, 'fork', { as })
+      return id
+    },
+    session: (sessionId, opening, { since } = {}) =>
+      new RemoteSession({ client, sessionId, opening, since, worker, fetch: fetchOf }),
+  }
+  return client
+}

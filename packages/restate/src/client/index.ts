@@ -1,0 +1,6 @@
+// `@halting/restate/client`: sessions of a cluster for programs that are not part of it. It loads nothing of the engine.
+export { createClusterClient } from './cluster-client.ts'
+export type { ClusterClient, ClusterClientOptions, RemoteSessionOptions, RequestOptions } from './client.ts'
+export type { RequestAnswer } from '../service/answers.ts'
+export type { Opening, SessionRequest } from '../service/messages.ts'
+export type { FullStatus, WorkDone } from '../service/session-object.ts'

@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto'
+import {
+  checkPrompt,
+  EventListeners,
+  type ContextUsage,
+  type Interrupted,
+  type InterruptOptions,
+  type PromptOptions,
+  type RewindOptions,
+  type Rewound,
+  type Session,
+  type SessionEvent,
+  type SessionSnapshot,
+} from '@halting/agent/session'
+import {
+  ConfigurationError,
+  type LimitsChange,
+  type MessageContent,
+  type PermissionDecision,
+  type SettingsChange,
+} from '@halting/core'
+import type { PermissionAnswer } from '@halting/core/adapters'
+import { foldSession, runsOf } from '@halting/core/steps'
+import type { Opening, SessionRequest } from '../service/messages.ts'
+import type { FullStatus } from '../service/session-object.ts'
+import type { ClusterClient, ClusterClientOptions } from './client.ts'
+import { Follower } from './follower.ts'
+import { OwnRequests } from './own-requests.ts'
+import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
+import { revivedSnapshot } from './revived.ts'
+import { Told } from './told.ts'
+import { personsMessage } from '../service/persons-message.ts'
+
+export interface RemoteParts {
+  readonly client: ClusterClient
+  readonly sessionId: string
+  readonly opening?: Opening | undefined
+  readonly since?: number | undefined
+  readonly worker: NonNullable<ClusterClientOptions['worker']>
+  readonly fetch: typeof fetch
+}
+
+/**
+ * A session of a cluster, as a face shows one. What is asked of it goes to the cluster in that order, each once, however often it has to be sent.
+ * R1: a message that was handed in is on its way, in a run, or given back by `failed`. R2: events are those of the worker, whichever has the session; after a cut they
+ * go on by the records (`Told`, `Follower`). R3: `close` lets go of it here; on the cluster it goes on.
+ */
+export class RemoteSession implements Session {
+  readonly id: string
+  readonly #options: RemoteParts
+  readonly #listeners = new EventListeners()
+  readonly #follower: Follower
+  readonly #own: OwnRequests
+  readonly #answered = new Set<string>()
+  readonly #onSettled: (() => void)[] = []
+  #told: SessionSnapshot
+  #status: FullStatus | undefined
+  #isClosed = false
+  #hasTrouble = false
+  #isDoneRead = false
+
+  constructor(options: RemoteParts) {
+    const { client, sessionId, worker, fetch, since, opening } = options
+    this.id = sessionId
+    this.#options = options
+    this.#told = snapshotOfNothing(sessionId)
+    this.#follower = new Follower({
+      client,
+      sessionId,
+      worker,
+      fetch,
+      since,
+      told: new Told(sessionId, (event) => this.#onEvent(event)),
+      onStatus: (status) => this.#onStatus(status),
+      onSnapshot: (snapshot) => {
+        this.#told = snapshot
+        this.#isDoneRead = false
+        this.#listeners.tellOfChange()
+      },
+      onIdle: () => this.#onIdle(),
+      onTrouble: (error) => this.#onTrouble(error),
+    })
+    this.#own = new OwnRequests({
+      client,
+      sessionId,
+      opening,
+      // What comes of it is told: whoever tells it has to know where to begin.
+      ready: this.#follower.begun,
+      onSent: () => this.#follower.poke(),
+      onRefused: (error, givenBack) => this.#tell({ type: 'failed', error, givenBack }),
+    })
+  }
+
+  get snapshot(): SessionSnapshot {
+    return shownSnapshot(this.#told, {
+      status: this.#status,
+      own: this.#own.messages,
+      isAsking: this.#own.isAsking,
+      answered: this.#answered,
+      isClosed: this.#isClosed,
+    })
+  }
+
+  listen(listener: (event: SessionEvent) => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  #tell(event: SessionEvent): void {
+    if (!this.#isClosed) this.#listeners.tell(event)
+  }
+
+  #onEvent(event: SessionEvent): void {
+    if (event.type === 'run_start' || event.type === 'taken') this.#own.taken(event.ids)
+    if (event.type === 'run_end') this.#answered.clear()
+    this.#tell(event)
+  }
+
+  #onStatus(status: FullStatus): void {
+    this.#hasTrouble = false
+    if (status.isWorking) this.#isDoneRead = false
+    if (this.#status?.isWorking !== status.isWorking) this.#listeners.tellOfChange()
+    this.#status = status
+  }
+
+  async #onIdle(): Promise<void> {
+    const { client, sessionId } = this.#options
+    if (!this.#isDoneRead) {
+      const done = await client.done(sessionId)
+      if (done !== undefined && done.snapshot !== null) this.#told = revivedSnapshot(done.snapshot)
+      this.#isDoneRead = true
+      this.#listeners.tellOfChange()
+    }
+    await this.#own.look()
+    if (this.#own.isAsking) return
+    for (const settle of this.#onSettled.splice(0)) settle()
+  }
+
+  #onTrouble(error: unknown): void {
+    if (this.#hasTrouble) return
+    this.#hasTrouble = true
+    this.#tell({ type: 'note', text: `The cluster does not answer (${String(error)}). It is asked again.` })
+  }
+
+  #send(request: SessionRequest, id: string = randomUUID()): void {
+    this.#checkOpen()
+    this.#own.send(request, id)
+    this.#listeners.tellOfChange()
+  }
+
+  prompt(content: MessageContent, { id = randomUUID(), when }: PromptOptions = {}): string {
+    checkPrompt(content)
+    this.#send({ type: 'prompt', content, ...(when !== undefined && { when }) }, id)
+    return id
+  }
+
+  retract(id: string): boolean {
+    const isThere = this.snapshot.queue.some((message) => message.id === id)
+    if (isThere) this.#send({ type: 'retract', message: id })
+    return isThere
+  }
+
+  interrupt(options: InterruptOptions = {}): Interrupted {
+    const { queue, status } = this.snapshot
+    this.#send({ type: 'interrupt', ...options })
+    const isKept = options.queue !== 'give_back'
+    if (!isKept) this.#own.taken(queue.map(({ id }) => id))
+    return { wasRunning: status !== 'idle', stillQueued: isKept ? queue : [], givenBack: isKept ? [] : queue }
+  }
+
+  stop(message?: string): void {
+    this.#send({ type: 'stop', ...(message !== undefined && { message }) })
+  }
+
+  set(change: SettingsChange): void {
+    this.#send({ type: 'set', change })
+  }
+
+  answer(questionId: string, answer: PermissionAnswer): boolean {
+    const question = this.snapshot.questions.find(({ id }) => id === questionId)
+    if (question === undefined) return false
+    this.#answered.add(question.callId)
+    this.#send({ type: 'answer', callId: question.callId, answer })
+    return true
+  }
+
+  compact(instructions?: string): void {
+    this.#send({ type: 'compact', ...(instructions !== undefined && { instructions }) })
+  }
+
+  resume(limits?: LimitsChange): void {
+    this.#checkIdle()
+    this.#send({ type: 'resume', ...(limits !== undefined && { limits }) })
+  }
+
+  lastAnswer(): void {
+    this.#checkIdle()
+    this.#send({ type: 'last_answer' })
+  }
+
+  approve(approvals: { readonly [callId: string]: PermissionDecision }): void {
+    this.#checkIdle()
+    this.#send({ type: 'approve', approvals })
+  }
+
+  async rewind({ before, what = 'conversation', dryRun: isDryRun = false }: RewindOptions): Promise<Rewound> {
+    this.#checkIdle()
+    if (what !== 'conversation')
+      throw new ConfigurationError(
+        'Files of a session on a cluster stay as they are. Take back the conversation alone.',
+      )
+    const { client, sessionId } = this.#options
+    const { transcript } = foldSession(runsOf(await client.records(sessionId)))
+    const { content } = personsMessage(transcript, sessionId, before)
+    if (!isDryRun) {
+      this.#send({ type: 'rewind', before })
+      await this.settled()
+    }
+    return { content, files: [], insertions: 0, deletions: 0, left: [] }
+  }
+
+  async fork(): Promise<string> {
+    this.#checkOpen()
+    return this.#options.client.fork(this.id)
+  }
+
+  async contextUsage(): Promise<ContextUsage> {
+    const { contextTokens: totalTokens, contextWindow: maxTokens, compactsAt } = this.snapshot.figures
+    return { totalTokens, maxTokens, compactsAt, categories: [], tools: [], lastUsage: null }
+  }
+
+  async stopTask(taskId: string): Promise<boolean> {
+    const isThere = this.snapshot.tasks.some(({ id, status }) => id === taskId && status === 'running')
+    if (isThere) this.#send({ type: 'stop_task', taskId })
+    return isThere
+  }
+
+  settled(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onSettled.push(resolve)
+      this.#follower.poke()
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    await this.#own.sent()
+    this.#listeners.tell({ type: 'closed' })
+    this.#isClosed = true
+    this.#listeners.clear()
+    this.#follower.stop()
+    for (const settle of this.#onSettled.splice(0)) settle()
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to go on.')
+  }
+
+  #checkIdle(): void {
+    this.#checkOpen()
+    if (this.snapshot.status !== 'idle') throw new ConfigurationError('A run goes on. Wait for it, or interrupt it.')
+  }
+}

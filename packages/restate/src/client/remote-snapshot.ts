@@ -1,0 +1,71 @@
+import type { QueuedMessage, SessionSnapshot } from '@halting/agent/session'
+import type { FullStatus } from '../service/session-object.ts'
+
+/** What is shown of a session before anything is known of it. */
+export function snapshotOfNothing(sessionId: string): SessionSnapshot {
+  return {
+    status: 'idle',
+    activity: { type: 'idle' },
+    queue: [],
+    questions: [],
+    model: '',
+    models: [],
+    permissionMode: 'default',
+    permissionModes: [],
+    thinking: null,
+    limits: { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null },
+    figures: {
+      turns: 0,
+      settledUsd: 0,
+      unknownUsd: 0,
+      reservedUsd: 0,
+      leftUsd: null,
+      sessionUsd: 0,
+      settledTokens: 0,
+      reservedTokens: 0,
+      leftTokens: null,
+      contextTokens: 0,
+      contextWindow: null,
+      compactsAt: null,
+      usedMs: 0,
+      leftMs: null,
+    },
+    nextStop: null,
+    tasks: [],
+    last: undefined,
+    canResume: false,
+    cwd: '/',
+    file: `restate:halting_session/${sessionId}`,
+  }
+}
+
+/** What this client knows beside what a worker told. */
+export interface KnownHere {
+  readonly status: FullStatus | undefined
+  /** Messages of this client that no run has taken as far as it knows. */
+  readonly own: readonly QueuedMessage[]
+  /** Something was asked for that begins a run, and no run is known to have begun by it. */
+  readonly isAsking: boolean
+  /** Calls of the run that goes on, about which this client has said something. A worker that takes the run up asks again, and is answered by the cluster. */
+  readonly answered: ReadonlySet<string>
+  readonly isClosed: boolean
+}
+
+/** What a client shows: the snapshot of the worker, with what it has asked for and no worker has told of yet. */
+export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionSnapshot {
+  const { own, isAsking, answered, isClosed } = known
+  const questions = told.questions.filter(({ callId }) => !answered.has(callId))
+  const isWorking = known.status?.isWorking === true || isAsking
+  const isRunning = isWorking || told.status === 'running' || told.status === 'requires_action'
+  const status = questions.length > 0 ? 'requires_action' : isRunning ? 'running' : 'idle'
+  const queued = new Set(told.queue.map(({ id }) => id))
+  return {
+    ...told,
+    status: isClosed ? 'closed' : status,
+    activity: status === 'idle' ? { type: 'idle' } : told.activity,
+    // What begins a run does not wait for one.
+    queue: told.status === 'idle' ? told.queue : [...told.queue, ...own.filter(({ id }) => !queued.has(id))],
+    questions,
+    canResume: told.canResume && status === 'idle' && !isClosed,
+  }
+}

@@ -1,0 +1,52 @@
+import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import { HaltingError, StopSignal, StopSignals, type LoopEvent, type Terminal } from '@halting/core'
+
+/** What was JSON on its way has its classes again. */
+export function revivedTerminal(terminal: Terminal): Terminal {
+  const { error } = terminal
+  return {
+    ...terminal,
+    signal: StopSignal.fromJSON(terminal.signal),
+    signals: StopSignals.fromJSON(terminal.signals),
+    ...(error !== undefined && { error: HaltingError.fromJSON(error) }),
+  }
+}
+
+export function revivedSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
+  // JSON has no undefined.
+  const { last, file } = snapshot
+  return { ...snapshot, file, last: last === undefined ? undefined : revivedTerminal(last) }
+}
+
+export function revivedEvent(event: SessionEvent): SessionEvent {
+  switch (event.type) {
+    case 'loop':
+      return { ...event, event: revivedLoop(event.event) }
+    case 'run_end':
+      return { ...event, terminal: revivedTerminal(event.terminal) }
+    case 'failed':
+      return { ...event, error: revivedError(event.error) }
+    default:
+      return event
+  }
+}
+
+function revivedLoop(event: LoopEvent): LoopEvent {
+  switch (event.type) {
+    case 'run_end':
+      return { ...event, terminal: revivedTerminal(event.terminal) }
+    case 'signal':
+      return { ...event, signal: StopSignal.fromJSON(event.signal) }
+    case 'signals_overridden':
+      return { ...event, signals: event.signals.map((signal) => StopSignal.fromJSON(signal)) }
+    case 'agent':
+      return { ...event, event: revivedLoop(event.event) }
+    default:
+      return event
+  }
+}
+
+function revivedError(error: unknown): HaltingError {
+  const { code, message } = (error ?? {}) as Partial<HaltingError>
+  return HaltingError.fromJSON({ code: code ?? 'driver', message: message ?? 'It broke in the worker.' })
+}

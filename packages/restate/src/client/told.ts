@@ -1,0 +1,160 @@
+import type { SessionEvent } from '@halting/agent/session'
+import type { SdkMessage, SdkResult } from '@halting/core'
+import { createTranslator } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
+import type { Terminal } from '@halting/core'
+import { revivedTerminal } from './revived.ts'
+
+type Entry = Extract<StepRecord, { readonly type: 'end' }>['added'][number]
+
+/** A run that ended on record, and whose end was not told. */
+export interface EndToTell {
+  readonly runId: string
+  readonly terminal: Terminal
+}
+
+/**
+ * What a client was told of a session, by a worker or by records, whichever came first.
+ * T1: a message is told once, by its uuid: those of the conversation have one that follows from the session and the record. T2: each run tells `run_start` once, and
+ * `run_end` once and last. T3: what goes by, such as a piece of a text, is told as it comes.
+ */
+export class Told {
+  readonly #sessionId: string
+  readonly #tell: (event: SessionEvent) => void
+  readonly #told = new Set<string>()
+  /** By scope: the calls that subagents belong to. */
+  readonly #parents = new Map<string, string>()
+  #runId = ''
+  #unended: EndToTell | undefined
+
+  constructor(sessionId: string, tell: (event: SessionEvent) => void) {
+    this.#sessionId = sessionId
+    this.#tell = tell
+  }
+
+  /** What there was before this client came is not told. `runId`: the run that goes on then. */
+  begin(runId: string): void {
+    this.#runId = runId
+  }
+
+  /** The run that ended on record, and whose result its worker may still tell. */
+  get unended(): EndToTell | undefined {
+    return this.#unended
+  }
+
+  onEvent(event: SessionEvent): void {
+    if (event.type === 'run_end' && event.runId === this.#unended?.runId) this.#unended = undefined
+    const name = nameOf(event)
+    if (name === undefined || this.#isNew(name)) this.#tell(event)
+  }
+
+  onRecord(record: StepRecord): void {
+    switch (record.type) {
+      case 'start': {
+        const { scope, start } = record
+        const { runId, parentCallId } = start.run
+        if (scope === '') this.#runId = runId
+        else if (parentCallId !== undefined) this.#parents.set(scope, parentCallId)
+        if (scope === '') this.onEvent({ type: 'run_start', runId, ids: idsIn(start.added, ['prompt']) })
+        return this.#entries(scope, start.added, 0)
+      }
+      case 'lap':
+        return this.#entries(record.lap.scope, record.lap.added, record.lap.spent.turns)
+      case 'end':
+        this.#entries(record.scope, record.added, record.spent.turns)
+        if (record.scope === '') this.#ended(revivedTerminal(record.terminal))
+        return
+      case 'intent':
+      case 'result':
+      case 'control':
+      case 'rewind':
+      case 'stage':
+    }
+  }
+
+  #ended(terminal: Terminal): void {
+    if (!this.#told.has(`run_end ${this.#runId}`)) this.#unended = { runId: this.#runId, terminal }
+  }
+
+  /** The result of the run that ended is had from the records. */
+  end(result: SdkResult): void {
+    const ended = this.#unended
+    if (ended === undefined) return
+    this.onEvent({ type: 'message', message: result })
+    this.onEvent({ type: 'run_end', ...ended, result })
+  }
+
+  #entries(scope: string, entries: readonly Entry[], turn: number): void {
+    const parent = this.#parents.get(scope)
+    // Whose subagent it is was told before this client came.
+    if (scope !== '' && parent === undefined) return
+    const translator = createTranslator({
+      sessionId: this.#sessionId,
+      runId: this.#runId,
+      includePartialMessages: false,
+      includeHookEvents: false,
+    })
+    for (const entry of entries) {
+      const event = { type: 'message', entry } as const
+      const messages = translator.messages(
+        parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event },
+      )
+      for (const message of messages) this.onEvent({ type: 'message', message })
+    }
+    const ids = scope === '' ? idsIn(entries, ['steer', 'follow_up']) : []
+    for (const id of ids) this.onEvent({ type: 'taken', ids: [id], turn })
+  }
+
+  #isNew(name: string): boolean {
+    if (this.#told.has(name)) return false
+    this.#told.add(name)
+    return true
+  }
+}
+
+function idsIn(entries: readonly Entry[], origins: readonly string[]): readonly string[] {
+  return entries.flatMap((entry) =>
+    entry.kind === 'user' && origins.includes(entry.origin) && entry.inboxId !== undefined ? [entry.inboxId] : [],
+  )
+}
+
+/** Under which an event counts once; undefined for what goes by. */
+function nameOf(event: SessionEvent): string | undefined {
+  switch (event.type) {
+    case 'run_start':
+    case 'run_end':
+      return `${event.type} ${event.runId}`
+    case 'message':
+      return nameOfMessage(event.message)
+    case 'taken':
+      return `taken ${event.ids.join(' ')}`
+    case 'question':
+    case 'question_closed':
+    case 'loop':
+    case 'changed':
+    case 'failed':
+    case 'note':
+    case 'closed':
+      return undefined
+  }
+}
+
+function nameOfMessage(message: SdkMessage): string | undefined {
+  switch (message.type) {
+    case 'assistant':
+    case 'user':
+    case 'result':
+      return message.uuid
+    case 'stream_event':
+    case 'tool_progress':
+      return undefined
+    case 'system':
+      if (message.subtype === 'init' || message.subtype === 'compact_boundary') return message.uuid
+      if (message.subtype === 'task_started') return `task_started ${message.task_id}`
+      if (message.subtype === 'task_notification') return `task_notification ${message.task_id} ${message.status}`
+      // Numbered in its process: another one may give the same number to another message.
+      return `${message.uuid} ${JSON.stringify(message)}`
+    case 'prompt_suggestion':
+      return `${message.uuid} ${message.suggestion}`
+  }
+}

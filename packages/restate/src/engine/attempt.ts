@@ -1,0 +1,196 @@
+import type { Json } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import type { PayloadStore } from '../payloads/payload-store.ts'
+import { LeftError, type Departure } from '../worker/departure.ts'
+import { readBatch, type ReadBatch } from './batch.ts'
+import { ClusterLog } from './cluster-log.ts'
+import type { Engine, EnginePromise } from './engine.ts'
+import { keptFormat, recordsStep } from './format.ts'
+
+/** The name under which messages come to an invocation. */
+export const mailSignal = 'mail'
+
+/** What goes on in this process for a session, while the engine says that it does. */
+export interface Work {
+  /** A message from outside, as JSON. What the records show as taken comes again after a crash. */
+  deliver(message: string): void
+  /** Somebody cancels the invocation. */
+  cancel(): void
+  /** Everything that came before was delivered. Goes on until the work is over. */
+  run(): Promise<void>
+}
+
+/** What an attempt knows when its work begins. */
+export interface Found {
+  /** What is on record of this invocation. */
+  readonly records: readonly StepRecord[]
+  /** Where new records go. `finish` and `fail` end the attempt. */
+  readonly log: ClusterLog
+  /** Aborted when the engine goes on with the session elsewhere. */
+  readonly gone: AbortSignal
+}
+
+export interface AttemptOptions {
+  readonly engine: Engine
+  readonly store?: PayloadStore | undefined
+  /** Messages that were there before the invocation. */
+  readonly mail?: readonly string[]
+  /** Begins the work. Called once, when the engine has nothing more to tell of earlier attempts. */
+  readonly begin: (found: Found) => Work | Promise<Work>
+  /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
+  readonly onBatch?: (batch: ReadBatch) => void
+  /** How this process ends, where it does not just die. */
+  readonly departure?: Departure | undefined
+}
+
+/** One attempt of the engine at an invocation: what is on record is read, then the work goes on. Gives what the handler gives back. */
+export async function attempt(options: AttemptOptions): Promise<Json> {
+  const going = new Attempt(options)
+  try {
+    return await Promise.race([going.run(), going.left])
+  } finally {
+    going.release()
+  }
+}
+
+type Came =
+  | { readonly type: 'batch'; readonly text: string }
+  | { readonly type: 'mail'; readonly message: string }
+  | { readonly type: 'cancelled' | 'woke' }
+
+/**
+ * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
+ * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, so it knows all that was.
+ */
+class Attempt {
+  readonly #options: AttemptOptions
+  readonly #engine: Engine
+  readonly #log: ClusterLog
+  readonly #records: StepRecord[] = []
+  /** What came from outside and the work has not heard of. */
+  readonly #unheard: ((work: Work) => void)[] = []
+  #work: Work | undefined
+  #hasBegun = false
+  #mail: EnginePromise<Came>
+  #cancelled: EnginePromise<Came> | undefined
+  #isResting = false
+  readonly #released = new AbortController()
+  /** Rejects when this process leaves the session while the attempt awaits the engine. */
+  readonly left: Promise<never>
+  #leave: () => void = () => {}
+
+  constructor(options: AttemptOptions) {
+    const { engine, store, mail = [] } = options
+    this.#options = options
+    this.#engine = engine
+    this.#log = new ClusterLog(store)
+    this.#unheard = mail.map((message) => (work) => work.deliver(message))
+    this.#mail = this.#nextMail()
+    this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
+    engine.gone.addEventListener('abort', () => this.#log.break())
+    this.left = new Promise<never>((_, reject) => {
+      this.#leave = () => {
+        this.#log.break()
+        reject(new LeftError())
+      }
+    })
+    this.left.catch(() => {})
+    this.#watchDeparture()
+  }
+
+  #watchDeparture(): void {
+    const { departure } = this.#options
+    if (departure === undefined) return
+    const { signal } = this.#released
+    const onSoon = (): void => (this.#isResting ? this.#leave() : this.#log.leave())
+    departure.soon.addEventListener('abort', onSoon, { signal })
+    departure.now.addEventListener('abort', this.#leave, { signal })
+    if (departure.soon.aborted) onSoon()
+    if (departure.now.aborted) this.#leave()
+  }
+
+  /** The attempt is over: how the process ends is no affair of it any more. */
+  release(): void {
+    this.#released.abort()
+  }
+
+  async run(): Promise<Json> {
+    const { store, onBatch } = this.#options
+    for (;;) {
+      const step = this.#engine.once(recordsStep(keptFormat), () => this.#take())
+      const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
+      if (came.type !== 'batch') continue
+      const batch = await readBatch(came.text, store)
+      this.#records.push(...batch.records)
+      onBatch?.(batch)
+      this.#log.kept()
+      if (batch.done !== undefined) return batch.done
+      // What was heard since it was written may have ended the rest.
+      if (batch.restMs !== undefined && !heard) await this.#rest(batch.restMs)
+    }
+  }
+
+  /** Waits for `step`, and hears what comes meanwhile. */
+  async #until(step: EnginePromise<Came>): Promise<{ readonly came: Came; readonly heard: boolean }> {
+    let heard = false
+    for (;;) {
+      const came = await this.#engine.first([step, ...this.#fromOutside])
+      if (came.type === 'batch') return { came, heard }
+      this.#hear(came)
+      heard = true
+    }
+  }
+
+  async #rest(ms: number | null): Promise<void> {
+    if (this.#options.departure?.soon.aborted === true) throw new LeftError()
+    this.#isResting = true
+    const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
+    this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
+    this.#isResting = false
+  }
+
+  get #fromOutside(): readonly EnginePromise<Came>[] {
+    return this.#cancelled === undefined ? [this.#mail] : [this.#mail, this.#cancelled]
+  }
+
+  #nextMail(): EnginePromise<Came> {
+    return this.#engine.signal(mailSignal).map((message) => ({ type: 'mail', message }))
+  }
+
+  #hear(came: Came): void {
+    if (came.type === 'mail') {
+      const { message } = came
+      this.#mail = this.#nextMail()
+      this.#tell((work) => work.deliver(message))
+    } else if (came.type === 'cancelled') {
+      this.#cancelled = undefined
+      this.#tell((work) => work.cancel())
+    }
+  }
+
+  #tell(what: (work: Work) => void): void {
+    this.#log.stir()
+    if (this.#work === undefined) this.#unheard.push(what)
+    else what(this.#work)
+  }
+
+  #take(): Promise<string> {
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      void this.#begin()
+    }
+    return this.#log.take()
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      const records = [...this.#records]
+      const work = await this.#options.begin({ records, log: this.#log, gone: this.#engine.gone })
+      this.#work = work
+      for (const what of this.#unheard.splice(0)) what(work)
+      await work.run()
+    } catch (error) {
+      this.#log.fail(error)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { RestatePromise, type Context, type internal } from '@restatedev/restate-sdk'
+import { checkNode } from './check-node.ts'
+import type { Engine, EnginePromise } from './engine.ts'
+
+/** Restate's context as the port. */
+export function restateEngine(context: Context): Engine {
+  checkNode()
+  // With `explicitCancellation`, every context of Node has this.
+  const internalContext = context as internal.ContextInternal
+  return {
+    // Nothing is tried again here: a step that fails ends the attempt, and the next one reads the record first.
+    once: (name, effect) => promiseOf(context.run(name, effect)),
+    sleep: (ms) => promiseOf(context.sleep(ms)),
+    signal: (name) => promiseOf(context.signal<string>(name)),
+    cancelled: () => promiseOf(internalContext.cancellation()),
+    // All of them are made here.
+    first: (promises) => RestatePromise.race((promises as readonly Wrapped<never>[]).map(({ promise }) => promise)),
+    gone: context.request().attemptCompletedSignal,
+  }
+}
+
+interface Wrapped<T> extends EnginePromise<T> {
+  readonly promise: RestatePromise<T>
+}
+
+function promiseOf<T>(promise: RestatePromise<T>): Wrapped<T> {
+  return {
+    promise,
+    map: (change) =>
+      promiseOf(
+        promise.map((value, failure) => {
+          if (failure !== undefined) throw failure
+          // It is there where there is no failure.
+          return change(value as T)
+        }),
+      ),
+  }
+}

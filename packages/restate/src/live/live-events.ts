@@ -1,0 +1,132 @@
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { ConfigurationError } from '@halting/core'
+import type { SessionListener } from '../service/session-options.ts'
+import { LiveSession } from './live-session.ts'
+
+export interface LiveEventsOptions {
+  /** Loopback unless said otherwise. */
+  readonly host?: string
+  /** A free one when absent. */
+  readonly port?: number
+  /** Asked of everybody who reads, as `authorization: Bearer TOKEN`. Needed where others than this machine can reach it. */
+  readonly token?: string
+  /** The address under which clients reach it; that of host and port when absent. */
+  readonly url?: string
+}
+
+/** For `sessionServices`: tells live what happens in the sessions of this worker, as server-sent events. */
+export interface LiveEvents extends SessionListener {
+  readonly url: string
+  close(): Promise<void>
+}
+
+const path = /^\/sessions\/([^/]+)\/events$/
+const loopback = /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/
+/** A connection on which nothing comes is cut by what lies between. */
+const heartbeatMs = 15_000
+/** A reader that is so far behind is cut off: it comes back, and reads what it missed. */
+const mostUnread = 16 * 1024 * 1024
+
+/** @throws ConfigurationError for a host that others reach, without a token. */
+export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
+  const { host = '127.0.0.1', port = 0, token } = options
+  if (token === undefined && !loopback.test(host))
+    throw new ConfigurationError(
+      `Live events on ${host} can be reached by others. Give a token, or a loopback address.`,
+    )
+  const sessions = new Map<string, LiveSession>()
+  const server = createServer((request, response) => answer(request, response, { sessions, token }))
+  await listening(server, port, host)
+  const address = server.address()
+  const own = address !== null && typeof address === 'object' ? address.port : port
+  const url = options.url ?? `http://${host.includes(':') ? `[${host}]` : host}:${own}`
+  const live: LiveEvents = {
+    url,
+    onOpen(sessionId, session) {
+      sessions.get(sessionId)?.end()
+      sessions.set(sessionId, new LiveSession(session))
+    },
+    onEvent: (sessionId, event) => sessions.get(sessionId)?.onEvent(event),
+    onKept: (sessionId, first, records) => sessions.get(sessionId)?.onKept(first, records),
+    onLeave(sessionId, session) {
+      const known = sessions.get(sessionId)
+      // Another attempt may have begun here by now.
+      if (known?.isOf(session) !== true) return
+      known.end()
+      sessions.delete(sessionId)
+    },
+    async close() {
+      for (const session of sessions.values()) session.end()
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+  return live
+}
+
+function listening(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+}
+
+interface Served {
+  readonly sessions: ReadonlyMap<string, LiveSession>
+  readonly token: string | undefined
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { sessions, token }: Served): void {
+  const refuse = (status: number, because: string): void => {
+    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${because}\n`)
+  }
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://worker')
+  const name = path.exec(pathname)?.[1]
+  if (request.method !== 'GET' || name === undefined) return refuse(404, 'GET /sessions/KEY/events?since=N')
+  // A page that a name of its own leads here must not read along.
+  const { host = '' } = request.headers
+  if (token === undefined && !loopback.test(host.replace(/:\d+$/, '')))
+    return refuse(403, 'Only this machine may read along: use its loopback address.')
+  if (token !== undefined && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
+    return refuse(401, 'Give the token: authorization: Bearer TOKEN')
+  const session = sessions.get(decoded(name))
+  if (session === undefined) return refuse(404, 'This worker does not work at the session.')
+  const since = Number(searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
+  if (!Number.isSafeInteger(since) || since < 0) return refuse(400, 'since is the number of records that you have.')
+  stream(session, since, response)
+}
+
+function stream(session: LiveSession, since: number, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  response.flushHeaders()
+  const heartbeat = setInterval(() => response.write(':\n\n'), heartbeatMs)
+  const stop = session.read(
+    {
+      send(text) {
+        if (response.writableLength > mostUnread) response.destroy()
+        else response.write(text)
+      },
+      end: () => void response.end(),
+    },
+    since,
+  )
+  response.on('close', () => {
+    clearInterval(heartbeat)
+    stop()
+  })
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return ''
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}

@@ -1,0 +1,95 @@
+import type { Session, SessionEvent } from '@halting/agent/session'
+import type { StepRecord } from '@halting/core/steps'
+import { framed, type LiveMessage } from './told-live.ts'
+
+/** Who reads the stream of a session. */
+export interface LiveReader {
+  send(text: string): void
+  end(): void
+}
+
+/** So many records are told again to who comes back; others are in the object. */
+const mostRecords = 200
+
+/**
+ * A session that this worker works at, for those who read along.
+ * L1: who begins to read is told of the turn that goes on from its beginning: what of it was told before bears the same uuid. L2: records are told in their order.
+ */
+export class LiveSession {
+  readonly #session: Pick<Session, 'snapshot'>
+  readonly #readers = new Set<LiveReader>()
+  #position = 0
+  #records: { readonly number: number; readonly record: StepRecord }[] = []
+  /** What was told since the last lap but one began: of what came before, the records tell. */
+  #events: SessionEvent[] = []
+  #eventsOfTurn = 0
+
+  constructor(session: Pick<Session, 'snapshot'>) {
+    this.#session = session
+  }
+
+  isOf(session: object): boolean {
+    return this.#session === session
+  }
+
+  /** `since`: the number of records that the reader has. Gives the way to read no more. */
+  read(reader: LiveReader, since: number): () => void {
+    const send = (message: LiveMessage): void => reader.send(framed(message))
+    send({ type: 'hello', records: this.#position })
+    for (const { number, record } of this.#records) if (number > since) send({ type: 'record', number, record })
+    send({ type: 'snapshot', snapshot: this.#session.snapshot })
+    for (const event of this.#events) send({ type: 'event', event })
+    this.#readers.add(reader)
+    return () => void this.#readers.delete(reader)
+  }
+
+  onKept(first: number, records: readonly StepRecord[]): void {
+    for (const [index, record] of records.entries()) {
+      const number = first + index + 1
+      this.#position = number
+      this.#records.push({ number, record })
+      this.#tell({ type: 'record', number, record })
+      if (record.type === 'lap' && record.lap.scope === '') this.#nextTurn()
+    }
+    this.#records = this.#records.slice(-mostRecords)
+  }
+
+  #nextTurn(): void {
+    this.#events = this.#events.slice(this.#eventsOfTurn)
+    this.#eventsOfTurn = this.#events.length
+  }
+
+  onEvent(event: SessionEvent): void {
+    if (event.type === 'changed') return this.#tell({ type: 'snapshot', snapshot: this.#session.snapshot })
+    // Closing is the worker's affair: the session is there for the next one.
+    if (event.type === 'closed') return
+    if (isTold(event)) this.#events.push(event)
+    this.#tell({ type: 'event', event })
+  }
+
+  end(): void {
+    this.#tell({ type: 'over' })
+    for (const reader of this.#readers) reader.end()
+    this.#readers.clear()
+  }
+
+  #tell(message: LiveMessage): void {
+    if (this.#readers.size === 0) return
+    const text = framed(message)
+    for (const reader of this.#readers) reader.send(text)
+  }
+}
+
+/** Whether who comes back is told of it again: it is no part of what goes by, such as a piece of a text. */
+function isTold(event: SessionEvent): boolean {
+  switch (event.type) {
+    case 'message':
+      return event.message.type !== 'stream_event' && event.message.type !== 'tool_progress'
+    case 'run_start':
+    case 'run_end':
+    case 'taken':
+      return true
+    default:
+      return false
+  }
+}

@@ -1,0 +1,51 @@
+import type { Json, SdkResult } from '@halting/core'
+import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
+import type { WorkNote } from './notes.ts'
+
+/** What became of a request. */
+export type RequestAnswer =
+  /** Nobody has asked for it, or it has no outcome of its own. */
+  | { readonly state: 'unknown' }
+  /** No run has taken it. */
+  | { readonly state: 'waiting' }
+  /** It is in a run that goes on. */
+  | { readonly state: 'running'; readonly runId: string }
+  | { readonly state: 'answered'; readonly runId: string; readonly result: SdkResult }
+  | { readonly state: 'refused'; readonly because: string }
+
+type KeptRequest = { readonly runId: string } | { readonly because: string }
+
+const requestKey = (id: string): string => `request/${id}`
+const resultKey = (runId: string): string => `result/${runId}`
+
+/** Keeps what a note tells of a request or a run. True when somebody may have waited for it. */
+export function keepAnswer(context: ObjectContext, note: WorkNote): boolean {
+  switch (note.type) {
+    case 'into_run':
+      for (const id of note.ids) context.set<KeptRequest>(requestKey(id), { runId: note.runId })
+      return false
+    case 'refused':
+      context.set<KeptRequest>(requestKey(note.id), { because: note.because })
+      return true
+    case 'result':
+      // It is JSON.
+      context.set(resultKey(note.runId), note.result as unknown as Json)
+      return true
+    case 'at':
+    case 'settled':
+      return false
+  }
+}
+
+export async function resultOfRun(context: ObjectSharedContext, runId: string): Promise<SdkResult | undefined> {
+  return (await context.get<SdkResult>(resultKey(runId))) ?? undefined
+}
+
+export async function answerTo(context: ObjectSharedContext, id: string, isWaiting: boolean): Promise<RequestAnswer> {
+  const kept = await context.get<KeptRequest>(requestKey(id))
+  if (kept === null) return { state: isWaiting ? 'waiting' : 'unknown' }
+  if ('because' in kept) return { state: 'refused', because: kept.because }
+  const { runId } = kept
+  const result = await resultOfRun(context, runId)
+  return result === undefined ? { state: 'running', runId } : { state: 'answered', runId, result }
+}

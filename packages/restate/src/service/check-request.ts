@@ -1,0 +1,92 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { SessionRequest } from './messages.ts'
+
+/** Why a value cannot be that field; undefined where it can. */
+type FieldCheck = (value: unknown) => string | undefined
+
+interface Fields {
+  readonly needs?: { readonly [field: string]: FieldCheck }
+  readonly takes?: { readonly [field: string]: FieldCheck }
+}
+
+const longestId = 200
+
+const isText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'is a text')
+const isName: FieldCheck = (value) =>
+  typeof value === 'string' && value !== '' && value.length <= longestId
+    ? undefined
+    : `is a text of 1 to ${longestId} characters`
+const isObject: FieldCheck = (value) => (isJsonObject(value) ? undefined : 'is an object')
+const isOneOf =
+  (...values: readonly string[]): FieldCheck =>
+  (value) =>
+    typeof value === 'string' && values.includes(value) ? undefined : `is one of ${values.join(', ')}`
+
+const isContent: FieldCheck = (value) => {
+  if (typeof value === 'string') return value.trim() === '' ? 'is not empty' : undefined
+  const isList = Array.isArray(value) && value.length > 0
+  return isList && value.every((block) => isJsonObject(block) && typeof block['type'] === 'string')
+    ? undefined
+    : 'is a text, or a list of blocks such as {"type":"text","text":"…"}'
+}
+
+const isAnswer: FieldCheck = (value) => {
+  const what = 'is {"behavior":"allow"} or {"behavior":"deny","message":"…"}'
+  if (!isJsonObject(value)) return what
+  if (value['behavior'] === 'allow') return undefined
+  return value['behavior'] === 'deny' && typeof value['message'] === 'string' ? undefined : what
+}
+
+const isDecisions: FieldCheck = (value) =>
+  isJsonObject(value) &&
+  Object.keys(value).length > 0 &&
+  Object.values(value).every((one) => isAnswer(one) === undefined)
+    ? undefined
+    : 'has an answer for each call: {"CALL":{"behavior":"allow"}}'
+
+const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
+  prompt: { needs: { content: isContent }, takes: { when: isOneOf('now', 'next', 'later') } },
+  retract: { needs: { message: isName } },
+  interrupt: {
+    takes: {
+      because: isOneOf('user', 'interrupt', 'time', 'budget', 'terminated', 'parent'),
+      queue: isOneOf('keep', 'give_back'),
+    },
+  },
+  stop: { takes: { message: isText } },
+  set: { needs: { change: isObject } },
+  answer: { needs: { callId: isName, answer: isAnswer } },
+  compact: { takes: { instructions: isText } },
+  resume: { takes: { limits: isObject } },
+  approve: { needs: { approvals: isDecisions } },
+  last_answer: {},
+  rewind: { needs: { before: isName } },
+  stop_task: { needs: { taskId: isName } },
+  close: {},
+}
+
+/** Why this is no request with a name, in a sentence; undefined where it is one. It may come from anybody. */
+export function problemOfRequest(given: unknown): string | undefined {
+  if (!isJsonObject(given)) return 'Give an object: { "id", "request" }.'
+  const { id, request, opening } = given
+  const ofId = isName(id)
+  if (ofId !== undefined) return `The id of a request ${ofId}.`
+  if (opening !== undefined && !isJsonObject(opening)) return 'The opening of a session is an object.'
+  if (!isJsonObject(request)) return 'A request is an object, such as {"type":"prompt","content":"…"}.'
+  return problemOfFields(request)
+}
+
+function problemOfFields(request: { readonly [field: string]: unknown }): string | undefined {
+  const { type } = request
+  const types = Object.keys(fieldsOf)
+  if (typeof type !== 'string' || !types.includes(type))
+    return `The type of a request ${isOneOf(...types)(type) ?? ''}.`
+  // It is one of its keys.
+  const { needs = {}, takes = {} } = fieldsOf[type as SessionRequest['type']]
+  for (const [field, check] of Object.entries({ ...needs, ...takes })) {
+    if (request[field] === undefined && needs[field] === undefined) continue
+    const problem = check(request[field])
+    if (problem !== undefined) return `In a request of the type ${type}, ${field} ${problem}.`
+  }
+  return undefined
+}

@@ -1,0 +1,97 @@
+import type { SessionParts } from '@halting/agent/session'
+import type { BudgetLease, Transcript } from '@halting/core'
+import {
+  committedNanos,
+  foldSession,
+  rewindRecord,
+  runsOf,
+  type EndedRun,
+  type FoldedSession,
+  type PersonsMessage,
+  type StepLog,
+  type StepRecord,
+} from '@halting/core/steps'
+import { personsMessage } from './persons-message.ts'
+
+type SessionFile = NonNullable<SessionParts['journal']>
+
+export interface ClusterSessionParts {
+  readonly sessionId: string
+  readonly path: string
+  /** Of earlier invocations the conversation, of this one all. */
+  readonly records: readonly StepRecord[]
+  readonly log: StepLog
+  readonly lease?: BudgetLease | undefined
+}
+
+/** A session that the engine keeps, as this process has it: what a session object goes on with. */
+export class ClusterSession implements SessionFile {
+  readonly sessionId: string
+  readonly path: string
+  readonly log: StepLog
+  /** Its share in the budget of a tenant, where it has one. */
+  readonly lease: BudgetLease | undefined
+  #folded: FoldedSession
+  readonly #records: StepRecord[]
+
+  constructor({ sessionId, path, records, log, lease }: ClusterSessionParts) {
+    this.sessionId = sessionId
+    this.lease = lease
+    this.path = path
+    this.#records = [...records]
+    this.#folded = foldSession(runsOf(records))
+    this.log = {
+      keeps: 'all',
+      append: (record) => {
+        log.append(record)
+        this.#records.push(record)
+      },
+      flush: () => log.flush(),
+      rests: (ms) => log.rests?.(ms),
+    }
+  }
+
+  get transcript(): Transcript {
+    return this.#folded.transcript
+  }
+
+  get open(): readonly StepRecord[] | undefined {
+    return this.#folded.open
+  }
+
+  get ended(): readonly EndedRun[] {
+    return this.#folded.ended
+  }
+
+  get stages(): NonNullable<FoldedSession['stages']> {
+    return this.#folded.stages ?? []
+  }
+
+  /** What the session has spent or may have, in all; null while a run is open. */
+  get committedNanos(): number | null {
+    const folded = foldSession(runsOf(this.#records))
+    return folded.open === undefined ? committedNanos(folded) : null
+  }
+
+  get isRewound(): boolean {
+    return this.#folded.isRewound === true
+  }
+
+  async messageOf(message: string): Promise<PersonsMessage> {
+    return this.#found(message)
+  }
+
+  async rewind(message: string): Promise<PersonsMessage> {
+    const found = this.#found(message)
+    this.log.append(rewindRecord(this.#folded, found.index))
+    await this.log.flush()
+    this.#folded = foldSession(runsOf(this.#records))
+    return found
+  }
+
+  #found(message: string): PersonsMessage {
+    // Runs of this process are among the records.
+    this.#folded = foldSession(runsOf(this.#records))
+    return personsMessage(this.#folded.transcript, this.sessionId, message)
+  }
+}

@@ -1,0 +1,60 @@
+/** An attempt's hold on a session. */
+export interface Holding {
+  /** How the work is ended when somebody else goes on with the session. */
+  readonly leaveBy: (leave: () => void) => void
+  /** The work is over. Again is harmless. */
+  readonly release: () => void
+}
+
+/** Who works at a session in this process. */
+interface Holder {
+  /** Ends what it does there, once. */
+  leave: () => void
+  readonly left: Promise<void>
+}
+
+/**
+ * H1: one attempt at a time works at a session in this process: two must not work in one folder. H2: the engine begins a new attempt only where it has given up the
+ * one before, so who comes ends that one, also where nobody has told it that it is lost. H3: who was lost as it waited does not begin.
+ */
+export class HeldSessions {
+  readonly #last = new Map<string, Holder>()
+
+  /**
+   * Waits until nobody in this process works at the session.
+   * @throws Error where `gone` was aborted meanwhile.
+   */
+  async enter(sessionId: string, gone: AbortSignal): Promise<Holding> {
+    const before = this.#last.get(sessionId)
+    let settle = (): void => {}
+    const left = new Promise<void>((resolve) => (settle = resolve))
+    const holder: Holder = { leave: () => {}, left }
+    const release = (): void => {
+      if (this.#last.get(sessionId) === holder) this.#last.delete(sessionId)
+      settle()
+    }
+    this.#last.set(sessionId, holder)
+    let isToLeave = false
+    holder.leave = () => (isToLeave = true)
+    before?.leave()
+    await before?.left
+    const isGone = (): boolean => gone.aborted || isToLeave
+    if (isGone()) {
+      release()
+      throw new Error('The engine goes on with this session elsewhere.')
+    }
+    return {
+      leaveBy(leave) {
+        let hasLeft = false
+        holder.leave = () => {
+          if (hasLeft) return
+          hasLeft = true
+          leave()
+        }
+        gone.addEventListener('abort', () => holder.leave())
+        if (isGone()) holder.leave()
+      },
+      release,
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  handlers,
+  object,
+  TerminalError,
+  type ObjectContext,
+  type ObjectSharedContext,
+  type VirtualObjectDefinition,
+} from '@restatedev/restate-sdk'
+import { mailSignal } from '../engine/attempt.ts'
+import { begin, listen, push, settle, wake, type Mailbox } from './mailbox.ts'
+import {
+  isKnown,
+  isWaiting,
+  keepOpening,
+  readMailbox,
+  readOpening,
+  waitingAfter,
+  writeMailbox,
+  writePushed,
+  writeSettled,
+  type WaitingPage,
+} from './mailbox-state.ts'
+import type { Opening, PushRequest } from './messages.ts'
+import {
+  mailboxObject,
+  sessionObject,
+  type Begun,
+  type MailboxObject,
+  type MailboxStatus,
+  type SessionObject,
+} from './names.ts'
+
+/** The requests of a session as an object of the engine: it is never held for long, so requests come in while the session works. */
+export function mailboxDefinition(): VirtualObjectDefinition<string, MailboxObject> {
+  /** Gives the mailbox with nobody who waits. */
+  const wakeAll = (context: ObjectContext, mailbox: Mailbox): Mailbox => {
+    const { mailbox: awake, listeners } = wake(mailbox)
+    for (const listener of listeners) context.resolveAwakeable(listener)
+    return awake
+  }
+
+  return object({
+    name: mailboxObject,
+    options: { enableLazyState: true, journalRetention: 0 },
+    handlers: {
+      push: async (context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> => {
+        if (opening !== undefined) await keepOpening(context, opening)
+        const pushed = push(await readMailbox(context), named, await isKnown(context, named.id))
+        if (pushed.came === 'closed')
+          throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
+        await writePushed(context, named.id, pushed)
+        if (pushed.came !== 'new') return false
+        const { request, call } = pushed
+        const { worker } = pushed.mailbox
+        if (call) context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
+        else if (typeof worker === 'string')
+          context
+            .invocation(worker as Parameters<typeof context.invocation>[0])
+            .signal(mailSignal)
+            .resolve(JSON.stringify(request))
+        return true
+      },
+
+      begin: async (context: ObjectContext, invocation: string): Promise<Begun> => {
+        const mailbox = begin(await readMailbox(context), invocation)
+        writeMailbox(context, mailbox)
+        return { ...(await waitingAfter(context, mailbox, 0)), opening: (await readOpening(context)) ?? {} }
+      },
+
+      /** Nothing is known any more. Those who wait learn of it. */
+      forget: async (context: ObjectContext): Promise<void> => {
+        wakeAll(context, await readMailbox(context))
+        context.clearAll()
+      },
+
+      waiting: async (context: ObjectContext, after: number): Promise<WaitingPage> =>
+        waitingAfter(context, await readMailbox(context), after),
+
+      settle: async (context: ObjectContext, upTo: number): Promise<WaitingPage> => {
+        const before = await readMailbox(context)
+        const mailbox = wakeAll(context, settle(before, upTo))
+        writeSettled(context, before, mailbox)
+        return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
+      },
+
+      /** An awakeable is resolved when something is answered for. False where nobody works: nothing will be. */
+      listen: async (context: ObjectContext, awakeable: string): Promise<boolean> => {
+        const mailbox = await readMailbox(context)
+        if (mailbox.worker === undefined) return false
+        writeMailbox(context, listen(mailbox, awakeable))
+        return true
+      },
+
+      wake: async (context: ObjectContext): Promise<void> => {
+        const mailbox = await readMailbox(context)
+        if (mailbox.listeners !== undefined) writeMailbox(context, wakeAll(context, mailbox))
+      },
+
+      /** A new session begins with what another one was opened with. */
+      adopt: (context: ObjectContext, opening: Opening): Promise<void> => keepOpening(context, opening),
+
+      /** `id`: of a request that is asked about. */
+      status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
+        const mailbox = await readMailbox(context)
+        const { worker, isClosed = false, waiting } = mailbox
+        return {
+          isWorking: worker !== undefined,
+          isClosed,
+          waiting: waiting.length,
+          isWaiting: id !== '' && (await isWaiting(context, mailbox, id)),
+          opening: (await readOpening(context)) ?? {},
+        }
+      }),
+    },
+  })
+}

@@ -1,0 +1,79 @@
+import type {
+  AbortCause,
+  JsonObject,
+  LimitsChange,
+  MessageContent,
+  PermissionDecision,
+  SettingsChange,
+} from '@halting/core'
+import type { PermissionAnswer } from '@halting/core/adapters'
+
+/** What somebody asks of a session. All but the first begin no run by themselves, unless they say so. */
+export type SessionRequest =
+  /** A message. It begins a run where none goes on; else `when` says what becomes of it, as in `Session.prompt`. */
+  | { readonly type: 'prompt'; readonly content: MessageContent; readonly when?: 'now' | 'next' | 'later' }
+  /** Takes back a message that no run has taken. */
+  | { readonly type: 'retract'; readonly message: string }
+  /** Ends the run that goes on, at once. */
+  | { readonly type: 'interrupt'; readonly because?: AbortCause; readonly queue?: 'keep' | 'give_back' }
+  /** Ends the run that goes on at its next checkpoint. */
+  | { readonly type: 'stop'; readonly message?: string }
+  | { readonly type: 'set'; readonly change: SettingsChange }
+  /** To the question about this call. */
+  | { readonly type: 'answer'; readonly callId: string; readonly answer: PermissionAnswer }
+  /** Makes the conversation shorter: begins a run. */
+  | { readonly type: 'compact'; readonly instructions?: string }
+  /** Goes on with the run that was left: begins one. */
+  | { readonly type: 'resume'; readonly limits?: LimitsChange }
+  /** Goes on with a run that waits for approval, with what a person said: begins one. */
+  | { readonly type: 'approve'; readonly approvals: { readonly [callId: string]: PermissionDecision } }
+  /** Asks for one last answer, without tools: begins a run. */
+  | { readonly type: 'last_answer' }
+  /** The conversation goes back to before a message of the person. */
+  | { readonly type: 'rewind'; readonly before: string }
+  /** Ends a command, or an agent, in the background. */
+  | { readonly type: 'stop_task'; readonly taskId: string }
+  /** Ends what goes on, and takes nothing more: the session is over. What it has said can be read and forked. */
+  | { readonly type: 'close' }
+
+/** A request with the name under which it counts once. */
+export interface NamedRequest {
+  readonly id: string
+  readonly request: SessionRequest
+}
+
+/** One that a session has taken in: they are numbered in the order in which it hears of them. */
+export interface NumberedRequest extends NamedRequest {
+  readonly number: number
+}
+
+/** How a session is opened for the first time. JSON; what it means is the worker's affair. */
+export type Opening = JsonObject
+
+/** What a request is given with. */
+export interface PushRequest extends NamedRequest {
+  /** How the session is opened, if it is new. */
+  readonly opening?: Opening
+}
+
+/** What a request means where no run goes on: it begins work, waits for what does, or means nothing. */
+export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'waits' | 'moot' {
+  switch (type) {
+    case 'prompt':
+    case 'compact':
+    case 'resume':
+    case 'approve':
+    case 'last_answer':
+    case 'rewind':
+      return 'begins'
+    case 'set':
+      return 'waits'
+    case 'retract':
+    case 'interrupt':
+    case 'stop':
+    case 'answer':
+    case 'stop_task':
+    case 'close':
+      return 'moot'
+  }
+}

@@ -1,0 +1,86 @@
+import type { JsonObject } from '@halting/core'
+import { handlers, type ObjectSharedContext } from '@restatedev/restate-sdk'
+import { badInput, checkedInput, checkedRequest } from './checked.ts'
+import type { PushRequest, SessionRequest } from './messages.ts'
+import type { SessionStatus } from './status.ts'
+
+/** A request was taken in. */
+export interface Taken {
+  /** Its name: what becomes of it is asked about by it. */
+  readonly id: string
+  /** False for one that came before, or that means nothing now. */
+  readonly isNew: boolean
+}
+
+export interface NamedHandlersOptions {
+  readonly push: (context: ObjectSharedContext, request: PushRequest) => Promise<boolean>
+  readonly status: (context: ObjectSharedContext) => Promise<SessionStatus>
+}
+
+type Handler = (context: ObjectSharedContext, given: unknown) => Promise<Taken>
+
+/** Fields that each of them takes, beside those of its request. */
+const common = ['id', 'opening']
+
+type NamedRequests =
+  | 'prompt'
+  | 'steer'
+  | 'followUp'
+  | 'interrupt'
+  | 'stop'
+  | 'resume'
+  | 'compact'
+  | 'approve'
+  | 'deny'
+  | 'setLimits'
+  | 'close'
+
+/** The requests by names of their own, for who has the ingress alone: `POST /halting_session/KEY/prompt` with `{ "content": "…" }`. */
+export function namedHandlers({ push, status }: NamedHandlersOptions): { readonly [name in NamedRequests]: Handler } {
+  const handler = (
+    takes: readonly string[],
+    requestOf: (fields: JsonObject, context: ObjectSharedContext) => JsonObject | Promise<JsonObject>,
+  ) => {
+    const handle: Handler = async (context, given) => {
+      const input = checkedInput(given, [...common, ...takes])
+      const { id = context.rand.uuidv4(), opening, ...fields } = input
+      const request = checkedRequest({
+        id,
+        request: await requestOf(fields, context),
+        ...(opening !== undefined && { opening }),
+      })
+      return { id: request.id, isNew: await push(context, request) }
+    }
+    return handlers.object.shared(handle)
+  }
+
+  /** What a person says to calls: to those that a run asks about, or to those that one has ended for. */
+  const decided = (fields: readonly string[], decision: (given: JsonObject) => JsonObject) =>
+    handler(['callId', ...fields], async ({ callId, ...given }, context) => {
+      if (typeof callId !== 'string') throw badInput('Give the callId of the call.')
+      const answer = decision(given)
+      const { state, reason } = await status(context)
+      const isOver = state === 'idle' && reason === 'needs_approval'
+      return isOver ? { type: 'approve', approvals: { [callId]: answer } } : { type: 'answer', callId, answer }
+    })
+
+  const plain = (type: SessionRequest['type'], takes: readonly string[], more: JsonObject = {}) =>
+    handler(takes, (fields) => ({ type, ...fields, ...more }))
+
+  return {
+    prompt: plain('prompt', ['content', 'when']),
+    steer: plain('prompt', ['content'], { when: 'next' }),
+    followUp: plain('prompt', ['content'], { when: 'later' }),
+    interrupt: plain('interrupt', ['because', 'queue']),
+    stop: plain('stop', ['message']),
+    resume: plain('resume', ['limits']),
+    compact: plain('compact', ['instructions']),
+    approve: decided(['updatedInput'], (given) => ({ behavior: 'allow', ...given })),
+    deny: decided(['message'], ({ message = 'A person denied this call.' }) => ({ behavior: 'deny', message })),
+    setLimits: handler(['limits'], ({ limits }) => {
+      if (limits === undefined) throw badInput('Give the limits: { "limits": { "maxTurns": 20 } }.')
+      return { type: 'set', change: { limits } }
+    }),
+    close: plain('close', []),
+  }
+}

@@ -1,0 +1,42 @@
+import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
+import type { AdoptedPage } from './fork.ts'
+import type { WaitingPage } from './mailbox-state.ts'
+import type { Opening, PushRequest } from './messages.ts'
+
+/** Names of the objects. What is kept under them stays where they change. */
+export const sessionObject = 'halting_session'
+export const mailboxObject = 'halting_mailbox'
+
+/** What an invocation begins with. */
+export interface Begun extends WaitingPage {
+  readonly opening: Opening
+}
+
+/** What others are told of a mailbox. */
+export interface MailboxStatus {
+  /** Somebody works at the session, or was called to. */
+  readonly isWorking: boolean
+  readonly isClosed: boolean
+  /** How many requests the work has not answered for. */
+  readonly waiting: number
+  /** Whether the one that was asked about is among them. */
+  readonly isWaiting: boolean
+  readonly opening: Opening
+}
+
+/** What the objects ask of each other. */
+export type MailboxObject = {
+  push(context: ObjectContext, request: PushRequest): Promise<boolean>
+  begin(context: ObjectContext, invocation: string): Promise<Begun>
+  waiting(context: ObjectContext, after: number): Promise<WaitingPage>
+  settle(context: ObjectContext, upTo: number): Promise<WaitingPage>
+  listen(context: ObjectContext, awakeable: string): Promise<boolean>
+  wake(context: ObjectContext): Promise<void>
+  adopt(context: ObjectContext, opening: Opening): Promise<void>
+  forget(context: ObjectContext): Promise<void>
+  status(context: ObjectSharedContext, id: string): Promise<MailboxStatus>
+}
+export type SessionObject = {
+  work(context: ObjectContext): Promise<void>
+  adopt(context: ObjectContext, page: AdoptedPage): Promise<boolean>
+}

@@ -1,0 +1,40 @@
+import type { SdkResult } from '@halting/core'
+import { recordedResult, runsOf, type StepRecord } from '@halting/core/steps'
+import type { OpenRun } from './work.ts'
+
+function hasEnded(run: readonly StepRecord[]): boolean {
+  return run.some((record) => record.type === 'end' && record.scope === '')
+}
+
+function runIdOf([first]: readonly StepRecord[]): string {
+  return first?.type === 'start' ? first.start.run.runId : ''
+}
+
+/** The run of these that did not end, and the messages that are in it. */
+export function openRunOf(records: readonly StepRecord[]): OpenRun | undefined {
+  const run = runsOf(records).at(-1)
+  const [first] = run ?? []
+  if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
+  const began = first.start.added.flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || [])
+  const taken = run.flatMap((record) =>
+    record.type === 'control' ? (record.control.messages ?? []).map(({ id }) => id) : [],
+  )
+  return { runId: runIdOf(run), ids: [...began, ...taken], isWithoutMessage: began.length === 0 }
+}
+
+/** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation. */
+export function untoldResults(
+  sessionId: string,
+  before: readonly StepRecord[],
+  records: readonly StepRecord[],
+  told: ReadonlySet<string>,
+): readonly { readonly runId: string; readonly result: SdkResult }[] {
+  const earlier = runsOf(before)
+  const runs = runsOf(records)
+  return runs.flatMap((run, index) => {
+    const runId = runIdOf(run)
+    if (!hasEnded(run) || told.has(runId)) return []
+    const result = recordedResult(sessionId, [...earlier, ...runs.slice(0, index + 1)])
+    return result === undefined ? [] : [{ runId, result }]
+  })
+}

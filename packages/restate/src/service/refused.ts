@@ -1,0 +1,63 @@
+import type { Session } from '@halting/agent/session'
+import type { Json } from '@halting/core'
+import type { Work } from '../engine/attempt.ts'
+import type { ClusterLog } from '../engine/cluster-log.ts'
+import type { NumberedRequest } from './messages.ts'
+import { writtenNote } from './notes.ts'
+import type { WorkEnd } from './work.ts'
+
+/** A worker can never open this session as it was asked for: to try again is of no use. */
+export class SessionRefusedError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'SessionRefusedError'
+  }
+}
+
+type Opened =
+  | { readonly kind: 'open'; readonly session: Session }
+  | { readonly kind: 'refused'; readonly error: SessionRefusedError }
+
+/** Rejects with everything else. */
+export async function openedOrRefused(opening: Promise<Session>): Promise<Opened> {
+  try {
+    return { kind: 'open', session: await opening }
+  } catch (error) {
+    if (error instanceof SessionRefusedError) return { kind: 'refused', error }
+    throw error
+  }
+}
+
+interface RefusedSession {
+  readonly log: Pick<ClusterLog, 'note' | 'finish'>
+  readonly committedNanos: number | null
+}
+
+/** What is asked of a session that cannot be opened: all of it is refused, and told so. */
+export class RefusedWork implements Work {
+  readonly #because: string
+  readonly #session: RefusedSession
+  #upTo = 0
+
+  constructor(because: string, session: RefusedSession) {
+    this.#because = because
+    this.#session = session
+  }
+
+  deliver(message: string): void {
+    // Only the mailbox sends them.
+    const { id, number } = JSON.parse(message) as NumberedRequest
+    this.#upTo = number
+    this.#session.log.note(writtenNote({ type: 'refused', id, because: this.#because }))
+  }
+
+  cancel(): void {}
+
+  run(): Promise<void> {
+    const { log, committedNanos } = this.#session
+    const end: WorkEnd = { upTo: this.#upTo, snapshot: null, committedNanos }
+    // All of it is JSON.
+    log.finish(end as unknown as Json)
+    return Promise.resolve()
+  }
+}

@@ -1,0 +1,50 @@
+import type { Session, SessionEvent } from '@halting/agent/session'
+import type { StepRecord } from '@halting/core/steps'
+import type { IngressOptions } from '../fleet/ingress.ts'
+import type { PayloadStores } from '../payloads/payload-store.ts'
+import type { Departure } from '../worker/departure.ts'
+import type { ClusterSession } from './cluster-session.ts'
+import type { Opening } from './messages.ts'
+
+/** A session that this process is to work at. */
+export interface SessionToOpen {
+  readonly sessionId: string
+  /** What whoever began it said of it. */
+  readonly opening: Opening
+  /** What is kept of it: the `journal` of a session object. */
+  readonly journal: ClusterSession
+  /** Aborted when the engine goes on with the session in another process. */
+  readonly gone: AbortSignal
+}
+
+/** Who hears of the sessions of this process, such as `liveEvents` makes it. */
+export interface SessionListener {
+  /** Where it tells others; null where it does not. It is on record with each attempt. */
+  readonly url: string | null
+  /** This process works at a session from here on. */
+  onOpen(sessionId: string, session: Pick<Session, 'snapshot'>): void
+  onEvent(sessionId: string, event: SessionEvent): void
+  /** Records are kept. `first` is the number of the first of them. */
+  onKept(sessionId: string, first: number, records: readonly StepRecord[]): void
+  /** This process has let go of a session. */
+  onLeave(sessionId: string, session: Pick<Session, 'snapshot'>): void
+}
+
+export interface SessionServiceOptions {
+  /**
+   * Opens a session in this process. It is closed when nothing is left to do in it. Rejecting makes the engine try again, here or elsewhere; rejecting with a
+   * `SessionRefusedError` refuses what was asked of a session that has no open run.
+   */
+  readonly open: (session: SessionToOpen) => Promise<Session>
+  /** Where what is large is kept. All workers of a cluster have the same. */
+  readonly payloads?: PayloadStores
+  /** The way back to the engine, for a session whose opening names a `tenant`: it works within what is left of the budget of that. */
+  readonly ingress?: IngressOptions
+  /** How much more than it needs such a session takes of the budget at once, in US dollars. */
+  readonly chunkUsd?: number
+  /** Address of the engine's admin interface: with it `status` tells that the work at a session does not go on, and why. */
+  readonly admin?: string
+  readonly listener?: SessionListener
+  /** How this process ends, where it does not just die. */
+  readonly departure?: Departure
+}

@@ -1,0 +1,18 @@
+import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/restate-sdk'
+import { checkNode } from '../engine/check-node.ts'
+import { budgetDefinition } from '../fleet/budget-service.ts'
+import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
+import { mailboxDefinition } from './mailbox-object.ts'
+import { sessionDefinition } from './session-object.ts'
+import type { SessionServiceOptions } from './session-options.ts'
+
+/**
+ * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, and turns at a provider.
+ * @throws ConfigurationError on Node 20: the engine's SDK needs 22.
+ */
+export function sessionServices(
+  options: SessionServiceOptions,
+): readonly (VirtualObjectDefinition<string, unknown> | ServiceDefinition<string, unknown>)[] {
+  checkNode()
+  return [sessionDefinition(options), mailboxDefinition(), budgetDefinition(), gateDefinition(), passDefinition()]
+}

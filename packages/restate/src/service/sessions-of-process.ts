@@ -1,0 +1,104 @@
+import type { StepRecord } from '@halting/core/steps'
+import { ConfigurationError } from '@halting/core'
+import type { Found, Work } from '../engine/attempt.ts'
+import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
+import { ClusterSession } from './cluster-session.ts'
+import { HeldSessions, type Holding } from './held-sessions.ts'
+import type { Opening } from './messages.ts'
+import { sessionObject } from './names.ts'
+import { writtenNote } from './notes.ts'
+import { openRunOf, untoldResults } from './open-run.ts'
+import { openedOrRefused, RefusedWork } from './refused.ts'
+import type { SessionServiceOptions } from './session-options.ts'
+import type { WorkRecord } from './work-record.ts'
+import { SessionWork } from './work.ts'
+
+export interface WorkToBegin {
+  readonly sessionId: string
+  readonly opening: Opening
+  readonly tenant: string | undefined
+  /** The number of its first request: turns of work at a session go up. */
+  readonly turn: number
+  /** The conversation of earlier invocations. */
+  readonly before: readonly StepRecord[]
+  readonly record: WorkRecord
+  readonly found: Found
+}
+
+/** The sessions that this process works at. */
+export class SessionsOfProcess {
+  readonly #options: SessionServiceOptions
+  readonly #held = new HeldSessions()
+
+  constructor(options: SessionServiceOptions) {
+    this.#options = options
+  }
+
+  async begin(work: WorkToBegin): Promise<Work> {
+    const holding = await this.#held.enter(work.sessionId, work.found.gone)
+    try {
+      return await this.#open(work, holding)
+    } catch (error) {
+      holding.release()
+      throw error
+    }
+  }
+
+  async #open(
+    { sessionId, opening, tenant, turn, before, record, found }: WorkToBegin,
+    { leaveBy, release }: Holding,
+  ): Promise<Work> {
+    const { open, listener, departure } = this.#options
+    const { records, log, gone } = found
+    const journal = new ClusterSession({
+      sessionId,
+      path: `restate:${sessionObject}/${sessionId}`,
+      records: [...before, ...records],
+      log,
+      lease: tenant === undefined ? undefined : await this.#leaseOf({ tenant, session: sessionId, turn }, gone),
+    })
+    const opened = await openedOrRefused(open({ sessionId, opening, journal, gone }))
+    if (opened.kind === 'refused') {
+      // A run that goes on is not given up: the engine tries again, and tells why.
+      if (journal.open !== undefined) throw opened.error
+      release()
+      return new RefusedWork(opened.error.message, { log, committedNanos: journal.committedNanos })
+    }
+    const { session } = opened
+    const closed = new Promise<void>((resolve) => {
+      session.listen(({ type }) => {
+        if (type !== 'closed') return
+        release()
+        resolve()
+      })
+    })
+    departure?.hold(closed)
+    if (listener !== undefined) {
+      listener.onOpen(sessionId, session)
+      log.note(writtenNote({ type: 'at', url: listener.url }))
+    }
+    leaveBy(() => {
+      listener?.onLeave(sessionId, session)
+      log.break()
+      session.close().catch(() => {})
+    })
+    return new SessionWork({
+      session,
+      log,
+      settled: record.settled,
+      openRun: openRunOf(records),
+      untold: untoldResults(sessionId, before, records, record.told),
+      onEvent: (event) => listener?.onEvent(sessionId, event),
+      committedNanos: () => journal.committedNanos,
+    })
+  }
+
+  #leaseOf(whose: Pick<TenantLeaseOptions, 'tenant' | 'session' | 'turn'>, gone: AbortSignal): Promise<TenantLease> {
+    const { ingress, chunkUsd } = this.#options
+    if (ingress === undefined)
+      throw new ConfigurationError(
+        `The session is of the tenant ${whose.tenant}, and this worker has no \`ingress\` to ask for money.`,
+      )
+    return TenantLease.open({ ...whose, ingress, chunkUsd }, gone)
+  }
+}

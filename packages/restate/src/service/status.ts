@@ -1,0 +1,83 @@
+import type { EndedRun, StepRecord } from '@halting/core/steps'
+import type { State } from './conversation.ts'
+import type { Stalled } from './stalled.ts'
+
+/** A call that a person has to say something to. */
+export interface OpenQuestion {
+  readonly callId: string
+  /** The step that waits. */
+  readonly key: string
+}
+
+/** What stands with a session, as its records tell. JSON. */
+export interface SessionStatus {
+  /** `paused`: there is work, and it does not go on; `stalled` says why. */
+  readonly state: 'idle' | 'running' | 'requires_action' | 'paused'
+  readonly stalled?: Stalled
+  readonly runId?: string
+  /** Why the last run ended. */
+  readonly reason?: string
+  /** Turns, dollars and tokens of the run that goes on, or of the last one. */
+  readonly turns: number
+  readonly usd: number
+  readonly tokens: number
+  readonly questions: readonly OpenQuestion[]
+  /** Records that the session has. */
+  readonly records: number
+  /** Where the worker tells live events that works at the session; absent while none does, or it tells none. */
+  readonly live?: string
+}
+
+const newStatus: SessionStatus = Object.freeze({
+  state: 'idle',
+  turns: 0,
+  usd: 0,
+  tokens: 0,
+  questions: [],
+  records: 0,
+})
+
+export const statusKey = 'status'
+
+export async function readStatus(state: Pick<State, 'get'>): Promise<SessionStatus> {
+  return (await state.get<SessionStatus>(statusKey)) ?? newStatus
+}
+
+const approval = /\/approval:\d+:\d+:(.+)$/
+
+/** What stands after further records. */
+export function statusAfter(before: SessionStatus, records: readonly StepRecord[]): SessionStatus {
+  return records.reduce(afterRecord, before)
+}
+
+function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
+  const status = { ...before, records: before.records + 1 }
+  switch (record.type) {
+    case 'start':
+      if (record.scope !== '') return status
+      return { ...status, state: 'running', runId: record.start.run.runId, questions: [] }
+    case 'intent': {
+      const callId = approval.exec(record.key)?.[1]
+      if (callId === undefined) return status
+      return { ...status, state: 'requires_action', questions: [...status.questions, { callId, key: record.key }] }
+    }
+    case 'result': {
+      const questions = status.questions.filter(({ key }) => key !== record.key)
+      if (questions.length === status.questions.length) return status
+      return { ...status, questions, state: questions.length > 0 ? 'requires_action' : 'running' }
+    }
+    case 'lap':
+      return record.lap.scope === '' ? { ...status, ...spentOf(record.lap.spent) } : status
+    case 'end':
+      if (record.scope !== '') return status
+      return { ...status, ...spentOf(record.spent), state: 'idle', reason: record.terminal.reason, questions: [] }
+    case 'control':
+    case 'rewind':
+    case 'stage':
+      return status
+  }
+}
+
+function spentOf({ turns, nanos, totalTokens }: EndedRun['spent']): Pick<SessionStatus, 'turns' | 'usd' | 'tokens'> {
+  return { turns, usd: nanos / 1e9, tokens: totalTokens }
+}

@@ -1,0 +1,85 @@
+import type { SdkResult } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import type { ObjectContext } from '@restatedev/restate-sdk'
+import type { KeptRecord, ReadBatch } from '../engine/batch.ts'
+import { keepAnswer } from './answers.ts'
+import { isOfConversation } from './conversation.ts'
+import { recordsKey, type KeptRecords } from './kept-records.ts'
+import { mailboxObject, type MailboxObject } from './names.ts'
+import { readNote, type WorkNote } from './notes.ts'
+import type { SessionListener } from './session-options.ts'
+import { statusAfter, statusKey, type SessionStatus } from './status.ts'
+
+/**
+ * What the work at a session has put on record so far, and what of it the object keeps for those who ask. Everything follows from batches, so every attempt keeps the same.
+ */
+export class WorkRecord {
+  readonly #context: ObjectContext
+  readonly #listener: SessionListener | undefined
+  #status: SessionStatus
+  /** What the next work has to know of it. */
+  readonly said: KeptRecord[] = []
+  readonly settled: Set<number> = new Set()
+  readonly results: SdkResult[] = []
+  readonly refused: { readonly id: string; readonly because: string }[] = []
+  /** Runs whose result is on record. */
+  readonly told: Set<string> = new Set()
+
+  constructor(context: ObjectContext, status: SessionStatus, listener?: SessionListener) {
+    this.#context = context
+    this.#status = status
+    this.#listener = listener
+  }
+
+  onBatch(batch: ReadBatch): void {
+    const notes = (batch.notes ?? []).map(readNote)
+    const answers = notes.map((note) => this.#take(note))
+    if (batch.records.length > 0) this.keep(batch.records, batch.kept)
+    if (answers.includes(true))
+      this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key).wake()
+  }
+
+  keep(records: readonly StepRecord[], kept: readonly KeptRecord[]): void {
+    if (records.length === 0) return
+    const first = this.#status.records
+    this.said.push(...records.flatMap((record, at) => (isOfConversation(record) ? kept.slice(at, at + 1) : [])))
+    this.#context.set<KeptRecords>(recordsKey(first), { first, records: kept })
+    this.#setStatus(statusAfter(this.#status, records))
+    this.#listener?.onKept(this.#context.key, first, records)
+  }
+
+  /** Nobody works at the session any more. */
+  leave(): void {
+    const { live: _live, ...status } = this.#status
+    this.#setStatus(status)
+  }
+
+  #setStatus(status: SessionStatus): void {
+    this.#status = status
+    this.#context.set(statusKey, status)
+  }
+
+  /** True when somebody may have waited for what it tells. */
+  #take(note: WorkNote): boolean {
+    switch (note.type) {
+      case 'at': {
+        const { live: _live, ...status } = this.#status
+        this.#setStatus(note.url === null ? status : { ...status, live: note.url })
+        break
+      }
+      case 'settled':
+        for (const number of note.numbers) this.settled.add(number)
+        break
+      case 'result':
+        this.results.push(note.result)
+        this.told.add(note.runId)
+        break
+      case 'refused':
+        this.refused.push({ id: note.id, because: note.because })
+        break
+      case 'into_run':
+        break
+    }
+    return keepAnswer(this.#context, note)
+  }
+}

@@ -1,0 +1,263 @@
+import { ConfigurationError, type Json, type SdkResult } from '@halting/core'
+import { compactCommand, messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import type {
+  InterruptOptions,
+  QueuedMessage,
+  Question,
+  Session,
+  SessionEvent,
+  SessionSnapshot,
+} from '@halting/agent/session'
+import type { ClusterLog } from '../engine/cluster-log.ts'
+import type { Work } from '../engine/attempt.ts'
+import type { NumberedRequest } from './messages.ts'
+import { writtenNote, type WorkNote } from './notes.ts'
+
+/** What the work gives back. */
+export type WorkEnd = {
+  /** All requests up to this number are answered for. */
+  readonly upTo: number
+  /** What stood then: what shows a session at which nobody works. Null where it could not be opened. */
+  readonly snapshot: SessionSnapshot | null
+  /** What the session has spent or may have, in all, in whole nano-dollars; null where a run is left open. */
+  readonly committedNanos: number | null
+}
+
+/** The run that is on record and did not end. */
+export interface OpenRun {
+  readonly runId: string
+  /** Messages that are in it, by their names. */
+  readonly ids: readonly string[]
+  /** It began with no message: a request began it whose outcome may not be on record. */
+  readonly isWithoutMessage: boolean
+}
+
+export interface SessionWorkOptions {
+  readonly session: Session
+  readonly log: Pick<ClusterLog, 'note' | 'fail' | 'finish'>
+  /** Numbers of requests whose outcome is on record. */
+  readonly settled: ReadonlySet<number>
+  readonly openRun: OpenRun | undefined
+  /** Runs that ended on record, and whose result is not there: a process was lost between the two. */
+  readonly untold: readonly { readonly runId: string; readonly result: SdkResult }[]
+  readonly onEvent: (event: SessionEvent) => void
+  readonly committedNanos: () => number | null
+}
+
+/**
+ * One session in this process, as requests drive it.
+ * W1: requests are heard in the order of their numbers, each once in a process. A message counts once by its name, whatever happens; one of the others is heard again
+ * in the next process, until its outcome is on record. W2: the work ends when no run goes on and every request was heard; what comes after that is not heard here.
+ * W3: what becomes of a request that begins or enters a run is on record: the run, whose result is, or why there is none.
+ */
+export class SessionWork implements Work {
+  readonly #options: SessionWorkOptions
+  #heardUpTo = 0
+  /** Requests that begin a run each, without a message, before any message does. */
+  #beginning: readonly NumberedRequest[] = []
+  /** Those whose outcome is there when the run that goes on ends. */
+  #settledByEnd: readonly number[] = []
+  #runId: string | undefined
+  /** By call, to questions of the run that goes on or is about to. */
+  readonly #answers = new Map<string, PermissionAnswer>()
+  #mayHaveBegunOpenRun: boolean
+  #isEnding = false
+
+  constructor(options: SessionWorkOptions) {
+    this.#options = options
+    const { session, openRun, untold } = options
+    this.#mayHaveBegunOpenRun = openRun?.isWithoutMessage === true
+    for (const { runId, result } of untold) this.#note({ type: 'result', runId, result })
+    session.listen((event) => this.#onEvent(event))
+    if (openRun === undefined) return
+    this.#entered(openRun.ids, openRun.runId)
+    session.resume()
+  }
+
+  #note(note: WorkNote): void {
+    this.#options.log.note(writtenNote(note))
+  }
+
+  #settle(numbers: readonly number[]): void {
+    if (numbers.length > 0) this.#note({ type: 'settled', numbers })
+  }
+
+  #entered(ids: readonly string[], runId: string): void {
+    if (ids.length > 0) this.#note({ type: 'into_run', ids, runId })
+  }
+
+  #refuse(id: string, error: unknown, givenBack: readonly QueuedMessage[] = []): void {
+    this.#note({ type: 'refused', id, because: messageOf(error) })
+    this.#options.onEvent({ type: 'failed', error, givenBack })
+  }
+
+  #onEvent(event: SessionEvent): void {
+    this.#options.onEvent(event)
+    if (event.type === 'run_start') {
+      this.#began(event.runId, event.ids)
+    } else if (event.type === 'taken') {
+      if (this.#runId !== undefined) this.#entered(event.ids, this.#runId)
+    } else if (event.type === 'question') {
+      this.#answer(event.question)
+    } else if (event.type === 'run_end') {
+      const { runId, result } = event
+      this.#answers.clear()
+      this.#note({ type: 'result', runId, result })
+      this.#settle(this.#settledByEnd)
+      this.#settledByEnd = []
+    } else if (event.type === 'failed' && event.isAfterRun !== true) {
+      this.#failed(event.error, event.givenBack)
+    }
+  }
+
+  #began(runId: string, ids: readonly string[]): void {
+    this.#runId = runId
+    this.#entered(ids, runId)
+    if (ids.length > 0 || runId === this.#options.openRun?.runId) return
+    const [request, ...others] = this.#beginning
+    this.#beginning = others
+    if (request === undefined) return
+    this.#entered([request.id], runId)
+    this.#settle([request.number])
+  }
+
+  /** What cannot be begun is refused, and the session goes on. With anything else the engine tries again, here or elsewhere. */
+  #failed(error: unknown, givenBack: readonly QueuedMessage[]): void {
+    if (!(error instanceof ConfigurationError)) return this.#options.log.fail(error)
+    for (const { id } of givenBack) this.#note({ type: 'refused', id, because: messageOf(error) })
+    const [request, ...others] = this.#beginning
+    if (givenBack.length > 0 || request === undefined) return
+    this.#beginning = others
+    this.#settle([request.number])
+    this.#note({ type: 'refused', id: request.id, because: messageOf(error) })
+  }
+
+  deliver(text: string): void {
+    // Only the mailbox sends them.
+    const request = JSON.parse(text) as NumberedRequest
+    if (this.#isEnding || request.number <= this.#heardUpTo) return
+    this.#heardUpTo = request.number
+    if (this.#options.settled.has(request.number)) return
+    try {
+      this.#do(request)
+    } catch (error) {
+      const { type } = request.request
+      const givenBack =
+        type === 'prompt' ? [{ id: request.id, content: request.request.content, when: 'next' } as const] : []
+      this.#settle([request.number])
+      this.#refuse(request.id, error, givenBack)
+    }
+  }
+
+  #do(numbered: NumberedRequest): void {
+    const { session } = this.#options
+    const { number, id, request } = numbered
+    switch (request.type) {
+      case 'prompt': {
+        const { content, when } = request
+        const compact = typeof content === 'string' ? compactCommand.exec(content) : null
+        if (compact === null) session.prompt(content, { id, ...(when !== undefined && { when }) })
+        else this.#begin(numbered, () => session.compact((compact[1] ?? '').trim()))
+        return
+      }
+      case 'compact':
+        this.#begin(numbered, () => session.compact(request.instructions))
+        return
+      case 'retract':
+        if (session.retract(request.message)) this.#takenBack([request.message])
+        return
+      case 'interrupt':
+        this.#interrupt(number, request)
+        return
+      case 'close':
+        this.#interrupt(number, { queue: 'give_back' })
+        return
+      case 'stop':
+        this.#settledByEnd = [...this.#settledByEnd, number]
+        session.stop(request.message)
+        return
+      case 'set':
+        session.set(request.change)
+        return
+      case 'answer':
+        // Nobody asks.
+        if (session.snapshot.status === 'idle') return
+        this.#settledByEnd = [...this.#settledByEnd, number]
+        // The first counts, also before the question is there: it is asked again after a crash.
+        if (!this.#answers.has(request.callId)) this.#answers.set(request.callId, request.answer)
+        for (const question of session.snapshot.questions) this.#answer(question)
+        return
+      case 'resume':
+        this.#begin(numbered, () => session.resume(request.limits))
+        return
+      case 'approve':
+        this.#begin(numbered, () => session.approve(request.approvals))
+        return
+      case 'last_answer':
+        this.#begin(numbered, () => session.lastAnswer())
+        return
+      case 'stop_task':
+        void session.stopTask(request.taskId)
+        return
+      case 'rewind':
+        void this.#rewind(id, number, request.before)
+    }
+  }
+
+  /** Begins a run without a message. It may be the one that is on record: its process was lost before this request's outcome was. */
+  #begin(numbered: NumberedRequest, begin: () => void): void {
+    const { openRun } = this.#options
+    if (openRun !== undefined && this.#mayHaveBegunOpenRun) {
+      this.#mayHaveBegunOpenRun = false
+      this.#entered([numbered.id], openRun.runId)
+      this.#settle([numbered.number])
+      return
+    }
+    begin()
+    // It tells in a later turn.
+    this.#beginning = [...this.#beginning, numbered]
+  }
+
+  #interrupt(number: number, how: InterruptOptions): void {
+    this.#settledByEnd = [...this.#settledByEnd, number]
+    this.#takenBack(this.#options.session.interrupt(how).givenBack.map(({ id }) => id))
+  }
+
+  #takenBack(ids: readonly string[]): void {
+    for (const id of ids) this.#note({ type: 'refused', id, because: 'It was taken back before a run took it.' })
+  }
+
+  #answer({ id, callId }: Question): void {
+    const answer = this.#answers.get(callId)
+    if (answer !== undefined) this.#options.session.answer(id, answer)
+  }
+
+  async #rewind(id: string, number: number, before: string): Promise<void> {
+    try {
+      await this.#options.session.rewind({ before })
+    } catch (error) {
+      this.#refuse(id, error)
+    }
+    this.#settle([number])
+  }
+
+  cancel(): void {
+    this.#options.session.interrupt({ queue: 'give_back' })
+  }
+
+  /** Goes on until nothing is left to do. */
+  async run(): Promise<void> {
+    const { session, log, committedNanos } = this.#options
+    let upTo
+    do {
+      upTo = this.#heardUpTo
+      await session.settled()
+    } while (upTo !== this.#heardUpTo)
+    this.#isEnding = true
+    const { snapshot } = session
+    await session.close()
+    const end: WorkEnd = { upTo, snapshot, committedNanos: committedNanos() }
+    // What a snapshot holds is JSON, or has it.
+    log.finish(end as unknown as Json)
+  }
+}

@@ -1,0 +1,74 @@
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface ListenerOptions {
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** The engine speaks HTTP/2. */
+  readonly http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
+  /** People, probes and clients speak HTTP/1. */
+  readonly http1: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+/** One port for the engine and for everybody else. */
+export interface Listener {
+  readonly port: number
+  /** No connection is taken any more, and the engine begins nothing on those that are there; what goes on goes on. */
+  drain(): void
+  /** Every connection ends. */
+  close(): Promise<void>
+}
+
+/** How a connection of HTTP/2 begins. */
+const preface = 'PRI'
+
+/** Rejects when the port cannot be had. */
+export async function listen({ host, port, http2, http1 }: ListenerOptions): Promise<Listener> {
+  const engine = createHttp2Server(http2)
+  const others = createHttpServer(http1)
+  const sessions = new Set<ServerHttp2Session>()
+  const sockets = new Set<Socket>()
+  engine.on('session', (session) => {
+    sessions.add(session)
+    session.on('close', () => sessions.delete(session))
+    // A connection that breaks is the engine's affair: it makes another.
+    session.on('error', () => undefined)
+  })
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => undefined)
+    socket.once('data', (chunk: Buffer) => {
+      socket.pause()
+      socket.unshift(chunk)
+      const isEngine = chunk.toString('latin1', 0, preface.length) === preface
+      ;(isEngine ? engine : others).emit('connection', socket)
+      if (!isEngine) socket.resume()
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  return {
+    // It listens at a port, so its address has one.
+    port: (server.address() as AddressInfo).port,
+    drain() {
+      server.close()
+      for (const session of sessions) session.close()
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const session of sessions) session.destroy()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}

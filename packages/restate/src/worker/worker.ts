@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createEndpointHandler } from '@restatedev/restate-sdk'
+import type { SessionServiceOptions } from '../service/session-options.ts'
+import { sessionServices } from '../service/session-service.ts'
+import { Departure } from './departure.ts'
+import { EngineAdmin } from './engine-admin.ts'
+import { listen } from './listener.ts'
+
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> {
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** Where the engine is administered: `http://127.0.0.1:9070`. */
+  readonly admin: string
+  /** Under which the engine reaches this worker, or what stands before several; `http://HOST:PORT` without it. */
+  readonly advertise?: string
+  /** What goes wrong and is tried again, for whoever operates it. */
+  readonly warn?: (line: string) => void
+}
+
+/** A process that works at sessions. */
+export interface Worker {
+  readonly port: number
+  /** Where the engine reaches it. */
+  readonly url: string
+  /** Tells the engine of it. Waits for an engine that is not there yet. */
+  register(signal?: AbortSignal): Promise<void>
+  /** Undefined when it serves and the engine knows it; else why not. `GET /ready` says the same. */
+  whyNotReady(): Promise<string | undefined>
+  /**
+   * Takes no new work, ends what goes on at the next lap at which nothing is under way, and after `graceMs` at once: the engine goes on with it elsewhere. Settles
+   * when no session is left in this process, and soon after `graceMs` in any case.
+   */
+  drain(graceMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** What is told to end ends within this time, or is left to the end of the process. */
+const closingMs = 10_000
+
+/** Begins to serve. Rejects when the port cannot be had. */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { host, port, admin, advertise, warn, ...service } = options
+  const departure = new Departure()
+  const engine = new EngineAdmin(admin)
+  const whyNotReady = async (): Promise<string | undefined> =>
+    departure.soon.aborted ? 'this worker is about to end' : engine.whyUnknown(url)
+  const listener = await listen({
+    host,
+    port,
+    http2: createEndpointHandler({
+      services: [...sessionServices({ ...service, admin, departure })],
+      logger: ({ level }, message, ...more) => {
+        // Who may ask it is the network's affair, and said in the guide.
+        if (String(message).startsWith('Accepting requests without validating')) return
+        if (isLoud(level)) warn?.([message, ...more].map(String).join(' '))
+      },
+    }),
+    http1: (request, response) => void answer(request, response, whyNotReady),
+  })
+  const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  return {
+    port: listener.port,
+    url,
+    register: (signal) => engine.register(url, signal),
+    whyNotReady,
+    async drain(graceMs) {
+      departure.begin()
+      listener.drain()
+      const hurry = setTimeout(() => departure.hurry(), graceMs)
+      const giveUp = new AbortController()
+      const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
+      await Promise.race([departure.over(), enough])
+      giveUp.abort()
+      clearTimeout(hurry)
+    },
+    close: () => listener.close(),
+  }
+}
+
+async function answer(
+  { method, url }: IncomingMessage,
+  response: ServerResponse,
+  whyNotReady: () => Promise<string | undefined>,
+): Promise<void> {
+  const tell = (status: number, body: object): void => {
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    response.end(`${JSON.stringify(body)}\n`)
+  }
+  if (method !== 'GET' && method !== 'HEAD') return tell(405, { error: 'GET /ready, or GET /live.' })
+  if (url === '/live') return tell(200, { live: true })
+  if (url !== '/ready') return tell(404, { error: 'GET /ready, or GET /live.' })
+  const because = await whyNotReady()
+  return because === undefined ? tell(200, { ready: true }) : tell(503, { ready: false, because })
+}
+
+function isLoud(level: string): boolean {
+  return level === 'error' || level === 'warn'
+}

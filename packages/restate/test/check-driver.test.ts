@@ -1,0 +1,54 @@
+// Holds rules of docs/spec.md: R-STEP-13, R-STEP-13b: the driver on the cluster keeps what every driver must, on an engine of which nothing is real but its order.
+import { checkDriver, type DriverStore } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { randomOf } from './support/random.ts'
+import { FakeInvocation } from './support/fake-engine.ts'
+import { openedBy } from './support/opened.ts'
+
+interface Fate {
+  /** What the engine was not told goes with the process. */
+  readonly losesWhatWasNotFlushed?: boolean
+  /** Turns of the event loop after which the engine goes on elsewhere by itself. */
+  readonly movesAfter?: () => number
+}
+
+function fakeStore({ losesWhatWasNotFlushed = false, movesAfter }: Fate): DriverStore {
+  const invocation = new FakeInvocation()
+  return {
+    async open() {
+      const engine = invocation.attempt()
+      const opened = await openedBy(engine)
+      const lost = new Promise<void>((resolve) => engine.gone.addEventListener('abort', () => resolve()))
+      if (movesAfter !== undefined) void turns(movesAfter()).then(() => engine.kill())
+      return {
+        ...opened,
+        lost,
+        async close() {
+          await opened.log.flush()
+          engine.kill()
+        },
+        async kill() {
+          await turns(losesWhatWasNotFlushed ? 0 : 5)
+          engine.kill()
+        },
+      }
+    },
+    async writeAsLaterVersion() {
+      invocation.rewrite((value) => value.replace('"format":1,', '"format":99,'))
+    },
+  }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await new Promise(setImmediate)
+}
+
+test('killed as a process is that had told all, and as one that had not', async () => {
+  expect(await checkDriver(() => fakeStore({}))).toEqual([])
+  expect(await checkDriver(() => fakeStore({ losesWhatWasNotFlushed: true }))).toEqual([])
+}, 120_000)
+
+test('the engine goes on elsewhere by itself, at any moment', async () => {
+  const random = randomOf(14)
+  expect(await checkDriver(() => fakeStore({ movesAfter: () => random(120) }))).toEqual([])
+}, 120_000)

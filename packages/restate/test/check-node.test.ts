@@ -1,0 +1,19 @@
+// Holds rules of docs/spec.md: R-CLU-5: on a Node that is too old there is a sentence, and nothing hangs.
+import { ConfigurationError } from '@halting/core'
+import { afterEach, expect, test } from 'vitest'
+import { sessionServices } from '../src/index.ts'
+
+const withResolvers = Object.getOwnPropertyDescriptor(Promise, 'withResolvers')
+afterEach(() => {
+  if (withResolvers !== undefined) Object.defineProperty(Promise, 'withResolvers', withResolvers)
+})
+
+test('a worker on Node 20 is told what it needs', () => {
+  // Node 22 has it; the engine's SDK waits for ever without.
+  Reflect.deleteProperty(Promise, 'withResolvers')
+  const open = (): never => {
+    throw new Error('Nobody opens a session.')
+  }
+  expect(() => sessionServices({ open })).toThrow(ConfigurationError)
+  expect(() => sessionServices({ open })).toThrow('A worker of a cluster needs Node 22 or newer, and this is Node')
+})

@@ -1,0 +1,84 @@
+// Holds rules of docs/spec.md: R-CLU-14, and the first half of R-CLU-10 on the client's side: what is asked arrives in its order, under one name.
+import type { SessionEvent } from '@halting/agent/session'
+import { expect, test } from 'vitest'
+import { createClusterClient } from '../../src/client/cluster-client.ts'
+
+/** An ingress at which every second call is lost, before or after it was heard. */
+class LossyIngress {
+  readonly heard: { readonly id: string; readonly request: { readonly type: string } }[] = []
+  #calls = 0
+  refuses = (_type: string): boolean => false
+
+  readonly fetch: typeof fetch = async (url, init) => {
+    const given = new Request(url, init)
+    const handler = new URL(given.url).pathname.split('/').at(-1) ?? ''
+    const isLost = this.#calls++ % 2 === 0
+    if (isLost && this.#calls % 4 === 1) throw new TypeError('fetch failed')
+    const answer = this.#answer(handler, await given.text())
+    if (isLost) throw new TypeError('terminated')
+    return answer
+  }
+
+  #answer(handler: string, body: string): Response {
+    if (handler === 'status')
+      return Response.json({
+        state: 'idle',
+        turns: 0,
+        usd: 0,
+        tokens: 0,
+        questions: [],
+        records: 0,
+        isWorking: false,
+        isClosed: false,
+        waiting: 0,
+      })
+    if (handler === 'records') return Response.json({ first: 0, records: [] })
+    if (handler === 'done') return Response.json(null)
+    if (handler === 'result') return Response.json({ state: 'waiting' })
+    const given = JSON.parse(body)
+    if (this.refuses(given.request.type))
+      return Response.json({ code: 400, message: 'No such thing.' }, { status: 400 })
+    if (!this.heard.some(({ id }) => id === given.id)) this.heard.push(given)
+    return Response.json(true)
+  }
+}
+
+function opened(ingress: LossyIngress) {
+  const session = createClusterClient({ ingress: 'http://ingress', fetch: ingress.fetch }).session('s')
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
+  return { session, events }
+}
+
+test('what is asked arrives in its order and once, however often it has to be sent', async () => {
+  const ingress = new LossyIngress()
+  const { session } = opened(ingress)
+  session.prompt('one', { id: 'one' })
+  session.prompt('two', { id: 'two', when: 'later' })
+  session.stop()
+  session.set({ limits: { maxTurns: 3 } })
+  expect(session.snapshot.status).toBe('running')
+  await session.close()
+  expect(ingress.heard.map(({ request }) => request)).toEqual([
+    { type: 'prompt', content: 'one' },
+    { type: 'prompt', content: 'two', when: 'later' },
+    { type: 'stop' },
+    { type: 'set', change: { limits: { maxTurns: 3 } } },
+  ])
+  expect(() => session.prompt('three')).toThrow('The session is closed.')
+})
+
+test('a message that the cluster refuses is given back', async () => {
+  const ingress = new LossyIngress()
+  ingress.refuses = (type) => type === 'prompt'
+  const { session, events } = opened(ingress)
+  session.prompt('one', { id: 'one' })
+  session.stop()
+  await session.close()
+  expect(events.find(({ type }) => type === 'failed')).toMatchObject({
+    error: { message: 'No such thing.' },
+    givenBack: [{ id: 'one', content: 'one' }],
+  })
+  expect(session.snapshot.queue).toEqual([])
+  expect(ingress.heard.map(({ request }) => request.type)).toEqual(['stop'])
+})

@@ -1,0 +1,169 @@
+// Sessions on a real engine, asked by the ingress alone and by the client. Run by scripts/cluster.mjs on a Node that the SDK runs on: sessions.mjs SERVER FOLDER
+import { deepStrictEqual, ok, strictEqual } from 'node:assert'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Session, SessionEvent } from '@halting/agent/session'
+import type { SdkMessage } from '@halting/core'
+import { createClusterClient } from '../../src/client/cluster-client.ts'
+import { Cluster, wait } from './server.ts'
+import { Workers, type WorkerProcess } from './workers.ts'
+
+const [program = '', folder = ''] = process.argv.slice(2)
+const liveUrls = new Map<WorkerProcess, string>()
+const workers = await Workers.start(
+  {
+    program: fileURLToPath(new URL('sessions-worker.mjs', import.meta.url)),
+    logFile: join(folder, 'workers.log'),
+    onMessage: (worker, message) => liveUrls.set(worker, (message as { readonly live: string }).live),
+  },
+  2,
+)
+const cluster = await Cluster.start(program, folder, 1)
+await cluster.register(workers.url)
+const client = createClusterClient({ ingress: cluster.ingress(), worker: { token: 'secret' } })
+
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+async function ask(key: string, handler: string, input?: unknown): Promise<Answer> {
+  const response = await fetch(`${cluster.ingress()}/halting_session/${key}/${handler}`, {
+    method: 'POST',
+    ...(input !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) }),
+  })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+function listened(session: Session): SessionEvent[] {
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
+  return events
+}
+
+/** What was said, by whom, under which uuid: figures that a service tells at the beginning of a reply and at its end may differ. */
+function saidIn(events: readonly SessionEvent[]): readonly unknown[] {
+  return events.flatMap((event) => (event.type === 'message' ? saidBy(event.message) : []))
+}
+
+function saidBy(message: SdkMessage): readonly unknown[] {
+  if (message.type === 'assistant' || message.type === 'user')
+    return [{ type: message.type, uuid: message.uuid, content: message.message.content }]
+  return message.type === 'result' ? [{ type: 'result', uuid: message.uuid, reason: message.terminal_reason }] : []
+}
+
+async function until(is: () => boolean): Promise<void> {
+  for (let left = 2_000; !is(); left--) {
+    if (left === 0) throw new Error(`It never came: ${is.toString()}`)
+    await wait(10)
+  }
+}
+
+const told: string[] = []
+async function check(title: string, body: () => Promise<void>): Promise<void> {
+  const began = Date.now()
+  await body()
+  told.push(`${title} (${Date.now() - began} ms)`)
+}
+
+await check('requests by names of their own, each counts once', async () => {
+  const prompt = { id: 'p1', content: 'hello', opening: { turns: 1 } }
+  deepStrictEqual(await ask('named', 'prompt', prompt), { status: 200, body: { id: 'p1', isNew: true } })
+  deepStrictEqual(await ask('named', 'prompt', prompt), { status: 200, body: { id: 'p1', isNew: false } })
+  const answer = (await client.result('named', 'p1', { wait: true })) as { readonly state: string }
+  strictEqual(answer.state, 'answered')
+  const { reason, turns, isWorking } = await client.status('named')
+  deepStrictEqual({ reason, turns, isWorking }, { reason: 'completed', turns: 2, isWorking: false })
+  strictEqual((await client.done('named'))?.results.length, 1)
+  deepStrictEqual(await client.result('named', 'nobody'), { state: 'unknown' })
+})
+
+await check('bad input has an answer, and nothing is lost', async () => {
+  for (const [handler, input] of [
+    ['prompt', {}],
+    ['prompt', { content: '' }],
+    ['prompt', { content: 'x', wrong: 1 }],
+    ['request', { id: 'x', request: { type: 'nothing' } }],
+    ['setLimits', {}],
+    ['records', -1],
+    ['result', {}],
+  ] as const) {
+    const { status, body } = await ask('named', handler, input)
+    strictEqual(status, 400, `${handler} ${JSON.stringify(body)}`)
+  }
+  strictEqual((await client.status('named')).waiting, 0)
+})
+
+await check(
+  'a worker is killed in mid-stream, and the client tells what one tells that reads records alone',
+  async () => {
+    const session = client.session('cut', { turns: 3, pieceMs: 20 })
+    const events = listened(session)
+    session.prompt('go on', { id: 'p' })
+    const deltas = (): number =>
+      events.filter((event) => event.type === 'loop' && event.event.type === 'model_update').length
+    // In the middle of the second reply.
+    await until(() => deltas() > 28)
+    const { live } = await client.status('cut')
+    const worker = workers.ready.find((each) => liveUrls.get(each) === live)
+    ok(worker)
+    await workers.kill(worker)
+    const before = deltas()
+    await session.settled()
+    ok(deltas() > before, 'it is live again')
+    strictEqual(session.snapshot.status, 'idle')
+    strictEqual(session.snapshot.last?.reason, 'completed')
+    const since = client.session('cut', undefined, { since: 0 })
+    const read = listened(since)
+    await since.settled()
+    const said = saidIn(events)
+    deepStrictEqual(said, saidIn(read))
+    strictEqual(said.length, 3 * 3 + 2, JSON.stringify(said))
+    strictEqual(events.filter(({ type }) => type === 'run_start').length, 1)
+    strictEqual(events.filter(({ type }) => type === 'run_end').length, 1)
+    await session.close()
+    await since.close()
+  },
+)
+
+await check('a question is asked, and answered by the client; another is stopped', async () => {
+  const session = client.session('asked', { turns: 1, asks: true })
+  const events = listened(session)
+  session.prompt('may you?')
+  await until(() => session.snapshot.questions.length > 0)
+  const [question] = session.snapshot.questions
+  ok(question)
+  ok(session.answer(question.id, { behavior: 'allow' }))
+  ok(!session.answer(question.id, { behavior: 'allow' }))
+  await session.settled()
+  strictEqual(session.snapshot.last?.reason, 'completed')
+  ok(saidIn(events).length >= 4)
+  session.prompt('again')
+  await until(() => session.snapshot.questions.length > 0)
+  strictEqual(session.interrupt().wasRunning, true)
+  await session.settled()
+  strictEqual(session.snapshot.last?.reason, 'aborted_tools')
+  await session.close()
+})
+
+await check('a fork has the conversation, and a closed session takes nothing more', async () => {
+  const id = await client.fork('named')
+  strictEqual(await client.fork('named', id), id)
+  await client.close('named')
+  const { status } = await ask('named', 'prompt', { content: 'more' })
+  strictEqual(status, 409)
+  strictEqual((await client.status('named')).isClosed, true)
+  const fork = client.session(id)
+  fork.prompt('and on', { id: 'p2' })
+  await fork.settled()
+  strictEqual(fork.snapshot.last?.reason, 'completed')
+  const ended = (await client.records(id)).filter((record) => record.type === 'end' && record.scope === '')
+  strictEqual(ended.length, 2)
+  await fork.close()
+})
+
+console.log(told.join('; '))
+await workers.stop()
+await cluster.stop()
+process.exit(0)

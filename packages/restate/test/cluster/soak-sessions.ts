@@ -1,0 +1,245 @@
+import type { JsonObject } from '@halting/core'
+import { isToolResult } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
+import type { SessionRequest } from '../../src/service/messages.ts'
+import type { SessionStatus } from '../../src/service/status.ts'
+import { noteOf, promptOf, requestUsd, type CallKind, type Plan } from '../support/plan.ts'
+import { endsOf } from '../support/play.ts'
+import { problemsOf } from '../support/problems.ts'
+import { randomOf } from '../support/random.ts'
+import type { OutsideLog } from './outside.ts'
+import { wait, type Cluster } from './server.ts'
+import { SessionOnCluster } from './session-on-cluster.ts'
+
+/** One session of the soak: what it is for, and how each of its runs ends. */
+interface Kind {
+  readonly name: string
+  readonly plan: (turns: number) => Partial<Plan> & Pick<Plan, 'turns'>
+  readonly ends: readonly string[]
+  /** What a client does while it goes on; again until it is done. */
+  readonly meanwhile?: 'answer' | 'answer early' | 'steer' | 'stop' | 'interrupt'
+}
+
+const repeated = (turns: number, ...kinds: readonly (readonly CallKind[])[]): readonly (readonly CallKind[])[] =>
+  Array.from({ length: turns }, (_, turn) => kinds[turn % kinds.length] ?? [])
+
+const plain = [['Pay', 'Look', 'Look', 'Pay'], ['Look', 'Look', 'Look'], ['Pay'], ['Fail', 'Pay']] as const
+const endless = { turns: plain, isEndless: true } as const
+
+const kinds: readonly Kind[] = [
+  { name: 'parallel tools', plan: (turns) => ({ turns: repeated(turns, ...plain) }), ends: ['completed'] },
+  {
+    name: 'approvals, late and twice',
+    plan: (turns) => ({ turns: repeated(turns, ['Pay'], ['Look', 'Ask'], ['Look'], ['Pay', 'Look']) }),
+    ends: ['completed'],
+    meanwhile: 'answer',
+  },
+  {
+    name: 'a budget',
+    plan: (turns) => ({ ...endless, maxBudgetUsd: requestUsd * (turns - 3) }),
+    ends: ['max_budget_usd'],
+  },
+  { name: 'a limit of turns', plan: (turns) => ({ ...endless, maxTurns: turns - 2 }), ends: ['max_turns'] },
+  {
+    name: 'steering',
+    plan: (turns) => ({ turns: repeated(turns, ...plain) }),
+    ends: ['completed'],
+    meanwhile: 'steer',
+  },
+  {
+    name: 'subagents',
+    plan: (turns) => ({ turns: repeated(turns, ['Task', 'Task', 'Look'], ['Pay'], ['Beside'], ['Look'], ['Task']) }),
+    ends: ['completed'],
+  },
+  { name: 'a stop', plan: () => endless, ends: ['user_requested'], meanwhile: 'stop' },
+  {
+    name: 'two prompts',
+    plan: (turns) => ({ turns: repeated(Math.ceil(turns / 2), ...plain) }),
+    ends: ['completed', 'completed'],
+  },
+  {
+    name: 'an interruption',
+    plan: () => endless,
+    ends: ['aborted_tools|aborted_streaming|user_requested'],
+    meanwhile: 'interrupt',
+  },
+  {
+    name: 'approvals before the question',
+    plan: (turns) => ({ turns: repeated(turns, ['Look', 'Ask'], ['Pay'], ['Look']) }),
+    ends: ['completed'],
+    meanwhile: 'answer early',
+  },
+]
+
+export interface SoakWorld {
+  readonly cluster: Cluster
+  readonly outside: OutsideLog
+  readonly turns: number
+  readonly toolMs: number
+  /** No session that has not ended by then will: milliseconds of `Date.now`. */
+  deadline: number
+}
+
+export interface SoakSession {
+  readonly id: string
+  readonly kind: string
+  readonly records: number
+  readonly turns: number
+  readonly problems: readonly string[]
+}
+
+/** Plays one session to its end, as a client does, and says what is wrong with it. */
+export async function playSoak(number: number, world: SoakWorld): Promise<SoakSession> {
+  const kind = kinds[number % kinds.length]
+  if (kind === undefined) throw new Error('There are no kinds.')
+  const client = new SoakClient(`s${number}`, kind, world, number)
+  try {
+    return await client.play()
+  } catch (error) {
+    return { id: `s${number}`, kind: kind.name, records: 0, turns: 0, problems: [String(error)] }
+  }
+}
+
+class SoakClient {
+  readonly #id: string
+  readonly #session: SessionOnCluster
+  readonly #kind: Kind
+  readonly #world: SoakWorld
+  readonly #plan: Plan
+  readonly #random: (below: number) => number
+  readonly #answered = new Set<string>()
+  #wasSaid = false
+  #lookAt = 0
+
+  constructor(id: string, kind: Kind, world: SoakWorld, seed: number) {
+    this.#id = id
+    this.#session = new SessionOnCluster(world.cluster, id)
+    this.#kind = kind
+    this.#world = world
+    this.#random = randomOf(seed)
+    const { toolMs, turns } = world
+    this.#plan = { isEndless: false, toolMs, maxTurns: null, maxBudgetUsd: null, ...kind.plan(turns) }
+  }
+
+  async play(): Promise<SoakSession> {
+    let status: SessionStatus | undefined
+    for (let run = 1; run <= this.#kind.ends.length; run++) {
+      await this.#ask(`go-${run}`, { type: 'prompt', content: promptOf(run) }, { plan: this.#plan })
+      if (this.#kind.meanwhile === 'answer early') await this.#answerAll()
+      status = await this.#ended(run)
+    }
+    const { name } = this.#kind
+    const records = await this.#session.records()
+    const problems = status === undefined ? ['It did not begin.'] : await this.#problems(records, status)
+    return { id: this.#id, kind: name, records: records.length, turns: status?.turns ?? 0, problems }
+  }
+
+  /** A client that hears nothing asks again, so any request may come twice. */
+  async #ask(id: string, request: SessionRequest, opening?: JsonObject): Promise<void> {
+    for (let times = this.#random(4) === 0 ? 2 : 1; times > 0; times--) await this.#session.ask(id, request, opening)
+  }
+
+  /** Waits until so many runs have ended, and does meanwhile what there is to do. */
+  async #ended(run: number): Promise<SessionStatus> {
+    const { outside, deadline } = this.#world
+    for (;;) {
+      outside.read()
+      const mayHaveEnded = outside.ends(this.#id) >= run
+      if (mayHaveEnded || Date.now() >= this.#lookAt) {
+        this.#lookAt = Date.now() + 5_000 + this.#random(5_000)
+        const status = await this.#session.status()
+        if (status.state === 'idle' && status.records > 0 && status.runId === `run${run}`) return status
+        if (Date.now() > deadline) throw new Error(`It did not end: ${JSON.stringify(status)}`)
+      }
+      await this.#meanwhile()
+      await wait(300 + this.#random(300))
+    }
+  }
+
+  async #meanwhile(): Promise<void> {
+    const { outside } = this.#world
+    const { meanwhile } = this.#kind
+    if (meanwhile === 'answer') {
+      for (const callId of outside.asks(this.#id)) await this.#answer(callId)
+    } else if (meanwhile !== undefined && !this.#wasSaid && outside.paid(this.#id).length >= 5) {
+      this.#wasSaid = true
+      if (meanwhile === 'steer') await this.#ask('note', { type: 'prompt', content: noteOf(this.#id) })
+      if (meanwhile === 'stop') await this.#ask('stop', { type: 'stop', message: 'enough' })
+      if (meanwhile === 'interrupt') await this.#ask('interrupt', { type: 'interrupt' })
+    }
+  }
+
+  async #answerAll(): Promise<void> {
+    for (const [turn, calls] of this.#plan.turns.entries())
+      for (const [index, call] of calls.entries()) if (call === 'Ask') await this.#answer(`1.${turn}.${index}`)
+  }
+
+  /** The first answer counts. */
+  async #answer(callId: string): Promise<void> {
+    if (this.#answered.has(callId)) return
+    this.#answered.add(callId)
+    if (this.#kind.meanwhile === 'answer') await wait(this.#random(1_500))
+    const allow = { behavior: 'allow' } as const
+    const deny = { behavior: 'deny', message: 'No.' } as const
+    const isAllowed = allows(callId)
+    await this.#ask(`a-${callId}`, { type: 'answer', callId, answer: isAllowed ? allow : deny })
+    if (this.#random(2) === 0)
+      await this.#ask(`b-${callId}`, { type: 'answer', callId, answer: isAllowed ? deny : allow })
+  }
+
+  async #problems(records: readonly StepRecord[], status: SessionStatus): Promise<readonly string[]> {
+    const { outside } = this.#world
+    outside.read()
+    const problems = [...problemsOf({ records, effects: outside.paid(this.#id) })]
+    const reasons = endsOf(records)
+    const isRight =
+      reasons.length === this.#kind.ends.length &&
+      this.#kind.ends.every((end, index) => end.split('|').includes(reasons[index] ?? ''))
+    if (!isRight) problems.push(`Its runs ended as ${reasons.join(', ')}.`)
+    const last = records.findLast((record) => record.type === 'end' && record.scope === '')
+    if (last?.type === 'end') {
+      const { turns, nanos, totalTokens: tokens } = last.spent
+      const told = { turns: status.turns, usd: status.usd, tokens: status.tokens, records: status.records }
+      const found = { turns, usd: nanos / 1e9, tokens, records: records.length }
+      if (JSON.stringify(told) !== JSON.stringify(found))
+        problems.push(`Its status tells ${JSON.stringify(told)}, and its records ${JSON.stringify(found)}.`)
+    }
+    problems.push(...this.#problemsOfMoney(records), ...this.#problemsOfWords(records))
+    return problems
+  }
+
+  #problemsOfMoney(records: readonly StepRecord[]): readonly string[] {
+    const chargedUsd =
+      records.reduce(
+        (sum, record) =>
+          record.type === 'end' && record.scope === '' ? sum + record.spent.nanos + record.spent.unknownNanos : sum,
+        0,
+      ) / 1e9
+    const billedUsd = this.#world.outside.billedUsd(this.#id)
+    const { maxBudgetUsd } = this.#plan
+    // Without a limit a request is not on record before it is made (spec R-STEP-6): one whose process was killed may be charged nowhere.
+    if (maxBudgetUsd === null || (billedUsd <= chargedUsd + 1e-9 && chargedUsd <= maxBudgetUsd + 1e-9)) return []
+    return [`Of ${maxBudgetUsd} USD ${chargedUsd} were charged, and ${billedUsd} billed.`]
+  }
+
+  #problemsOfWords(records: readonly StepRecord[]): readonly string[] {
+    const added = records.flatMap((record) => (record.type === 'lap' ? record.lap.added : []))
+    const said = JSON.stringify(added)
+    const problems: string[] = []
+    if (this.#kind.meanwhile === 'steer' && this.#wasSaid && said.split(`"${noteOf(this.#id)}"`).length !== 2)
+      problems.push(`What was said in mid-run is there ${said.split(`"${noteOf(this.#id)}"`).length - 1} times.`)
+    const results = added.flatMap((entry) => {
+      if (!('message' in entry) || typeof entry.message.content === 'string') return []
+      return entry.message.content.filter(isToolResult)
+    })
+    for (const { tool_use_id: id, content } of results) {
+      const told = JSON.stringify(content)
+      if (!this.#answered.has(id) || told.includes('is unknown')) continue
+      if (told.includes(`paid by ${id}`) !== allows(id))
+        problems.push(`To ${id} the first answer was not taken: ${told}`)
+    }
+    return problems
+  }
+}
+
+const allows = (callId: string): boolean => Number(callId.replaceAll(/\D/g, '')) % 3 !== 0

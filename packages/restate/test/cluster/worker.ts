@@ -1,0 +1,71 @@
+// A worker of tests: node worker.js PORT LOG [ADMIN]. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
+import { appendFileSync } from 'node:fs'
+import { createSession } from '@halting/agent/session'
+import { scriptedModel } from '@halting/core/testing'
+import { serve } from '@restatedev/restate-sdk'
+import type { AnyTool } from '@halting/core'
+import { sessionServices } from '../../src/service/session-service.ts'
+
+const [port = '0', log = '/dev/null', admin = ''] = process.argv.slice(2)
+const note = (...words: readonly (string | number)[]): void =>
+  appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+const services = sessionServices({
+  ...(admin !== '' && { admin }),
+  async open({ sessionId, opening, journal }) {
+    const turns = Number(opening['turns'] ?? 3)
+    const toolMs = Number(opening['toolMs'] ?? 50)
+    note('open', sessionId)
+    const pay: AnyTool = {
+      name: 'Pay',
+      description: 'Does what must not be done twice.',
+      inputSchema: { type: 'object' },
+      readOnly: false,
+      async execute(_input, { callId }) {
+        note('paid', sessionId, callId)
+        await pause(toolMs)
+        return `paid by ${callId}`
+      },
+    }
+    return createSession({
+      options: {
+        model: scriptedModel(({ messages }) => {
+          const turn = messages.filter(({ role }) => role === 'assistant').length
+          note('asked', sessionId, turn)
+          return turn < turns
+            ? {
+                toolCalls: [
+                  { name: 'Pay', id: `p${turn}a` },
+                  { name: 'Pay', id: `p${turn}b` },
+                ],
+              }
+            : 'done'
+        }),
+        tools: [pay],
+        sessionId,
+        permissions: {
+          denies: () => undefined,
+          decide: () => (opening['asks'] === true ? { behavior: 'ask', message: 'May I?' } : { behavior: 'allow' }),
+        },
+      },
+      journal,
+      answersQuestions: true,
+      permissions: { mode: 'default' },
+      cwd: '/',
+      end: async () => {},
+    })
+  },
+  listener: {
+    url: null,
+    onOpen() {},
+    onKept() {},
+    onLeave() {},
+    onEvent(sessionId, event) {
+      if (event.type === 'run_end') note('ended', sessionId, event.terminal.reason)
+      if (event.type === 'question') note('question', sessionId, event.question.callId)
+    },
+  },
+})
+await serve({ port: Number(port), services: [...services] })
+note('serving', port)

@@ -1,0 +1,118 @@
+// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2: the budget of a tenant over its sessions, whatever comes, again and in any order.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  newBudget,
+  noLease,
+  raiseTo,
+  release,
+  setLimit,
+  type Lease,
+  type TenantBudget,
+} from '../../src/fleet/budget.ts'
+
+type Call =
+  | { readonly type: 'raise' | 'release'; readonly session: number; readonly turn: number; readonly nanos: number }
+  | { readonly type: 'limit'; readonly nanos: number | null }
+
+interface Fleet {
+  readonly budget: TenantBudget
+  readonly leases: readonly Lease[]
+}
+
+const sessions = 4
+const empty: Fleet = { budget: newBudget, leases: Array.from({ length: sessions }, () => noLease) }
+
+function called(fleet: Fleet, call: Call): Fleet {
+  if (call.type === 'limit') return { ...fleet, budget: setLimit(fleet.budget, call.nanos) }
+  const act = call.type === 'raise' ? raiseTo : release
+  const { budget, lease } = act({ budget: fleet.budget, lease: fleet.leases[call.session]! }, call.turn, call.nanos)
+  return { budget, leases: fleet.leases.with(call.session, lease) }
+}
+
+const amount = fc.nat({ max: 100 })
+const onSession = { session: fc.nat({ max: sessions - 1 }), turn: fc.integer({ min: 1, max: 5 }), nanos: amount }
+const raise = fc.record({ type: fc.constant('raise' as const), ...onSession })
+const releaseCall = fc.record({ type: fc.constant('release' as const), ...onSession })
+const limit = fc.record({ type: fc.constant('limit' as const), nanos: fc.option(amount) })
+const sum = (leases: readonly Lease[]): number => leases.reduce((all, { nanos }) => all + nanos, 0)
+
+test('the tenant has the sum of its leases, and counts who holds one', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), (calls) => {
+      const { budget, leases } = calls.reduce(called, empty)
+      expect(budget.leasedNanos).toBe(sum(leases))
+      expect(budget.holders).toBe(leases.filter(({ isHeld }) => isHeld).length)
+    }),
+  )
+})
+
+test('no raise takes the sum above the limit, and none takes from a session', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), raise, (calls, last) => {
+      const before = calls.reduce(called, empty)
+      const after = called(before, last)
+      const { limitNanos } = before.budget
+      expect(after.budget.leasedNanos).toBeLessThanOrEqual(Math.max(limitNanos ?? Infinity, before.budget.leasedNanos))
+      expect(after.leases[last.session]!.nanos).toBeGreaterThanOrEqual(before.leases[last.session]!.nanos)
+      expect(after.leases[last.session]!.nanos).toBeLessThanOrEqual(
+        Math.max(last.nanos, before.leases[last.session]!.nanos),
+      )
+    }),
+  )
+})
+
+test('sessions that spend what they hold, and no more, never pass the limit together', () => {
+  // Each call as a session makes it: turns go up, what was spent never goes down, and is at most what it has.
+  const step = fc.record({
+    session: onSession.session,
+    wanted: amount,
+    spends: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  const work = fc.array(step, { minLength: 1, maxLength: 60 })
+  fc.assert(
+    fc.property(fc.nat({ max: 200 }), work, (limitNanos, steps) => {
+      const spent = Array.from({ length: sessions }, () => 0)
+      let fleet = called(empty, { type: 'limit', nanos: limitNanos })
+      for (const [index, { session, wanted, spends }] of steps.entries()) {
+        const turn = index + 1
+        fleet = called(fleet, { type: 'raise', session, turn, nanos: spent[session]! + wanted })
+        const had = fleet.leases[session]!.nanos
+        expect(had).toBeGreaterThanOrEqual(spent[session]!)
+        spent[session] = spent[session]! + Math.floor((had - spent[session]!) * spends)
+        expect(spent.reduce((all, nanos) => all + nanos, 0)).toBeLessThanOrEqual(limitNanos)
+        if (index % 3 > 0) fleet = called(fleet, { type: 'release', session, turn, nanos: spent[session] })
+        expect(fleet.budget.leasedNanos).toBeLessThanOrEqual(limitNanos)
+      }
+    }),
+  )
+})
+
+test('a call that comes again changes nothing', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(raise, releaseCall)), fc.oneof(raise, releaseCall, limit), (calls, again) => {
+      const unlimited = calls.reduce(called, empty)
+      const once = called(unlimited, again)
+      expect(called(once, again)).toEqual(once)
+    }),
+  )
+})
+
+test('what comes late, of a turn that is over or from before it, changes nothing', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(raise, releaseCall)), fc.oneof(raise, releaseCall), amount, (calls, late, spent) => {
+      const over = called(calls.reduce(called, empty), { type: 'raise', session: late.session, turn: 6, nanos: spent })
+      expect(called(over, late)).toEqual(over)
+      const released = called(over, { type: 'release', session: late.session, turn: 6, nanos: spent })
+      expect(called(released, { ...late, turn: 6 })).toEqual(released)
+    }),
+  )
+})
+
+test('what is given back can be had by another', () => {
+  const one = called(called(empty, { type: 'limit', nanos: 10 }), { type: 'raise', session: 0, turn: 1, nanos: 10 })
+  const refused = called(one, { type: 'raise', session: 1, turn: 1, nanos: 5 })
+  expect(refused.leases[1]!.nanos).toBe(0)
+  const given = called(refused, { type: 'release', session: 0, turn: 1, nanos: 7 })
+  expect(called(given, { type: 'raise', session: 1, turn: 1, nanos: 5 }).leases[1]!.nanos).toBe(3)
+})

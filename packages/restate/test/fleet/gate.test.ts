@@ -1,0 +1,219 @@
+// Holds rules of docs/spec.md: R-FLEET-4, R-FLEET-5: who may ask a model, whatever comes, again, late, and from clocks that differ.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  enter,
+  leave,
+  limit,
+  newGate,
+  passed,
+  renew,
+  ticketMs,
+  type Gate,
+  type GateLimits,
+  type Passed,
+} from '../../src/fleet/gate.ts'
+
+type Call =
+  | {
+      readonly type: 'enter' | 'leave' | 'renew'
+      readonly session: number
+      readonly request: number
+      readonly tokens: number
+    }
+  | { readonly type: 'time' }
+
+interface Came {
+  readonly ms: number
+  readonly call: Call
+}
+
+const ticketOf = ({ session, request }: { readonly session: number; readonly request: number }): string =>
+  `${session}.${request}`
+
+function called(gate: Gate, { ms, call }: Came): Passed {
+  switch (call.type) {
+    case 'enter': {
+      const ticket = ticketOf(call)
+      return enter(gate, ms, { ticket, session: String(call.session), tokens: call.tokens, awakeable: `a${ticket}` })
+    }
+    case 'leave':
+      return leave(gate, ms, ticketOf(call))
+    case 'renew':
+      return renew(gate, ms, [ticketOf(call)])
+    case 'time':
+      return passed(gate, ms)
+  }
+}
+
+const perMinute = 30
+const limits: fc.Arbitrary<GateLimits> = fc.record({
+  requests: fc.option(fc.integer({ min: 1, max: 4 })),
+  requestsPerMinute: fc.option(fc.constant(perMinute)),
+  tokensPerMinute: fc.option(fc.constant(1000)),
+})
+const call: fc.Arbitrary<Call> = fc.record({
+  type: fc.constantFrom('enter', 'enter', 'enter', 'leave', 'renew', 'time'),
+  session: fc.nat({ max: 4 }),
+  request: fc.nat({ max: 8 }),
+  tokens: fc.nat({ max: 900 }),
+})
+/** Clocks of workers differ by some seconds. */
+const calls: fc.Arbitrary<readonly Came[]> = fc
+  .array(fc.record({ call, after: fc.nat({ max: 6_000 }), off: fc.integer({ min: -3_000, max: 3_000 }) }), {
+    maxLength: 80,
+  })
+  .map((all) => {
+    let ms = 100_000
+    return all.map(({ call, after, off }) => ({ call, ms: (ms += after) + off }))
+  })
+const atGate = (limits: GateLimits): Gate => limit(newGate, 100_000, limits).gate
+
+interface Admission {
+  readonly ticket: string
+  readonly tokens: number
+  readonly ms: number
+}
+
+/** All that happened, in order. */
+function admissionsOf(limits: GateLimits, all: readonly Came[], look?: (gate: Gate, told: Passed) => void) {
+  let gate = atGate(limits)
+  const admissions: Admission[] = []
+  for (const came of all) {
+    const told = called(gate, came)
+    look?.(gate, told)
+    for (const { ticket, tokens } of told.admitted) admissions.push({ ticket, tokens, ms: told.gate.nowMs })
+    gate = told.gate
+  }
+  return { gate, admissions }
+}
+
+test('never are more inside than the limit says, and a ticket comes in once while it is known', () => {
+  fc.assert(
+    fc.property(limits, calls, (limits, all) => {
+      admissionsOf(limits, all, (_, { gate }) => {
+        expect(gate.inside.length).toBeLessThanOrEqual(limits.requests ?? Infinity)
+        const tickets = [...gate.inside, ...gate.waiting].map(({ ticket }) => ticket)
+        expect(new Set(tickets).size).toBe(tickets.length)
+        expect([...gate.order].toSorted()).toEqual([...new Set(gate.waiting.map(({ session }) => session))].toSorted())
+      })
+    }),
+  )
+})
+
+test('in any time no more come in than the buckets hold and what flows in meanwhile', () => {
+  fc.assert(
+    fc.property(limits, calls, (limits, all) => {
+      const { admissions } = admissionsOf(limits, all)
+      for (const [first, { ms: from }] of admissions.entries()) {
+        let tokens = 0
+        for (const [later, { ms, tokens: each }] of admissions.slice(first).entries()) {
+          tokens += each
+          const minutes = (ms - from) / 60_000
+          const most = (limit: number | null): number => (limit ?? Infinity) * (1 + minutes) + 1e-6
+          expect(later + 1).toBeLessThanOrEqual(most(limits.requestsPerMinute))
+          expect(tokens).toBeLessThanOrEqual(most(limits.tokensPerMinute))
+        }
+      }
+    }),
+  )
+})
+
+test('while a session waits, each other one comes in once at most', () => {
+  fc.assert(
+    fc.property(limits, calls, (limits, all) => {
+      /** By session that waits: how often others came in since. */
+      const since = new Map<string, Map<string, number>>()
+      admissionsOf(limits, all, (_, { gate, admitted }) => {
+        const comes = new Set([...gate.order, ...admitted.map(({ session }) => session)])
+        // Who has left waits no more.
+        for (const session of since.keys()) if (!comes.has(session)) since.delete(session)
+        for (const { session } of admitted) {
+          since.delete(session)
+          for (const others of since.values()) {
+            others.set(session, (others.get(session) ?? 0) + 1)
+            expect(others.get(session)).toBe(1)
+          }
+        }
+        for (const session of gate.order) if (!since.has(session)) since.set(session, new Map())
+      })
+    }),
+  )
+})
+
+test('whoever waits is let in or told, if time passes and nobody inside is renewed', () => {
+  fc.assert(
+    fc.property(limits, calls, (limits, all) => {
+      const told = new Set<string>()
+      const asked = new Set<string>()
+      const remember = ({ gate, admitted, turnedAway }: Passed): void => {
+        for (const { ticket } of gate.waiting) asked.add(ticket)
+        for (const { ticket } of [...admitted, ...turnedAway]) told.add(ticket)
+      }
+      let { gate } = admissionsOf(limits, all, (_, each) => remember(each))
+      let wakeMs = passed(gate, 0).wakeMs
+      for (let wakes = 0; wakeMs !== undefined; wakes++) {
+        expect(wakes).toBeLessThan(1000)
+        const each: Passed = passed(gate, wakeMs)
+        remember(each)
+        ;({ gate, wakeMs } = each)
+      }
+      expect([...asked].filter((ticket) => !told.has(ticket))).toEqual([])
+      expect({ inside: gate.inside, waiting: gate.waiting, order: gate.order }).toEqual({
+        inside: [],
+        waiting: [],
+        order: [],
+      })
+    }),
+  )
+})
+
+const one: GateLimits = { requests: 1, requestsPerMinute: null, tokensPerMinute: null }
+const asking = (ticket: string, session: string, tokens = 1) => ({ ticket, session, tokens, awakeable: ticket })
+const names = (all: readonly { readonly ticket: string }[]): readonly string[] => all.map(({ ticket }) => ticket)
+
+test('sessions take turns, however many requests one has', () => {
+  let gate = atGate(one)
+  for (const ticket of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'])
+    gate = enter(gate, 100_000, asking(ticket, ticket[0]!)).gate
+  const order: string[] = []
+  while (gate.inside.length > 0) {
+    const { ticket } = gate.inside[0]!
+    order.push(ticket)
+    ;({ gate } = leave(gate, 100_000, ticket))
+  }
+  expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2'])
+})
+
+test('a worker that is gone loses its place, and one that renews keeps it', () => {
+  const first = enter(atGate(one), 100_000, asking('a', 'a')).gate
+  const second = enter(first, 100_000, asking('b', 'b')).gate
+  const renewed = renew(second, 100_000 + ticketMs - 1, ['a', 'b'])
+  expect(names(renewed.gate.inside)).toEqual(['a'])
+  const later = renew(renewed.gate, 100_000 + 2 * ticketMs - 2, ['b'])
+  expect(later.wakeMs).toBe(100_000 + 2 * ticketMs - 1)
+  const freed = passed(later.gate, 100_000 + 2 * ticketMs - 1)
+  expect(names(freed.admitted)).toEqual(['b'])
+  expect(freed.gate.expired).toBe(1)
+})
+
+test('what a request came to takes the place of what it might come to', () => {
+  const tokens: GateLimits = { requests: null, requestsPerMinute: null, tokensPerMinute: 1000 }
+  const first = enter(atGate(tokens), 100_000, asking('a', 'a', 900)).gate
+  const second = enter(first, 100_000, asking('b', 'b', 500))
+  expect(second.admitted).toEqual([])
+  // 400 tokens flow in within 24 s.
+  expect(second.wakeMs).toBe(124_000)
+  expect(names(leave(second.gate, 100_000, 'a', 300).admitted)).toEqual(['b'])
+  // A request that is larger than the bucket comes in when that is full.
+  const large = enter(atGate(tokens), 100_000, asking('a', 'a', 5000))
+  expect(names(large.admitted)).toEqual(['a'])
+  expect(enter(large.gate, 100_000, asking('b', 'b', 1)).wakeMs).toBe(100_000 + ticketMs)
+})
+
+test('who leaves without having been let in is told so', () => {
+  const { gate } = enter(enter(atGate(one), 100_000, asking('a', 'a')).gate, 100_000, asking('b', 'b'))
+  const left = leave(gate, 100_000, 'b')
+  expect(names(left.turnedAway)).toEqual(['b'])
+  expect(names(leave(left.gate, 100_000, 'a').admitted)).toEqual([])
+})

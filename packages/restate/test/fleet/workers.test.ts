@@ -1,0 +1,140 @@
+// Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-6: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
+import type { Model } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { newBudget, noLease, raiseTo, setLimit, type Leased } from '../../src/fleet/budget.ts'
+import { ProviderGate, gatedModel } from '../../src/fleet/gated-model.ts'
+import { TenantLease } from '../../src/fleet/tenant-lease.ts'
+
+interface Asked {
+  readonly path: string
+  readonly body: unknown
+  readonly key: string | null
+}
+
+/** Answers as an ingress does. `answer` gives a status, or what the handler gives back; undefined: it cannot be reached. */
+function ingressOf(answer: (asked: Asked) => unknown) {
+  const asked: Asked[] = []
+  const fake: typeof fetch = async (input, init) => {
+    const one: Asked = {
+      path: (input as URL).pathname,
+      // Calls are JSON.
+      body: JSON.parse(init?.body as string),
+      key: new Headers(init?.headers).get('idempotency-key'),
+    }
+    asked.push(one)
+    const given = await answer(one)
+    if (given === undefined) throw new TypeError('fetch failed')
+    return given instanceof Response ? given : Response.json(given)
+  }
+  return { asked, ingress: { url: 'http://engine', fetch: fake } }
+}
+
+const live = new AbortController().signal
+const whose = { tenant: 'acme & co', session: 's', turn: 7, chunkUsd: 0.5 }
+
+function tenant(limitUsd: number) {
+  let leased: Leased = { budget: setLimit(newBudget, limitUsd * 1e9), lease: noLease }
+  return ingressOf(({ body }) => {
+    const { turn, nanos } = body as { turn: number; nanos: number }
+    leased = raiseTo(leased, turn, nanos)
+    return leased.lease.nanos
+  })
+}
+
+test('a lease begins with what the session has, and asks for some more than it needs', async () => {
+  const { ingress, asked } = tenant(2)
+  const lease = await TenantLease.open({ ...whose, ingress }, live)
+  expect([lease.usd, lease.name]).toEqual([0, 'the budget of acme & co'])
+  await lease.growTo(1, { signal: live })
+  expect(lease.usd).toBe(1.5)
+  await lease.growTo(3, { signal: live })
+  expect(lease.usd).toBe(2)
+  const request = { session: 's', turn: 7 }
+  expect(asked).toEqual([
+    { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 0 }, key: null },
+    { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 1.5e9 }, key: null },
+    { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 3.5e9 }, key: null },
+  ])
+})
+
+test('an engine that cannot be reached is asked again, until the wait is aborted', async () => {
+  let isUp = true
+  const { ingress, asked } = ingressOf(() => {
+    if (isUp) return 1e9
+    return asked.length % 2 === 0 ? undefined : new Response('busy', { status: 503 })
+  })
+  const lease = await TenantLease.open({ ...whose, ingress }, live)
+  isUp = false
+  const abort = new AbortController()
+  const grown = lease.growTo(5, { signal: abort.signal })
+  while (asked.length < 3) await new Promise(setImmediate)
+  abort.abort()
+  await grown
+  expect(lease.usd).toBe(1)
+})
+
+test('what the engine refuses is an error, and not asked again', async () => {
+  const { ingress, asked } = ingressOf(() => new Response('no', { status: 400 }))
+  await expect(TenantLease.open({ ...whose, ingress }, live)).rejects.toThrow(/HTTP 400.*no/)
+  expect(asked).toHaveLength(1)
+})
+
+const request: Parameters<Model['call']>[0] = {
+  system: '',
+  messages: [{ role: 'user', content: 'go' }],
+  tools: [],
+  maxTokens: 100,
+  idempotencyKey: 'k',
+}
+const options = { signal: live, emit: () => {} }
+
+test('a model is asked once its ticket is in, and the way out tells what it came to', async () => {
+  let inside = 0
+  const { ingress, asked } = ingressOf(({ path }) => {
+    if (path === '/halting_pass/enter') inside++
+    return true
+  })
+  const model = scriptedModel(() => {
+    expect(inside).toBe(1)
+    return { text: 'answer', usage: { input_tokens: 30, output_tokens: 12 } }
+  })
+  await gatedModel(model, new ProviderGate(ingress, 'key'), 's').call(request, options)
+  const [entered, left] = asked
+  const { ticket, tokens } = entered!.body as { ticket: string; tokens: number }
+  expect(entered).toEqual({
+    path: '/halting_pass/enter',
+    body: { gate: 'key', ticket, session: 's', tokens },
+    key: ticket,
+  })
+  expect(left).toEqual({ path: '/halting_gate/key/leave/send', body: { ticket, tokens: 42 }, key: null })
+})
+
+test('a ticket that was given up is taken anew', async () => {
+  const answers = [false, true]
+  const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? answers.shift() : true))
+  await gatedModel(scriptedModel(['answer']), new ProviderGate(ingress, 'key'), 's').call(request, options)
+  const tickets = asked.filter(({ path }) => path === '/halting_pass/enter').map(({ key }) => key)
+  expect(new Set(tickets).size).toBe(2)
+})
+
+test('whoever is aborted while they wait leaves the gate, and the model was not asked', async () => {
+  const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? new Promise(() => {}) : true))
+  // As the runtime's own does.
+  const heeding: typeof fetch = (input, init) =>
+    Promise.race([
+      ingress.fetch(input, init),
+      new Promise<never>((_resolve, reject) =>
+        init?.signal?.addEventListener('abort', () => reject(new Error('aborted'))),
+      ),
+    ])
+  const model = scriptedModel(['never'])
+  const abort = new AbortController()
+  const gated = gatedModel(model, new ProviderGate({ ...ingress, fetch: heeding }, 'key'), 's')
+  const called = gated.call(request, { ...options, signal: abort.signal })
+  while (asked.length === 0) await new Promise(setImmediate)
+  abort.abort()
+  await expect(called).rejects.toMatchObject({ billed: 'nothing', neverConnected: true })
+  expect(asked.map(({ path }) => path)).toEqual(['/halting_pass/enter', '/halting_gate/key/leave/send'])
+  expect(model.requests).toEqual([])
+})

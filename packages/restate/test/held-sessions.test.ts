@@ -1,0 +1,51 @@
+// Holds rules of docs/spec.md: R-STEP-13b: in a process one attempt at a time works at a session.
+import { expect, test } from 'vitest'
+import { HeldSessions } from '../src/service/held-sessions.ts'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** An attempt that works until it is ended, and takes its time to let go. */
+async function workAt(held: HeldSessions, name: string, gone: AbortSignal, told: string[]): Promise<void> {
+  try {
+    const { leaveBy, release } = await held.enter('one', gone)
+    told.push(`${name} begins`)
+    await new Promise<void>((resolve) => leaveBy(resolve))
+    for (let left = 5; left > 0; left--) await turn()
+    told.push(`${name} ends`)
+    release()
+  } catch {
+    told.push(`${name} does not begin`)
+  }
+}
+
+test('who comes next waits until the one before has let go, also when another was lost as it waited', async () => {
+  const held = new HeldSessions()
+  const told: string[] = []
+  const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
+  const works = [workAt(held, 'first', first.signal, told)]
+  await turn()
+  first.abort()
+  works.push(workAt(held, 'second', second.signal, told))
+  await turn()
+  second.abort()
+  works.push(workAt(held, 'third', third.signal, told))
+  for (let left = 20; left > 0; left--) await turn()
+  expect(told).toEqual(['first begins', 'first ends', 'second does not begin', 'third begins'])
+  third.abort()
+  await Promise.all(works)
+})
+
+test('who comes ends the one before, which nobody has told that it is lost', async () => {
+  const held = new HeldSessions()
+  const told: string[] = []
+  const never = new AbortController()
+  const first = workAt(held, 'first', never.signal, told)
+  await turn()
+  const gone = new AbortController()
+  const second = workAt(held, 'second', gone.signal, told)
+  await first
+  await turn()
+  gone.abort()
+  await second
+  expect(told).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
+})

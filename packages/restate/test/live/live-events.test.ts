@@ -1,0 +1,63 @@
+// Holds rules of docs/spec.md: R-CLU-12, R-CLU-12a.
+import { ConfigurationError } from '@halting/core'
+import { afterEach, expect, test } from 'vitest'
+import { liveMessages } from '../../src/client/event-stream.ts'
+import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
+import { createLiveEvents, type LiveEvents, type LiveEventsOptions } from '../../src/live/live-events.ts'
+import type { LiveMessage } from '../../src/live/told-live.ts'
+
+const opened: LiveEvents[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((live) => live.close()))
+})
+
+async function serving(options?: LiveEventsOptions): Promise<LiveEvents> {
+  const live = await createLiveEvents(options)
+  opened.push(live)
+  live.onOpen('a session', { snapshot: snapshotOfNothing('a session') })
+  return live
+}
+
+const address = ({ url }: LiveEvents, query = ''): string => `${url}/sessions/a%20session/events${query}`
+const rewind = { type: 'rewind', entries: 0, after: null } as const
+
+async function readAll(response: Response): Promise<readonly LiveMessage[]> {
+  const messages: LiveMessage[] = []
+  for await (const message of liveMessages(response)) messages.push(message)
+  return messages
+}
+
+test('records are numbered, and who comes back is told those that it has not', async () => {
+  const live = await serving()
+  live.onKept('a session', 4, [rewind, rewind])
+  live.onEvent('a session', { type: 'note', text: 'nobody reads' })
+  live.onEvent('a session', { type: 'run_start', runId: 'run1', ids: ['p'] })
+  const response = await fetch(address(live, '?since=5'))
+  live.onKept('a session', 6, [rewind])
+  live.onEvent('a session', { type: 'note', text: 'hello' })
+  live.onLeave('a session', { snapshot: snapshotOfNothing('another attempt') })
+  // Another attempt takes its place.
+  live.onOpen('a session', { snapshot: snapshotOfNothing('a session') })
+  expect(await readAll(response)).toEqual([
+    { type: 'hello', records: 6 },
+    { type: 'record', number: 6, record: rewind },
+    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(snapshotOfNothing('a session'))) },
+    { type: 'event', event: { type: 'run_start', runId: 'run1', ids: ['p'] } },
+    { type: 'record', number: 7, record: rewind },
+    { type: 'event', event: { type: 'note', text: 'hello' } },
+    { type: 'over' },
+  ])
+})
+
+test('without the token nobody reads along, nor under a name that is none of this machine', async () => {
+  const live = await serving({ token: 'secret' })
+  expect((await fetch(address(live))).status).toBe(401)
+  expect((await fetch(address(live), { headers: { authorization: 'Bearer wrong!' } })).status).toBe(401)
+  const read = await fetch(address(live), { headers: { authorization: 'Bearer secret' } })
+  expect(read.status).toBe(200)
+  await read.body?.cancel()
+  expect(
+    (await fetch(`${live.url}/sessions/other/events`, { headers: { authorization: 'Bearer secret' } })).status,
+  ).toBe(404)
+  await expect(createLiveEvents({ host: '0.0.0.0' })).rejects.toBeInstanceOf(ConfigurationError)
+})

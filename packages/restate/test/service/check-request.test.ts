@@ -1,0 +1,32 @@
+// Holds rules of docs/spec.md: R-CLU-11.
+import { expect, test } from 'vitest'
+import { problemOfRequest } from '../../src/service/check-request.ts'
+
+test.each<[unknown]>([
+  [{ type: 'prompt', content: 'hello' }],
+  [{ type: 'prompt', content: [{ type: 'text', text: 'hello' }], when: 'later' }],
+  [{ type: 'answer', callId: 'c', answer: { behavior: 'deny', message: 'No.' } }],
+  [{ type: 'approve', approvals: { c: { behavior: 'allow' } } }],
+  [{ type: 'interrupt', queue: 'give_back', because: 'user' }],
+  [{ type: 'close' }],
+])('%j is a request', (request) => {
+  expect(problemOfRequest({ id: 'r', request })).toBe(undefined)
+})
+
+test.each<[unknown, string]>([
+  [null, 'Give an object: { "id", "request" }.'],
+  [{ request: { type: 'close' } }, 'The id of a request is a text of 1 to 200 characters.'],
+  [{ id: 'r', request: 'close' }, 'A request is an object, such as {"type":"prompt","content":"…"}.'],
+  [{ id: 'r', request: { type: 'close' }, opening: 1 }, 'The opening of a session is an object.'],
+  [{ id: 'r', request: { type: 'prompt', content: ' ' } }, 'In a request of the type prompt, content is not empty.'],
+  [
+    { id: 'r', request: { type: 'prompt', content: 'x', when: 'soon' } },
+    'In a request of the type prompt, when is one of now, next, later.',
+  ],
+  [
+    { id: 'r', request: { type: 'answer', callId: 'c', answer: { behavior: 'deny' } } },
+    'In a request of the type answer, answer is {"behavior":"allow"} or {"behavior":"deny","message":"…"}.',
+  ],
+])('%j is none, and it is said why', (given, problem) => {
+  expect(problemOfRequest(given)).toBe(problem)
+})

@@ -1,0 +1,29 @@
+// Holds rules of docs/spec.md: R-WORK-2
+import { expect, test } from 'vitest'
+import { attempt } from '../../src/engine/attempt.ts'
+import type { ReadBatch } from '../../src/engine/batch.ts'
+import { openedOrRefused, RefusedWork, SessionRefusedError } from '../../src/service/refused.ts'
+import { FakeInvocation } from '../support/fake-engine.ts'
+
+test('all that is asked of a session that cannot be opened is refused with the reason, on record', async () => {
+  const batches: ReadBatch[] = []
+  const end = await attempt({
+    engine: new FakeInvocation().attempt(),
+    mail: [3, 4].map((number) =>
+      JSON.stringify({ id: `r${number}`, number, request: { type: 'prompt', content: 'x' } }),
+    ),
+    begin: ({ log }) => new RefusedWork('No such folder.', { log, committedNanos: 0 }),
+    onBatch: (batch) => batches.push(batch),
+  })
+  expect(end).toEqual({ upTo: 4, snapshot: null, committedNanos: 0 })
+  expect(batches.flatMap(({ notes = [] }) => notes)).toEqual([
+    { type: 'refused', id: 'r3', because: 'No such folder.' },
+    { type: 'refused', id: 'r4', because: 'No such folder.' },
+  ])
+})
+
+test('any other failure to open it has the engine try again', async () => {
+  await expect(openedOrRefused(Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
+  const error = new SessionRefusedError('never')
+  expect(await openedOrRefused(Promise.reject(error))).toEqual({ kind: 'refused', error })
+})

@@ -1,0 +1,22 @@
+// Holds rules of docs/spec.md: R-CLU-10b.
+import { expect, test } from 'vitest'
+import { openRunOf, untoldResults } from '../../src/service/open-run.ts'
+import { toldSession } from '../support/told-session.ts'
+
+test('the result of a run whose process was lost before it was told is that of its records', async () => {
+  const { events, records } = await toldSession()
+  const [told] = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
+  const [made] = untoldResults('s', [], records, new Set())
+  // No record names the windows of models.
+  const { modelUsage: _, ...result } = { ...told }
+  expect(made).toMatchObject({ runId: 'run1', result })
+  expect(untoldResults('s', [], records, new Set(['run1']))).toEqual([])
+  expect(openRunOf(records)).toBe(undefined)
+})
+
+test('an open run tells which messages are in it', async () => {
+  const { records } = await toldSession()
+  const open = records.filter(({ type }) => type !== 'end')
+  expect(openRunOf(open)).toEqual({ runId: 'run1', ids: ['p'], isWithoutMessage: false })
+  expect(untoldResults('s', [], open, new Set())).toEqual([])
+})

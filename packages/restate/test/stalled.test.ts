@@ -1,0 +1,30 @@
+// Holds rules of docs/spec.md: R-CLU-4: status says why a session does not go on.
+import { expect, test } from 'vitest'
+import { stalledOf } from '../src/service/stalled.ts'
+
+const id = 'inv_1'
+const mismatch = '- Difference:\n   name: records of format 2 != records of format 1'
+const told =
+  'This session was written in format 2 by another version; this worker reads 1. A worker of that version can go on with it.'
+const resume = " Then resume it: PATCH /invocations/inv_1/resume of the engine's admin interface."
+
+test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {
+  const again = { invocation: id, needsResume: false, message: told }
+  expect(stalledOf({ id, status: 'backing-off', last_failure: mismatch })).toEqual(again)
+  expect(stalledOf({ id, status: 'backing-off', last_failure: `${told}\n    at somewhere` })).toEqual(again)
+  const paused = { invocation: id, needsResume: true, message: `${told}${resume}` }
+  expect(stalledOf({ id, status: 'paused', last_failure: mismatch })).toEqual(paused)
+})
+
+test('another one that the engine paused says what the engine said', () => {
+  expect(stalledOf({ id, status: 'paused', last_failure: 'no disk' })).toEqual({
+    invocation: id,
+    needsResume: true,
+    message: `The engine has paused it: no disk Mend what is wrong.${resume}`,
+  })
+  expect(stalledOf({ id, status: 'paused', last_failure: null })?.message).toContain('somebody asked for that')
+})
+
+test('one that is tried again is none', () => {
+  expect(stalledOf({ id, status: 'backing-off', last_failure: 'Connection refused' })).toBeUndefined()
+})

@@ -1,0 +1,39 @@
+import { foldSession } from '@halting/core/steps'
+import type { DriverSession } from '@halting/core/testing'
+import { attempt, type Found } from '../../src/engine/attempt.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import type { PayloadStore } from '../../src/payloads/payload-store.ts'
+
+type Opened = Pick<DriverSession, 'transcript' | 'open'> &
+  Pick<Found, 'records' | 'log'> & {
+    /** The attempt: it rejects when that fails. */
+    readonly over: Promise<unknown>
+  }
+
+/** The session as an attempt finds it. It is open when the engine has something of it on record. Rejects when the attempt fails. */
+export async function openedBy(engine: Engine, store?: PayloadStore): Promise<Opened> {
+  let over: Promise<unknown> = Promise.resolve()
+  const { records, log } = await new Promise<Found>((resolve, reject) => {
+    let found: Found | undefined
+    let isOnRecord = false
+    const settle = (): void => {
+      if (found !== undefined && isOnRecord) resolve(found)
+    }
+    over = attempt({
+      engine,
+      store,
+      begin(came) {
+        found = came
+        settle()
+        return { deliver() {}, cancel() {}, run: async () => {} }
+      },
+      onBatch() {
+        isOnRecord = true
+        settle()
+      },
+    })
+    over.catch(reject)
+  })
+  const { transcript, open } = foldSession(records.length === 0 ? [] : [records])
+  return { transcript, open, records, log, over }
+}

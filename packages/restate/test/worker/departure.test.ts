@@ -1,0 +1,89 @@
+// Holds rules of docs/spec.md: R-WORK-4
+import type { StepRecord } from '@halting/core/steps'
+import { expect, test } from 'vitest'
+import { attempt, type Found } from '../../src/engine/attempt.ts'
+import { ClusterLog } from '../../src/engine/cluster-log.ts'
+import { Departure, LeftError } from '../../src/worker/departure.ts'
+import { FakeInvocation } from '../support/fake-engine.ts'
+
+const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null, intent: null, at: 1 })
+const result = (key: string): StepRecord => ({ type: 'result', key, digest: null, value: null, at: 1, durationMs: 0 })
+// The log looks at the scope of a lap alone.
+const lap = (scope: string): StepRecord => ({ type: 'lap', lap: { scope } }) as unknown as StepRecord
+const typesIn = (text: string): readonly string[] =>
+  (JSON.parse(text) as { records: readonly StepRecord[] }).records.map(({ type }) => type)
+
+test('a session is left at the first lap at which no effect is under way, with all of it on record', async () => {
+  const log = new ClusterLog()
+  log.append(intent('a'))
+  log.leave()
+  log.append(lap(''))
+  log.append(result('a'))
+  // The lap of a subagent is none of the session's.
+  log.append(lap('agent'))
+  log.append(lap(''))
+  expect(() => log.append(intent('b'))).toThrow('goes on with this session elsewhere')
+  // What the loop makes of that is no failure of the log.
+  log.fail(new Error('the run broke'))
+  // Nor is what is left of its work the end of it.
+  log.finish({ upTo: 1 })
+  const last = await log.take()
+  expect(last).not.toContain('"done"')
+  expect(typesIn(last)).toEqual(['intent', 'lap', 'result', 'lap', 'lap'])
+  await expect(log.take()).rejects.toBeInstanceOf(LeftError)
+})
+
+/** An attempt whose work goes on for ever, once it has begun. */
+async function going(departure: Departure): Promise<Found & { readonly over: Promise<unknown> }> {
+  return new Promise((resolve) => {
+    const over = attempt({
+      engine: new FakeInvocation().attempt(),
+      departure,
+      begin(found) {
+        resolve({ ...found, over })
+        return { deliver() {}, cancel() {}, run: () => new Promise(() => {}) }
+      },
+    })
+    over.catch(() => undefined)
+  })
+}
+
+test('one that only waits is left at once', async () => {
+  const departure = new Departure()
+  const { log, over } = await going(departure)
+  log.rests(null)
+  let isResting = false
+  void (async () => {
+    await over.catch(() => undefined)
+    isResting = true
+  })()
+  departure.begin()
+  await expect(over).rejects.toBeInstanceOf(LeftError)
+  expect(isResting).toBe(true)
+})
+
+test('one that does not come to a lap is left when it is told to hurry', async () => {
+  const departure = new Departure()
+  const { log, over } = await going(departure)
+  log.append(intent('a'))
+  departure.begin()
+  await log.flush()
+  log.append(result('a'))
+  departure.hurry()
+  await expect(over).rejects.toBeInstanceOf(LeftError)
+  expect(() => log.append(lap(''))).toThrow('elsewhere')
+})
+
+test('it is over when all that it holds is', async () => {
+  const departure = new Departure()
+  const ends: (() => void)[] = []
+  departure.hold(new Promise<void>((resolve) => ends.push(resolve)))
+  departure.hold(Promise.reject(new Error('a session that did not close')))
+  let isOver = false
+  const over = departure.over().then(() => (isOver = true))
+  await new Promise(setImmediate)
+  expect(isOver).toBe(false)
+  for (const end of ends) end()
+  await over
+  expect(isOver).toBe(true)
+})

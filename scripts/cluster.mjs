@@ -1,0 +1,156 @@
+// Tries what runs on a cluster against a real one: nodes of Restate's server, workers on a Node that its SDK runs on; npm brings both. Needs a build. How often it
+// passed, failed or was skipped is in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { newestNode } from './node-binaries.mjs'
+import { root } from './packages.mjs'
+
+const platform = `${process.platform}-${process.arch}`
+/** Servers that npm has as packages, and the file of each that is run; the first is the engine. */
+const packages = {
+  restate: { name: `@restatedev/restate-server-${platform}`, version: '1.7.12', file: 'bin/restate-server' },
+  s3: { name: '@20minutes/s3rver', version: '4.0.4', file: 'lib/s3rver.js' },
+}
+const patienceMs = 600_000 + Number(numberOf('minutes', 0)) * 60_000
+const bundled = fileURLToPath(new URL('.tmp/cluster/', root))
+
+/** What is bundled: programs of packages/restate/test/cluster, and the workers that they start. */
+const programs = [
+  'kit',
+  'kit-worker',
+  'soak',
+  'soak-worker',
+  'same',
+  'worker',
+  'sessions',
+  'sessions-worker',
+  'bucket',
+  'fleet',
+  'fleet-worker',
+  'upgrade',
+  'program',
+]
+/** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
+const checks = {
+  'the kit of drivers on one node: workers are killed and cut off': ['kit', '1', 'workers'],
+  'the kit of drivers on one node: the server is killed, too': ['kit', '1', 'servers'],
+  'the kit of drivers on three nodes, of which one after another is killed': ['kit', '3', 'servers'],
+  'sessions on three nodes while workers and nodes are killed at random': [
+    'soak',
+    numberOf('minutes', 2),
+    numberOf('sessions', 20),
+    numberOf('seed', 14),
+  ],
+  'the same sessions in memory and on a node': ['same', numberOf('sessions', 20), numberOf('seed', 14)],
+  'two versions of a worker beside each other': ['upgrade'],
+  'payloads in a bucket': ['bucket'],
+  'the program: the commands of the guide, and a worker that is told to end': ['program'],
+  'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
+  'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
+}
+/** Programs that need another server than the engine. */
+const serverOf = { bucket: 's3' }
+
+const wanted = process.argv.slice(2).filter((each) => !each.startsWith('--'))
+const node = newestNode()
+if (node.why === undefined) await bundlePrograms()
+const outcomes = Object.entries(checks)
+  .filter(([title]) => wanted.length === 0 || wanted.some((word) => title.includes(word)))
+  .map(([title, check]) => outcomeOf(title, check))
+tell(outcomes)
+
+/** What is brought is kept in a folder of .tmp. */
+function fromNpm(key) {
+  const { name, version, file } = packages[key]
+  const folder = fileURLToPath(new URL(`.tmp/${key}/${version}/`, root))
+  const program = join(folder, 'node_modules', name, file)
+  if (existsSync(program)) return { program }
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+  try {
+    const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+    execFileSync('npm', ['install', ...options, `${name}@${version}`], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: patienceMs,
+    })
+    return { program }
+  } catch (error) {
+    const [why] = String(error.stderr || error.message)
+      .trim()
+      .split('\n')
+    return { why: `${name} cannot be had (${why})` }
+  }
+}
+
+async function bundlePrograms() {
+  const cluster = (name) => `packages/restate/test/cluster/${name}.ts`
+  await bundle({ entryPoints: programs.map(cluster) })
+  await bundle({ entryPoints: { 'worker-later': cluster('worker') }, plugins: [laterFormat()] })
+}
+
+/** As a later version would be built: the format of what it keeps is another one. */
+function laterFormat() {
+  const change = ({ path }) => {
+    const contents = readFileSync(path, 'utf8').replace('keptFormat = 1', 'keptFormat = 2')
+    if (!contents.includes('keptFormat = 2')) throw new Error(`${path} has another format.`)
+    return { contents, loader: 'ts' }
+  }
+  return { name: 'later format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
+}
+
+async function bundle(options) {
+  await build({
+    absWorkingDir: fileURLToPath(root),
+    ...options,
+    outdir: bundled,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    packages: 'external',
+    logLevel: 'warning',
+  })
+}
+
+function outcomeOf(title, [program, ...given]) {
+  const server = fromNpm(serverOf[program] ?? 'restate')
+  const missing = server.why ?? node.why
+  if (missing !== undefined) return { title, kind: 'skipped', why: missing }
+  const folder = mkdtempSync(join(tmpdir(), 'halting-cluster-'))
+  try {
+    const parameters = [join(bundled, `${program}.mjs`), server.program, folder, ...given]
+    const { status, stdout, stderr, error } = spawnSync(join(node.bin, 'node'), parameters, {
+      encoding: 'utf8',
+      timeout: patienceMs,
+      killSignal: 'SIGKILL',
+    })
+    if (status === 0) return { title, kind: 'passed', told: stdout.trim() }
+    return { title, kind: 'failed', why: `exit ${status ?? error?.message}\n${stdout}\n${stderr}` }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function tell(all) {
+  for (const { title, kind, why, told } of all)
+    console.log([`${kind}: ${title}`, why ?? told].filter(Boolean).join(': '))
+  const count = (kind) => all.filter((outcome) => outcome.kind === kind).length
+  const sum = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') }
+  writeFileSync(new URL('.tmp/cluster.json', root), `${JSON.stringify(sum)}\n`)
+  console.log(`cluster: ${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`)
+  process.exitCode = sum.failed === 0 ? 0 : 1
+}
+
+/** What `--name=NUMBER` says. */
+function numberOf(name, otherwise) {
+  const begin = `--${name}=`
+  const given = process.argv.find((each) => each.startsWith(begin))
+  return given === undefined ? String(otherwise) : given.slice(begin.length)
+}
