@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { core, sources } from './vitest.build.ts'
 
@@ -40,12 +41,14 @@ const onlyDeep = [
   'packages/agent/test/session/journal-disk.test.ts',
   'packages/agent/test/session/journal-fold-lies.test.ts',
   'packages/agent/test/session/replay-from-lines.test.ts',
+  'packages/cli/test/acp/ends.test.ts',
   'packages/cli/test/acp/stdio.test.ts',
   'packages/cli/test/after.test.ts',
   'packages/cli/test/commands.test.ts',
   'packages/cli/test/endings.test.ts',
   'packages/cli/test/export.test.ts',
   'packages/cli/test/foreign.test.ts',
+  'packages/cli/test/formats.test.ts',
   'packages/cli/test/full-window.test.ts',
   'packages/cli/test/host/many-runs.test.ts',
   'packages/cli/test/host/protocol.test.ts',
@@ -54,6 +57,7 @@ const onlyDeep = [
   'packages/cli/test/host/sdk-options.test.ts',
   'packages/cli/test/host/sdk-queries.test.ts',
   'packages/cli/test/host/sdk-servers.test.ts',
+  'packages/cli/test/host/sdk-wishes.test.ts',
   'packages/cli/test/inert.test.ts',
   'packages/cli/test/instructions.test.ts',
   'packages/cli/test/mcp-login.test.ts',
@@ -63,7 +67,9 @@ const onlyDeep = [
   'packages/cli/test/memory-runs.test.ts',
   'packages/cli/test/rewound-calls.test.ts',
   'packages/cli/test/secrets.test.ts',
+  'packages/cli/test/sessions.test.ts',
   'packages/cli/test/setup.test.ts',
+  'packages/cli/test/stdin.test.ts',
   'packages/cli/test/terminal-guide.test.ts',
   'packages/cli/test/terminal/program.test.ts',
   'packages/cli/test/terminal/real-terminal.test.ts',
@@ -77,8 +83,8 @@ const neverDeep = ['packages/core/test/explorer/explore-*.test.ts']
 
 export default defineConfig({
   test: {
-    // More than cores: many tests wait for a process. Left to itself, Vitest keeps one of two cores idle.
-    maxWorkers: '200%',
+    // More than cores, since many tests wait for a process. As a share Vitest takes no more than there are.
+    maxWorkers: 2 * availableParallelism(),
     globalSetup: './vitest.build.ts',
     reporters: ['default', 'json'],
     outputFile: { json: '.tmp/vitest.json' },
@@ -87,6 +93,7 @@ export default defineConfig({
       project('models', ['packages/models/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('agent', ['packages/agent/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
       project('cli', ['packages/cli/test/**/*.test.ts'], { alias: withBuiltCore }),
+      project('restate', ['packages/restate/test/**/*.test.ts'], { alias: withBuiltCore }),
     ],
   },
 })
@@ -107,6 +114,7 @@ function project(name: string, include: string[], options: ProjectOptions): Test
       name,
       include,
       exclude: isDeep ? neverDeep : onlyDeep,
+      setupFiles: './vitest.setup.ts',
       testTimeout: longest,
       hookTimeout: longest,
       pool: changesProcess ? 'forks' : 'threads',

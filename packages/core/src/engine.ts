@@ -2,9 +2,8 @@ import type { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
-import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
-import { accountOf, keepEngineSession, runningOf, tellListener } from './engine-session.ts'
+import { accountOf, keepEngineSession, resultOf, runningOf, tellListener } from './engine-session.ts'
 import type { EngineSession, Running } from './engine-session.ts'
 import { isName, isPrompt, optional } from './given.ts'
 import { uuidOf } from './hash.ts'
@@ -12,17 +11,16 @@ import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop, type LoopContext } from './iterate.ts'
 import type { MessageContent } from './messages.ts'
 import type { Model } from './model/model.ts'
-import { knownModels } from './model/named-models.ts'
 import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import { initMessage } from './sdk/init-message.ts'
 import type { SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
-import { compactCommand, Prompts } from './prompts.ts'
+import { compactCommand, lastAnswerPrompt, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
-import { wayOn, type RunRequest } from './run-request.ts'
-import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
+import { asked, wayOn, type RunRequest } from './run-request.ts'
+import { completeOptions, runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
 import { runsIn } from './run-id.ts'
-import { collectDenials, resultMessage } from './sdk/result-message.ts'
+import { collectDenials } from './sdk/result-message.ts'
 import { createTranslator } from './sdk/translate.ts'
 import type { SessionAccount } from './session-account.ts'
 import { checkedChange } from './settings/check-change.ts'
@@ -46,8 +44,6 @@ import type { Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 
-/** All layers: a session that is talked to for long makes room by itself. */
-const defaultContext = contextLayers()
 let sessionsMade = 0
 
 /**
@@ -71,14 +67,17 @@ export class QueryEngine<Output = unknown> {
   #learned: LearnedContext | undefined
   /** What was set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
+  /** The model of the last run alone; undefined where it had that of the session. */
+  #ownModel: string | undefined
 
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(options: QueryOptions<Output>) {
+    // Refuses what is no object, before anything is read of it.
     settingsOf(options)
+    this.#options = completeOptions(options)
     // Plain JavaScript may give it: the records of all runs would be one.
     if ((options as LoopOptions).steps !== undefined)
       throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
-    this.#options = options.context === undefined ? { ...options, context: defaultContext } : options
     const { session } = options
     const transcript = options.transcript ?? session?.transcript ?? Transcript.empty()
     this.#transcript = transcript
@@ -88,7 +87,7 @@ export class QueryEngine<Output = unknown> {
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = sessionIdOf(options) ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
-    this.#account = accountOf(options)
+    this.#account = accountOf(this.#options)
     this.#prompts = new Prompts(options.prepareContent)
     keepEngineSession(this, () => this.#session)
   }
@@ -117,9 +116,15 @@ export class QueryEngine<Output = unknown> {
     return this.#inForce
   }
 
-  /** The model that the next run begins with. */
+  /** That of the run that goes on, or else the one that the next begins with. */
   get model(): Model {
-    return contextWith(contextOf(this.#options), this.#inForce).model
+    return contextWith(contextOf(this.#options), this.#current === undefined ? this.#inForce : this.#ofRun).model
+  }
+
+  /** What was set for the session, with the model that the run has for itself. */
+  get #ofRun(): SettingsInForce | null {
+    const model = this.#ownModel
+    return model === undefined ? this.#inForce : inForceAfter(this.#inForce, { model }, false)
   }
 
   /** Aborts what goes on, as a person would. */
@@ -158,7 +163,7 @@ export class QueryEngine<Output = unknown> {
     return this.#inbox.retract(id)
   }
 
-  /** Messages that were handed in and that no run has taken. */
+  /** Messages that were handed in and are not in the conversation yet. */
   get waiting(): readonly InboxMessage[] {
     return this.#inbox.waiting
   }
@@ -168,8 +173,10 @@ export class QueryEngine<Output = unknown> {
    * @throws ConfigurationError for what cannot be set; then nothing is.
    */
   set(change: SettingsChange): void {
-    const checked = checkedChange(contextOf(this.#options), this.#inForce, change)
+    const isRunning = this.#current !== undefined
+    const checked = checkedChange(contextOf(this.#options), isRunning ? this.#ofRun : this.#inForce, change)
     this.#current?.loop.set(checked)
+    if (checked.model !== undefined) this.#ownModel = undefined
     this.#inForce = inForceAfter(this.#inForce, checked, false)
     // Stages after a run heed it too. A run that goes on sets it with its next request.
     if (this.#current === undefined) this.#account.limit(contextWith(contextOf(this.#options), this.#inForce).settings)
@@ -198,16 +205,17 @@ export class QueryEngine<Output = unknown> {
 
   /**
    * Runs one prompt. The last message is the result, always; leaving early aborts the run. `id` is a name of your own for it, as for `steer`: a message
-   * that is handed in under it later is passed over.
-   * @throws ConfigurationError for what is no prompt.
+   * that is handed in under it later is passed over. `model` is that of this run alone, as `setModel` takes it.
+   * @throws ConfigurationError for what is no prompt, and for a model that cannot be set.
    */
-  submit(prompt: MessageContent, id?: string): SdkMessages<Output> {
+  submit(prompt: MessageContent, { id, model }: { id?: string; model?: string } = {}): SdkMessages<Output> {
     isPrompt('prompt', prompt)
     optional(isName)('The id of a prompt', id)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
-    const name = id !== undefined && { promptId: id }
-    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...name })
-    return this.#run({ prompt, ...name })
+    if (model !== undefined) checkedChange(contextOf(this.#options), this.#inForce, { model })
+    const own = { ...(id !== undefined && { promptId: id }), ...(model !== undefined && { model }) }
+    if (command !== null) return this.#run({ compact: { instructions: (command[1] ?? '').trim() }, ...own })
+    return this.#run({ prompt, ...own })
   }
 
   /**
@@ -216,6 +224,11 @@ export class QueryEngine<Output = unknown> {
    */
   compact(instructions = ''): SdkMessages<Output> {
     return this.#run({ compact: { instructions: instructions.trim() } })
+  }
+
+  /** Asks for a last answer: a run of one request without tools, into which nothing else is taken. It rejects where nothing was said before. */
+  lastAnswer(): SdkMessages<Output> {
+    return this.#run({ prompt: lastAnswerPrompt, lastAnswer: true })
   }
 
   /** Goes on after `needs_approval`, with what a person said to the calls that wait. */
@@ -259,19 +272,17 @@ export class QueryEngine<Output = unknown> {
     const { sessionId } = this
     if (what.carried !== undefined) this.#carry(what.carried.continues)
     this.#left = undefined
+    this.#ownModel = what.model
     const runId = (this.#runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open))
     const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
+    if (what.open !== undefined) this.#setAgain(running)
     const current = (this.#current = this.#currentOf(running))
     this.#prompts.passInterruption(running)
-    const translator = createTranslator({
-      sessionId,
-      runId,
-      includePartialMessages: this.#options.includePartialMessages ?? false,
-      includeHookEvents: this.#options.includeHookEvents ?? false,
-    })
+    const { includePartialMessages, includeHookEvents } = this.#options
+    const translator = createTranslator({ sessionId, runId, includePartialMessages, includeHookEvents })
     const denials: SdkPermissionDenial[] = []
     try {
-      const context = contextWith(contextOf(this.#options), this.#inForce)
+      const context = contextWith(contextOf(this.#options), this.#ofRun)
       yield initMessage(context, this.#options.init, { sessionId, runId })
       for await (const event of running) {
         tellListener(this.#options, event)
@@ -286,20 +297,7 @@ export class QueryEngine<Output = unknown> {
       if (running.hasStarted) await current.settle()
       else if (this.#current === current) this.#current = undefined
     }
-    const { terminal, state, sessionCostUsd, sessionUsage } = await current.settle()
-    const { output } = this.#options
-    yield resultMessage({
-      uuid: uuidOf(`${sessionId}/${runId}/result`),
-      sessionId,
-      terminal,
-      state,
-      denials,
-      sessionCostUsd,
-      sessionUsage,
-      models: knownModels(contextOf(this.#options)),
-      contextWindow: this.#options.contextWindow ?? null,
-      output,
-    })
+    yield resultOf(this.#options, { sessionId, runId, denials, ...(await current.settle()) })
   }
 
   #currentOf(loop: Loop): Running {
@@ -323,21 +321,15 @@ export class QueryEngine<Output = unknown> {
     else this.#account.takeBackLast(this.#last.state.spent)
   }
 
-  #begin(
-    { approvals, compact, carried, promptId }: RunRequest,
-    prompt: MessageContent | undefined,
-    runId: string,
-  ): Loop {
+  #begin(what: RunRequest, prompt: MessageContent | undefined, runId: string): Loop {
+    const { promptId } = what
     const start = startRun({
-      ...(approvals !== undefined && { approvals }),
-      ...(compact !== undefined && { compact }),
-      ...carried,
+      ...asked(what),
       ...(prompt !== undefined && { prompt }),
-      ...(promptId !== undefined && { promptId }),
       transcript: this.#transcript,
       sessionId: this.sessionId,
       runId,
-      settings: this.#inForce,
+      settings: this.#ofRun,
       executionCount: this.#runs,
       ...(this.#learned !== undefined && { learned: this.#learned }),
     })
@@ -357,6 +349,12 @@ export class QueryEngine<Output = unknown> {
   #goOn({ open = [], log, transcript }: KeptSession): Loop {
     const { options, owner } = this.#shared()
     return resumeOn(open, options, transcript, (turn) => new StepsDriver({ ...turn, log }), owner).loop
+  }
+
+  /** What was set in this process holds for a run of an earlier one too, in place of what is on its record. */
+  #setAgain(running: Loop): void {
+    const { permissionUpdates: _, isPastFallback: __, ...set } = this.#inForce ?? {}
+    if (Object.keys(set).length > 0) running.set(set)
   }
 
   /** A new prompt on a run that did not end closes that one first: calls get results, and nothing new is asked (spec R-SESS-4). */

@@ -4,7 +4,7 @@ import type { MessageContent } from './messages.ts'
 import { bothChanges, type SettingsChange } from './settings/settings-change.ts'
 import type { InboxMessage } from './steps/control.ts'
 import type { StopSignal, StopSignalJson } from './stop/signal.ts'
-import type { Transcript } from './transcript.ts'
+import type { TranscriptEntry } from './transcript.ts'
 
 /**
  * What people hand in while a run goes on: messages, and requests to stop at the next checkpoint.
@@ -39,14 +39,14 @@ export interface OpenInbox extends Inbox {
    * @throws ConfigurationError for an id that is no text.
    */
   put(message: HandedInMessage): string
-  /** Takes a message back. False when no message of this id waits: it was taken, or never handed in. */
+  /** Takes a message back. False when it is too late: a run takes it, or has; and when none of this id was handed in. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
   /** Hands in a change of the settings, which was looked at before. */
   set(change: SettingsChange): void
   /** What was set and no run has taken. */
   readonly settings: SettingsChange | undefined
-  /** Messages that no run has taken, in the order in which they came. */
+  /** Messages that are in no conversation yet, in the order in which they came. One that is being put on record is among them until it is. */
   readonly waiting: readonly InboxMessage[]
   /** A run ended: what it took and could not put on record waits again. */
   giveBack(): void
@@ -75,7 +75,7 @@ class MessageInbox implements OpenInbox {
   }
 
   get waiting(): readonly InboxMessage[] {
-    return this.#waiting
+    return this.#beingTaken.length === 0 ? this.#waiting : [...this.#beingTaken, ...this.#waiting]
   }
 
   put({ kind, content, id = this.#newId() }: HandedInMessage): string {
@@ -177,10 +177,10 @@ function without(messages: readonly InboxMessage[], ids: ReadonlySet<string>): r
   return messages.length === 0 ? messages : messages.filter(({ id }) => !ids.has(id))
 }
 
-/** Ids of the messages that are in a transcript because they were handed in. */
-export function inboxIdsOf(transcript: Transcript): readonly string[] {
+/** Ids of the messages that are among these entries because they were handed in. */
+export function inboxIdsOf(entries: Iterable<TranscriptEntry>): readonly string[] {
   const ids: string[] = []
-  for (const entry of transcript) if (entry.kind === 'user' && entry.inboxId !== undefined) ids.push(entry.inboxId)
+  for (const entry of entries) if (entry.kind === 'user' && entry.inboxId !== undefined) ids.push(entry.inboxId)
   return ids
 }
 

@@ -10,14 +10,16 @@ import {
   type SdkResult,
   type SettingsChange,
 } from '@halting/core'
-import type { PermissionAnswer } from '@halting/core/adapters'
+import { compactCommand, type PermissionAnswer } from '@halting/core/adapters'
 import { EventListeners } from './event-listeners.ts'
-import { checkPrompt, compactCommand } from './check-prompt.ts'
+import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
-import { type Beginning, notKept, nothingChanged, type Running } from './beginning.ts'
+import { type Beginning, type Running, runningOf } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
 import { Questions } from './questions.ts'
+import { notKept, nothingChanged } from './rewound.ts'
 import { SessionView } from './session-view.ts'
+import { StagesAfterRuns } from './stages-after-runs.ts'
 import type {
   ContextUsage,
   Interrupted,
@@ -49,13 +51,11 @@ class LiveSession implements Session {
   readonly #listeners = new EventListeners()
   /** What was asked for beside messages: it goes before them. */
   #beginnings: readonly Beginning[] = []
-  readonly #settling: (() => void)[] = []
+  readonly #onSettled: (() => void)[] = []
   #engine: QueryEngine
   #running: Running | undefined
-  /** Ends what comes after runs, and goes on. */
-  #stages = new AbortController()
-  readonly #say: (message: SdkMessage) => void
-  readonly #after = new Set<Promise<void>>()
+  readonly #stages: StagesAfterRuns
+  readonly #tellMessage: (message: SdkMessage) => void
   #hasBegun = false
   #isClosed = false
   #closing: Promise<void> | undefined
@@ -64,16 +64,18 @@ class LiveSession implements Session {
 
   constructor(parts: SessionParts) {
     this.#parts = parts
-    const say = (message: SdkMessage): void => this.#tell({ type: 'message', message })
-    this.#say = parts.through?.(say) ?? say
+    const tell = (message: SdkMessage): void => this.#tell({ type: 'message', message })
+    this.#tellMessage = parts.through?.(tell) ?? tell
     const { options, permissions } = parts
+    const onStage = { tell: (event: SessionEvent) => this.#tell(event), changed: () => this.#changed() }
+    this.#stages = new StagesAfterRuns(parts.afterRun, onStage)
     this.#questions = new Questions((event) => {
       this.#tell(event)
       this.#changed()
     })
     this.#queue = new MessageQueue(() => this.#engine)
     this.#engine = this.#newEngine()
-    const last = parts.journal?.ended.at(-1)?.terminal
+    const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
     this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
     // A command may end while no run is there to tell of it.
     this.#forgetBackground = options.background?.onEnd(() => this.#changed())
@@ -85,7 +87,7 @@ class LiveSession implements Session {
       ...options,
       ...(journal !== undefined && { session: journal }),
       ...(answersQuestions && { canUseTool: this.#questions.canUseTool }),
-      onEvent: (event) => this.#hear(event),
+      onEvent: (event) => this.#onLoopEvent(event),
     })
     attach?.(engine)
     return engine
@@ -96,6 +98,8 @@ class LiveSession implements Session {
   }
 
   get snapshot(): SessionSnapshot {
+    // A run may have taken a message of which nobody was told yet.
+    if (this.#snapshot?.queue !== this.#queue.waiting) this.#snapshot = undefined
     return (this.#snapshot ??= this.#present())
   }
 
@@ -112,7 +116,7 @@ class LiveSession implements Session {
       activity: isAsking ? { type: 'question' } : activity,
       queue: this.#queue.waiting,
       questions,
-      canResume: !this.#isClosed && !isRunning && this.#engine.canResume,
+      canResume: !this.#isClosed && this.#running?.hasResult !== false && this.#engine.canResume,
       cwd,
       file: journal?.path,
     }
@@ -122,13 +126,14 @@ class LiveSession implements Session {
     return this.#listeners.add(listener)
   }
 
-  prompt(content: MessageContent, { id, when = 'next' }: PromptOptions = {}): string {
-    this.#check()
+  prompt(content: MessageContent, { id, when = 'next', model }: PromptOptions = {}): string {
+    this.#checkOpen()
     // It is refused here, and not when its run begins.
     checkPrompt(content)
     if (id !== undefined && this.#running?.messageId === id) return id
     const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
-    const put = begins ? this.#queue.putOwn(content, id) : { id: this.#queue.put(content, when, id), isNew: true }
+    const own = { id, model }
+    const put = begins ? this.#queue.putOwn(content, own) : { id: this.#queue.put(content, when, own), isNew: true }
     // A message that comes again, such as one that a host sends twice, interrupts nothing.
     if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
     this.#changed()
@@ -150,15 +155,8 @@ class LiveSession implements Session {
     return { wasRunning, stillQueued: this.#queue.waiting, givenBack }
   }
 
-  /** Resolves when what they spent is on record. */
-  async #endStages(): Promise<void> {
-    this.#stages.abort()
-    this.#stages = new AbortController()
-    await Promise.all(this.#after)
-  }
-
   #interruptRun(because: AbortCause): void {
-    void this.#endStages()
+    void this.#stages.end()
     if (this.#running === undefined) return
     this.#running.interruptedBy ??= because
     this.#engine.interrupt(because)
@@ -169,7 +167,7 @@ class LiveSession implements Session {
   }
 
   set(change: SettingsChange): void {
-    this.#check()
+    this.#checkOpen()
     this.#engine.set(change)
     this.#view.set(change)
     this.#changed()
@@ -180,7 +178,7 @@ class LiveSession implements Session {
   }
 
   compact(instructions?: string): void {
-    this.#check()
+    this.#checkOpen()
     if (this.#running === undefined && this.#engine.transcript.messages().length === 0)
       throw new ConfigurationError('There is no conversation to compact yet.')
     this.#begin({ begin: (engine) => engine.compact(instructions) })
@@ -190,7 +188,14 @@ class LiveSession implements Session {
     this.#checkIdle()
     if (!this.#engine.canResume) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
     if (limits !== undefined) this.set({ limits })
+    this.#setShownMode()
     this.#begin({ begin: (engine) => engine.resume() })
+  }
+
+  /** A run of an earlier process may have begun in another mode: the one that a person is shown is the one that holds. */
+  #setShownMode(): void {
+    const { permissionMode, permissionModes } = this.#view.present
+    if (permissionModes.includes(permissionMode)) this.#engine.set({ permissionMode })
   }
 
   approve(approvals: { readonly [callId: string]: PermissionDecision }): void {
@@ -198,23 +203,29 @@ class LiveSession implements Session {
     this.#begin({ begin: (engine) => engine.approve(approvals) })
   }
 
-  async rewind({ before, files, filesOnly, dryRun }: RewindOptions): Promise<Rewound> {
+  lastAnswer(): void {
+    this.#checkIdle()
+    this.#begin({ begin: (engine) => engine.lastAnswer() })
+  }
+
+  async rewind({ before, what = 'conversation', dryRun: isDryRun = false }: RewindOptions): Promise<Rewound> {
     this.#checkIdle()
     const { journal, takeBackFiles } = this.#parts
     if (journal === undefined) throw notKept()
-    const wantsFiles = files === true || filesOnly === true
+    const wantsFiles = what !== 'conversation'
     if (wantsFiles && takeBackFiles === undefined) throw new ConfigurationError('File rewinding is not enabled.')
     return this.#whileIdle(async () => {
       const message = await journal.messageOf(before)
       const change =
-        wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, dryRun === true) : nothingChanged
-      if (dryRun !== true && filesOnly !== true) {
-        await this.#endStages()
+        wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, { isDryRun }) : nothingChanged
+      if (!isDryRun && what !== 'files') {
+        await this.#stages.end()
         await journal.rewind(before)
         const { permissionUpdates: _, isPastFallback: __, ...set } = this.#engine.inForce ?? {}
         const engine = this.#engine
         this.#engine = this.#newEngine()
         this.#queue.moveFrom(engine)
+        this.#view.rewound()
         this.#engine.set(set)
       }
       return { content: message.content, ...change }
@@ -222,7 +233,7 @@ class LiveSession implements Session {
   }
 
   async fork(): Promise<string> {
-    this.#check()
+    this.#checkOpen()
     const { fork } = this.#parts
     if (fork === undefined) throw notKept()
     return fork()
@@ -230,8 +241,8 @@ class LiveSession implements Session {
 
   async contextUsage(): Promise<ContextUsage> {
     const { contextUsageOf } = await import('./context-usage.ts')
-    const { model, transcript } = this.#engine
-    return contextUsageOf({ ...this.#parts.options, model }, transcript)
+    const { model, transcript, inForce } = this.#engine
+    return contextUsageOf({ ...this.#parts.options, model }, transcript, inForce?.tools)
   }
 
   async stopTask(taskId: string): Promise<boolean> {
@@ -245,7 +256,7 @@ class LiveSession implements Session {
 
   /** Does something during which no run begins; what is handed in meanwhile begins one then. */
   async #whileIdle<T>(work: () => Promise<T>): Promise<T> {
-    this.#running = { interruptedBy: undefined }
+    this.#running = runningOf({})
     try {
       return await work()
     } finally {
@@ -256,9 +267,9 @@ class LiveSession implements Session {
   }
 
   async settled(): Promise<void> {
-    while (this.#running !== undefined || this.#after.size > 0) {
-      if (this.#running !== undefined) await new Promise<void>((resolve) => this.#settling.push(resolve))
-      await Promise.all(this.#after)
+    while (this.#running !== undefined || this.#stages.isGoing) {
+      if (this.#running !== undefined) await new Promise<void>((resolve) => this.#onSettled.push(resolve))
+      await this.#stages.settled()
     }
   }
 
@@ -283,12 +294,12 @@ class LiveSession implements Session {
     }
   }
 
-  #check(): void {
+  #checkOpen(): void {
     if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to go on.')
   }
 
   #checkIdle(): void {
-    this.#check()
+    this.#checkOpen()
     if (this.#running !== undefined) throw new ConfigurationError('A run goes on. Wait for it, or interrupt it.')
   }
 
@@ -302,11 +313,10 @@ class LiveSession implements Session {
     if (this.#running !== undefined) return
     const next = this.#isClosed ? undefined : this.#next()
     if (next === undefined) {
-      for (const settle of this.#settling.splice(0)) settle()
+      for (const settle of this.#onSettled.splice(0)) settle()
       return
     }
-    const { message } = next
-    const running: Running = { interruptedBy: undefined, ...(message !== undefined && { messageId: message.id }) }
+    const running = runningOf(next)
     this.#running = running
     this.#view.begin()
     this.#changed()
@@ -322,7 +332,7 @@ class LiveSession implements Session {
     this.#beginnings = others
     if (first !== undefined) return first
     const message = this.#queue.takeFirst()
-    return message && { message, begin: (engine) => engine.submit(message.content, message.id) }
+    return message && { message, begin: (engine) => engine.submit(message.content, message) }
   }
 
   /** Never rejects. */
@@ -343,14 +353,15 @@ class LiveSession implements Session {
         if (running.interruptedBy !== undefined) engine.interrupt(running.interruptedBy)
         if (told.type === 'result') {
           result = told
-          this.#view.settle(engine.lastTerminal)
+          this.#view.end(engine.lastTerminal)
+          running.hasResult = true
           this.#questions.withdrawAll()
           this.#changed()
         }
-        this.#say(told)
+        this.#tellMessage(told)
       }
     } catch (error) {
-      this.#view.settle(undefined)
+      this.#view.end(undefined)
       this.#questions.withdrawAll()
       this.#tell({ type: 'failed', error, givenBack: hasBegun || message === undefined ? [] : [message] })
       return
@@ -358,34 +369,23 @@ class LiveSession implements Session {
     const terminal = engine.lastTerminal
     if (result === undefined || terminal === undefined) return
     this.#tell({ type: 'run_end', runId: engine.runId ?? '', terminal, result })
-    const after = this.#runAfter(engine)
-    this.#after.add(after)
-    void after.then(() => this.#after.delete(after))
+    this.#stages.begin(engine)
   }
 
-  /** Beside the next run, if one comes. Never rejects. */
-  async #runAfter(engine: QueryEngine): Promise<void> {
-    const { afterRun } = this.#parts
-    if (afterRun === undefined) return
-    const { signal } = this.#stages
-    try {
-      await afterRun(engine, signal, (message) => this.#tell({ type: 'message', message }))
-    } catch (error) {
-      this.#tell({ type: 'failed', error, givenBack: [], isAfterRun: true })
-    }
-  }
-
-  #hear(event: LoopEvent): void {
+  #onLoopEvent(event: LoopEvent): void {
     this.#hasBegun = true
-    this.#parts.hear?.(event)
+    this.#parts.onEvent?.(event)
     // Who hears of it sees what stands now.
-    if (this.#view.hear(event)) this.#changed()
+    if (this.#view.onEvent(event)) this.#changed()
     this.#tell({ type: 'loop', event })
     if (event.type !== 'message' || event.entry.kind !== 'user') return
     const { inboxId, origin } = event.entry
     if (inboxId === undefined || origin === 'prompt') return
     this.#changed()
     this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
+    const model = this.#queue.taken(inboxId)
+    if (model !== undefined)
+      this.#tell({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
   }
 
   #changed(): void {

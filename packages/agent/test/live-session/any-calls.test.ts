@@ -118,6 +118,16 @@ function problemsOf(told: readonly SessionEvent[]): readonly string[] {
   return problems
 }
 
+/** A run has taken a message of which nobody was told yet. */
+const takenMeanwhile: Call[] = [
+  { type: 'prompt', when: 'now', id: undefined },
+  { type: 'prompt', when: 'next', id: 'b' },
+  { type: 'prompt', when: 'now', id: 'b' },
+  { type: 'answer' },
+  { type: 'interrupt', queue: 'keep' },
+  { type: 'wait', ticks: 1 },
+]
+
 test('every message is in the conversation once, or waits, or was given back; every run has one result; after the end nothing is left', async () => {
   await fc.assert(
     fc.asyncProperty(replies, fc.array(call, { minLength: 1, maxLength: 25 }), async (script, calls) => {
@@ -162,7 +172,7 @@ test('every message is in the conversation once, or waits, or was given back; ev
       expect(told.at(-1)).toEqual({ type: 'closed' })
       expect(session.snapshot).toMatchObject({ status: 'closed', questions: [], activity: { type: 'idle' } })
     }),
-    { numRuns: 150 },
+    { numRuns: 150, examples: [[[], takenMeanwhile]] },
   )
 })
 

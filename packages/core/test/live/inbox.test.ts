@@ -94,6 +94,28 @@ describe('a message that is handed in', () => {
     expect(told).toEqual([false, false])
   })
 
+  test('waits until it is on record that it was taken, and cannot be taken back meanwhile', async () => {
+    const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
+    const recorded = steps.control.bind(steps)
+    const seen: unknown[] = []
+    // A driver that has to wait for its disk.
+    steps.control = async (key, poll, options) => {
+      const control = await recorded(key, poll, options)
+      if (control?.messages !== undefined)
+        seen.push(
+          going.loop.waiting.map(({ id }) => id),
+          going.loop.retract('a'),
+        )
+      return control
+    }
+    const going = begin(
+      inFirstTurn(() => going.loop.steer('now', 'a')),
+      { tools, steps },
+    )
+    expect(said(await going.end())).toEqual([['steer', 'now']])
+    expect([...seen, going.loop.waiting]).toEqual([['a'], false, []])
+  })
+
   test('is taken once, however often it is handed in', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => {
       const again = (): void => {
