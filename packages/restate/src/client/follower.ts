@@ -16,6 +16,8 @@ export interface FollowerOptions {
   readonly since?: number | undefined
   readonly onStatus: (status: FullStatus) => void
   readonly onSnapshot: (snapshot: SessionSnapshot) => void
+  /** Nobody works at the session; how its last run ended was not told yet. */
+  readonly onLeft: () => Promise<void>
   /** Nobody works at the session, and all that is on record was told. */
   readonly onIdle: () => Promise<void>
   /** The cluster does not answer. It is asked again. */
@@ -79,7 +81,7 @@ export class Follower {
   }
 
   async #look(): Promise<void> {
-    const { client, sessionId, told, onStatus, onIdle } = this.#options
+    const { client, sessionId, told, onStatus, onLeft, onIdle } = this.#options
     const status = await client.status(sessionId)
     if (this.#isStopped) return
     onStatus(status)
@@ -95,6 +97,7 @@ export class Follower {
       this.#pauseMs = Math.min(this.#pauseMs, longestPauseInWorkMs)
       return
     }
+    await onLeft()
     await this.#tellEnd()
     await onIdle()
   }
@@ -146,6 +149,7 @@ export class Follower {
       await response?.body?.cancel()
       return false
     }
+    told.cut()
     let hasTold = false
     for await (const message of liveMessages(response)) {
       if (this.#isStopped) break

@@ -58,12 +58,15 @@ export class RemoteSession implements Session {
   #isClosed = false
   #hasTrouble = false
   #isDoneRead = false
+  /** What happened since the records that the caller has, until somebody listens. */
+  #held: SessionEvent[] | undefined
 
   constructor(options: RemoteParts) {
     const { client, sessionId, worker, fetch, since, opening } = options
     this.id = sessionId
     this.#options = options
     this.#told = snapshotOfNothing(sessionId)
+    this.#held = since === undefined ? undefined : []
     this.#follower = new Follower({
       client,
       sessionId,
@@ -77,6 +80,7 @@ export class RemoteSession implements Session {
         this.#isDoneRead = false
         this.#listeners.tellOfChange()
       },
+      onLeft: () => this.#onLeft(),
       onIdle: () => this.#onIdle(),
       onTrouble: (error) => this.#onTrouble(error),
     })
@@ -102,11 +106,21 @@ export class RemoteSession implements Session {
   }
 
   listen(listener: (event: SessionEvent) => void): () => void {
-    return this.#listeners.add(listener)
+    const stop = this.#listeners.add(listener)
+    if (this.#held !== undefined) queueMicrotask(() => this.#tellHeld())
+    return stop
   }
 
   #tell(event: SessionEvent): void {
-    if (!this.#isClosed) this.#listeners.tell(event)
+    if (this.#isClosed) return
+    if (this.#held === undefined) this.#listeners.tell(event)
+    else this.#held.push(event)
+  }
+
+  #tellHeld(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const event of held) this.#tell(event)
   }
 
   #onEvent(event: SessionEvent): void {
@@ -122,14 +136,17 @@ export class RemoteSession implements Session {
     this.#status = status
   }
 
-  async #onIdle(): Promise<void> {
+  /** Before the end is told that records tell: with it, it is known whether there is something to go on with. */
+  async #onLeft(): Promise<void> {
+    if (this.#isDoneRead) return
     const { client, sessionId } = this.#options
-    if (!this.#isDoneRead) {
-      const done = await client.done(sessionId)
-      if (done !== undefined && done.snapshot !== null) this.#told = revivedSnapshot(done.snapshot)
-      this.#isDoneRead = true
-      this.#listeners.tellOfChange()
-    }
+    const done = await client.done(sessionId)
+    if (done !== undefined && done.snapshot !== null) this.#told = revivedSnapshot(done.snapshot)
+    this.#isDoneRead = true
+    this.#listeners.tellOfChange()
+  }
+
+  async #onIdle(): Promise<void> {
     await this.#own.look()
     if (this.#own.isAsking) return
     for (const settle of this.#onSettled.splice(0)) settle()

@@ -66,6 +66,7 @@ export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionS
     // What begins a run does not wait for one.
     queue: told.status === 'idle' ? told.queue : [...told.queue, ...own.filter(({ id }) => !queued.has(id))],
     questions,
-    canResume: told.canResume && status === 'idle' && !isClosed,
+    // It is so when the end is told: the work may not be over by then.
+    canResume: told.canResume && !isAsking && !isClosed,
   }
 }

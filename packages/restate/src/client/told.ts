@@ -1,5 +1,5 @@
 import type { SessionEvent } from '@halting/agent/session'
-import type { SdkMessage, SdkResult } from '@halting/core'
+import type { LoopEvent, SdkMessage, SdkResult } from '@halting/core'
 import { createTranslator } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { Terminal } from '@halting/core'
@@ -16,7 +16,8 @@ export interface EndToTell {
 /**
  * What a client was told of a session, by a worker or by records, whichever came first.
  * T1: a message is told once, by its uuid: those of the conversation have one that follows from the session and the record. T2: each run tells `run_start` once, and
- * `run_end` once and last. T3: what goes by, such as a piece of a text, is told as it comes.
+ * `run_end` once and last. T3: what goes by, such as a piece of a text, is told as it comes. T4: what the loop tells is told once in its run, messages also where
+ * records alone tell of them. T5: of a reply whose beginning was not heard here, no pieces are told: it comes whole.
  */
 export class Told {
   readonly #sessionId: string
@@ -26,6 +27,12 @@ export class Told {
   readonly #parents = new Map<string, string>()
   #runId = ''
   #unended: EndToTell | undefined
+  /** What the loop told of the run that it told of last. */
+  readonly #toldOfLoop = new Map<string, number>()
+  /** The same, by the worker that is listened to now. */
+  readonly #heardNow = new Map<string, number>()
+  #runOfLoop = ''
+  #isCut = true
 
   constructor(sessionId: string, tell: (event: SessionEvent) => void) {
     this.#sessionId = sessionId
@@ -42,7 +49,17 @@ export class Told {
     return this.#unended
   }
 
+  /** The connection to a worker is another one: something may have gone by. */
+  cut(): void {
+    this.#isCut = true
+    this.#heardNow.clear()
+  }
+
   onEvent(event: SessionEvent): void {
+    if (event.type === 'loop') {
+      if (this.#isNewOfLoop(event.event)) this.#tell(event)
+      return
+    }
     if (event.type === 'run_end' && event.runId === this.#unended?.runId) this.#unended = undefined
     const name = nameOf(event)
     if (name === undefined || this.#isNew(name)) this.#tell(event)
@@ -53,8 +70,10 @@ export class Told {
       case 'start': {
         const { scope, start } = record
         const { runId, parentCallId } = start.run
-        if (scope === '') this.#runId = runId
-        else if (parentCallId !== undefined) this.#parents.set(scope, parentCallId)
+        if (scope === '') {
+          this.#runId = runId
+          this.#enterLoop(runId)
+        } else if (parentCallId !== undefined) this.#parents.set(scope, parentCallId)
         if (scope === '') this.onEvent({ type: 'run_start', runId, ids: idsIn(start.added, ['prompt']) })
         return this.#entries(scope, start.added, 0)
       }
@@ -96,13 +115,35 @@ export class Told {
     })
     for (const entry of entries) {
       const event = { type: 'message', entry } as const
-      const messages = translator.messages(
-        parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event },
-      )
+      const told: LoopEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
+      const messages = translator.messages(told)
+      // Who works for a call was told by its worker; the call's result tells what came of it.
+      if (parent === undefined) this.onEvent({ type: 'loop', event })
       for (const message of messages) this.onEvent({ type: 'message', message })
     }
     const ids = scope === '' ? idsIn(entries, ['steer', 'follow_up']) : []
     for (const id of ids) this.onEvent({ type: 'taken', ids: [id], turn })
+  }
+
+  #enterLoop(runId: string): void {
+    if (runId === this.#runOfLoop) return
+    this.#runOfLoop = runId
+    this.#toldOfLoop.clear()
+    this.#heardNow.clear()
+  }
+
+  #isNewOfLoop(event: LoopEvent): boolean {
+    if (event.type === 'run_start') this.#enterLoop(event.run.runId)
+    if (event.type === 'model_start') this.#isCut = false
+    if (event.type === 'model_update') return !this.#isCut
+    const name = nameOfLoop(event)
+    if (name === undefined) return true
+    // What has no name of its own may be told twice, with nothing between to tell them apart.
+    const times = name.startsWith('{') ? (this.#heardNow.get(name) ?? 0) + 1 : 1
+    this.#heardNow.set(name, times)
+    if (times <= (this.#toldOfLoop.get(name) ?? 0)) return false
+    this.#toldOfLoop.set(name, times)
+    return true
   }
 
   #isNew(name: string): boolean {
@@ -136,6 +177,32 @@ function nameOf(event: SessionEvent): string | undefined {
     case 'note':
     case 'closed':
       return undefined
+  }
+}
+
+/** Undefined for what goes by, and for the beginning of a reply: one that is asked for again is another one. */
+function nameOfLoop(event: LoopEvent): string | undefined {
+  switch (event.type) {
+    case 'model_start':
+    case 'model_update':
+    case 'figures':
+    case 'tool_update':
+      return undefined
+    case 'message':
+      return `message ${event.entry.id}`
+    case 'tool_start':
+    case 'tool_end':
+    case 'permission_denied':
+    case 'approval_needed':
+      return `${event.type} ${event.callId}`
+    case 'agent': {
+      const name = nameOfLoop(event.event)
+      if (name === undefined) return undefined
+      return name.startsWith('{') ? JSON.stringify(event) : `agent ${event.callId} ${name}`
+    }
+    default:
+      // A worker that takes the run up tells the same.
+      return JSON.stringify(event)
   }
 }
 

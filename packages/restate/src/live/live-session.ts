@@ -1,4 +1,5 @@
 import type { Session, SessionEvent } from '@halting/agent/session'
+import type { LoopEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { framed, type LiveMessage } from './told-live.ts'
 
@@ -64,6 +65,8 @@ export class LiveSession {
     // Closing is the worker's affair: the session is there for the next one.
     if (event.type === 'closed') return
     if (isTold(event)) this.#events.push(event)
+    // Who hears of the end sees what stands then: whether there is something to go on with.
+    if (event.type === 'run_end') this.#tell({ type: 'snapshot', snapshot: this.#session.snapshot })
     this.#tell({ type: 'event', event })
   }
 
@@ -89,7 +92,23 @@ function isTold(event: SessionEvent): boolean {
     case 'run_end':
     case 'taken':
       return true
+    case 'loop':
+      return isToldOfLoop(event.event)
     default:
       return false
+  }
+}
+
+function isToldOfLoop(event: LoopEvent): boolean {
+  switch (event.type) {
+    case 'model_start':
+    case 'model_update':
+    case 'figures':
+    case 'tool_update':
+      return false
+    case 'agent':
+      return isToldOfLoop(event.event)
+    default:
+      return true
   }
 }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-13: a message is told once, by a worker or by the records.
+// Holds rules of docs/spec.md: R-CLU-13, R-CLU-13b: a message is told once, by a worker or by the records.
 import type { SessionEvent } from '@halting/agent/session'
 import { expect, test } from 'vitest'
 import { Told } from '../../src/client/told.ts'
@@ -18,6 +18,9 @@ const saidIn = (events: readonly SessionEvent[]): readonly unknown[] =>
         : []
   })
 
+const entriesIn = (events: readonly SessionEvent[]): readonly string[] =>
+  events.flatMap((event) => (event.type === 'loop' && event.event.type === 'message' ? [event.event.entry.id] : []))
+
 test('wherever a client was cut off, it tells the same messages in the same order, each once', async () => {
   const { events, records } = await toldSession()
   const results = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
@@ -32,6 +35,7 @@ test('wherever a client was cut off, it tells the same messages in the same orde
     for (const record of records) told.onRecord(record)
     told.end(result)
     expect(saidIn(heard), `cut after ${cut} events`).toEqual(saidIn(events))
+    expect(entriesIn(heard), `cut after ${cut} events`).toEqual(entriesIn(events))
   }
 })
 
@@ -39,6 +43,32 @@ test('what a worker tells again that takes the session up, is not told again', a
   const { events } = await toldSession()
   const heard: SessionEvent[] = []
   const told = new Told('s', (event) => heard.push(event))
-  for (const event of [...events, ...events]) told.onEvent(event)
+  for (const event of events) told.onEvent(event)
+  told.cut()
+  for (const event of events) told.onEvent(event)
   expect(saidIn(heard)).toEqual(saidIn(events))
+  const ofLoop = (all: readonly SessionEvent[]): readonly unknown[] =>
+    all.flatMap((event) => {
+      const isOnce = event.type === 'loop' && !['model_start', 'model_update', 'figures'].includes(event.event.type)
+      return isOnce ? [event.event] : []
+    })
+  expect(ofLoop(heard)).toEqual(ofLoop(events))
+})
+
+test('of a reply whose beginning went by, no pieces are told', () => {
+  const heard: SessionEvent[] = []
+  const told = new Told('s', (event) => heard.push(event))
+  const piece = (text: string): SessionEvent => ({
+    type: 'loop',
+    event: { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', text } },
+  })
+  const begins: SessionEvent = { type: 'loop', event: { type: 'model_start', request: 1, attempt: 1, model: 'm' } }
+  told.onEvent(piece('before'))
+  told.onEvent(begins)
+  told.onEvent(piece('one '))
+  told.cut()
+  told.onEvent(piece('three'))
+  told.onEvent(begins)
+  told.onEvent(piece('one two three'))
+  expect(heard).toEqual([begins, piece('one '), begins, piece('one two three')])
 })

@@ -86,6 +86,8 @@ export function createStreamView({
   let retryTold = ''
   /** The reply that is coming was told as it came. */
   let isStreamed = false
+  /** Of it: how many texts are whole, and what came of the next one. */
+  let streamed = { texts: 0, text: '' }
 
   const endThinking = (): readonly Block[] => {
     const text = thinking.trim()
@@ -108,6 +110,7 @@ export function createStreamView({
     switch (update.type) {
       case 'text_delta':
         isStreamed = true
+        streamed.text += update.text
         return write(update.text)
       case 'thinking_delta': {
         isStreamed = true
@@ -117,8 +120,10 @@ export function createStreamView({
         return before
       }
       case 'block':
+        if (update.block.type !== 'text') return []
         // The next text is one of its own.
-        return update.block.type === 'text' ? endWriting() : []
+        streamed = { texts: streamed.texts + 1, text: '' }
+        return endWriting()
       default:
         return []
     }
@@ -139,10 +144,31 @@ export function createStreamView({
       failure = errorBlock(textsOf(message.content), style)
       return endWriting()
     }
-    const told = isStreamed ? [] : message.content.flatMap((block) => [...said(block), ...endWriting()])
-    isStreamed = false
+    const told = isStreamed
+      ? restOf(message.content)
+      : message.content.flatMap((block) => [...said(block), ...endWriting()])
+    beginReply()
     const cut = aborted === true ? [dimBlock('  ', '(cut off here)', style)] : []
     return [...endWriting(), ...told, ...cut]
+  }
+  const beginReply = (): void => {
+    isStreamed = false
+    streamed = { texts: 0, text: '' }
+  }
+  /** What went by where the connection to a session was cut in the middle of a reply. */
+  const restOf = (content: readonly ContentBlock[]): readonly Block[] => {
+    let { text: came } = streamed
+    const texts = content.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []))
+    return texts.slice(streamed.texts).flatMap((text) => {
+      if (came.startsWith(text)) {
+        came = came.slice(text.length)
+        return []
+      }
+      const isGoneOnWith = text.startsWith(came)
+      const rest = isGoneOnWith ? text.slice(came.length) : ''
+      came = isGoneOnWith ? '' : came
+      return rest === '' ? [] : [...write(rest), ...endWriting()]
+    })
   }
   const said = (block: ContentBlock): readonly Block[] => {
     if (block.type === 'text' && typeof block.text === 'string') return write(block.text)
@@ -231,9 +257,12 @@ export function createStreamView({
       case 'turn_start':
         turn = event.turn
         return before
-      case 'model_start':
-        isStreamed = false
-        return before
+      case 'model_start': {
+        // Whoever was asked is gone: another worker of a cluster asks again.
+        const cut = isStreamed ? [...endWriting(), dimBlock('  ', '(broke off here)', style)] : []
+        beginReply()
+        return [...cut, ...before]
+      }
       case 'model_update':
         return hearUpdate(event.update)
       case 'message':
@@ -253,7 +282,7 @@ export function createStreamView({
         retryTold = message
         // What came of the reply stays where it is, and comes again.
         const cut = isStreamed ? [dimBlock('  ', '(broke off here)', style)] : []
-        isStreamed = false
+        beginReply()
         return [...endWriting(), ...cut, ...told]
       }
       case 'notice':
