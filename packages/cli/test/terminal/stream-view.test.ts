@@ -369,4 +369,25 @@ describe('what goes on', () => {
     expect(printed(view, [{ type: 'run_end', runId: 'r', terminal: terminal('completed'), result }])).toBe('Second')
     expect(live(view)).toBe('')
   })
+
+  test('a reply whose pieces were cut off in the middle is told to its end, nothing of it twice (spec R-CLU-13b)', () => {
+    const view = streamView()
+    const whole = reply([{ type: 'text', text: 'I look at the test.\n\nIt is short.' }])
+    expect(printed(view, [text('I look at the test.\n\nIt'), whole])).toBe('I look at the test.\nIt is short.')
+  })
+
+  test('a reply that another worker asks for again stays, and the next one is another (spec R-CLU-13a)', () => {
+    const view = streamView()
+    const begins: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'scripted' }
+    expect(
+      printed(view, [
+        begins,
+        text('I look'),
+        begins,
+        text('It is'),
+        text(' short.'),
+        reply([{ type: 'text', text: 'It is short.' }]),
+      ]),
+    ).toBe('I look\n  (broke off here)\nIt is short.')
+  })
 })

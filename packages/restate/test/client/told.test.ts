@@ -60,7 +60,7 @@ test('of a reply whose beginning went by, no pieces are told', () => {
   const told = new Told('s', (event) => heard.push(event))
   const piece = (text: string): SessionEvent => ({
     type: 'loop',
-    event: { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', text } },
+    event: { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text } },
   })
   const begins: SessionEvent = { type: 'loop', event: { type: 'model_start', request: 1, attempt: 1, model: 'm' } }
   told.onEvent(piece('before'))

@@ -158,7 +158,9 @@ export function createStreamView({
   /** What went by where the connection to a session was cut in the middle of a reply. */
   const restOf = (content: readonly ContentBlock[]): readonly Block[] => {
     let { text: came } = streamed
-    const texts = content.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []))
+    const texts = content.flatMap((block) =>
+      block.type === 'text' && typeof block.text === 'string' ? [block.text] : [],
+    )
     return texts.slice(streamed.texts).flatMap((text) => {
       if (came.startsWith(text)) {
         came = came.slice(text.length)
