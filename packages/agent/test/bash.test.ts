@@ -305,6 +305,14 @@ describe('the working directory holds from call to call', () => {
     expect(workspace.shellDirectory).toBe(realpathSync(other))
   })
 
+  test('where the folder of the session is gone, it says so', async () => {
+    const { use, cwd } = codingTools()
+    rmSync(cwd, { recursive: true })
+    const text = `bash could not be started: the folder ${cwd} is not there any more`
+    expect(await use('Bash', { command: 'true' })).toMatchObject({ text, isError: true })
+    mkdirSync(cwd)
+  })
+
   test('a directory that is gone is no end: the shell starts at the root again', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))

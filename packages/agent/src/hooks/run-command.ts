@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StringDecoder } from 'node:string_decoder'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { whyNotStarted } from '../not-started.ts'
 import { type Piped, spawnPiped } from '../sandbox/spawn-piped.ts'
 import type { HookProcesses } from './processes.ts'
 
@@ -63,7 +64,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     stdout: stdout.text,
     stderr: stderr.text + more,
   })
-  if (child.pid === undefined) return end('not started', null, await startProblem(child))
+  if (child.pid === undefined) return end('not started', null, await startProblem(child, call.cwd))
   const group = processes.add(child.pid, own)
   child.stdin.on('error', () => undefined)
   child.stdin.end(call.input)
@@ -181,8 +182,8 @@ async function drained(child: ChildProcess, pipes: readonly Kept[]): Promise<voi
   }
 }
 
-function startProblem(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => child.once('error', (error) => resolve(error.message)))
+function startProblem(child: ChildProcess, cwd: string): Promise<string> {
+  return new Promise((resolve) => child.once('error', (error) => resolve(whyNotStarted(error, cwd))))
 }
 
 function tellProgress({ onProgress }: CommandCall, stdout: Kept, stderr: Kept): NodeJS.Timeout | undefined {

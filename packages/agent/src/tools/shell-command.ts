@@ -11,6 +11,7 @@ import { gitTurnedOff } from './git-environment.ts'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
+import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
@@ -188,6 +189,7 @@ function environmentOf(place: ShellPlace, mark: string): Record<string, string |
 function endOf(child: ChildProcess, output: BoundedOutput, place: ShellPlace): Promise<ShellEnd> {
   const pipes = pipesOf(child)
   const told = child.stdio[3]
+  const folder = place.shellDirectory
   let directory = ''
   const activity = { at: performance.now() }
   for (const pipe of pipes) {
@@ -202,7 +204,12 @@ function endOf(child: ChildProcess, output: BoundedOutput, place: ShellPlace): P
   }
   return new Promise((resolve) => {
     child.once('error', (error) =>
-      resolve({ kind: 'not started', exitCode: null, detail: error.message, directory: undefined }),
+      resolve({
+        kind: 'not started',
+        exitCode: null,
+        detail: whyNotStarted(error, folder),
+        directory: undefined,
+      }),
     )
     child.once('exit', (exitCode, signal) => {
       const settle = (): void => {

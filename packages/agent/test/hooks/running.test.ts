@@ -119,7 +119,9 @@ test('a hook that closes stdin without reading it is fine', async () => {
 test('a hook that crashes, and one that is not there', async () => {
   expect(await run('kill -SEGV $$')).toMatchObject({ kind: 'killed', stderr: 'ended by SIGSEGV' })
   expect((await run('/no/such/hook')).exitCode).toBe(127)
-  expect(await run('true', { cwd: join(cwd, 'gone') })).toMatchObject({ kind: 'not started' })
+  const gone = join(cwd, 'gone')
+  const stderr = `the folder ${gone} is not there any more`
+  expect(await run('true', { cwd: gone })).toMatchObject({ kind: 'not started', stderr })
 })
 
 test('half of a JSON is no answer', async () => {
