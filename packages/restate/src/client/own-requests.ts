@@ -10,6 +10,8 @@ export interface OwnRequestsOptions {
   /** Nothing is sent before. */
   readonly ready: Promise<void>
   readonly onSent: () => void
+  /** Whether the end of this run was told here. */
+  readonly hasToldEnd: (runId: string) => boolean
   readonly onRefused: (error: unknown, givenBack: readonly QueuedMessage[]) => void
 }
 
@@ -72,14 +74,15 @@ export class OwnRequests {
     for (const id of ids) this.#open.delete(id)
   }
 
-  /** Nobody works at the session: what was asked for has its outcome, or had none. */
+  /** Nobody works at the session: what was asked for has its outcome, or had none. One that a run answered is open until that was told here. */
   async look(): Promise<void> {
-    const { client, sessionId } = this.#options
+    const { client, sessionId, hasToldEnd } = this.#options
     for (const own of this.#open.values()) {
       if (!own.isSent) continue
       const answer = await client.result(sessionId, own.id)
       if (answer.state === 'refused') this.#refuse(own, new ConfigurationError(answer.because))
-      else if (answer.state !== 'waiting' && answer.state !== 'running') this.#open.delete(own.id)
+      else if (answer.state === 'unknown') this.#open.delete(own.id)
+      else if (answer.state === 'answered' && hasToldEnd(answer.runId)) this.#open.delete(own.id)
     }
   }
 }

@@ -60,6 +60,8 @@ export class RemoteSession implements Session {
   #isDoneRead = false
   /** What happened since the records that the caller has, until somebody listens. */
   #held: SessionEvent[] | undefined
+  /** Runs whose end was told. */
+  readonly #ended = new Set<string>()
 
   constructor(options: RemoteParts) {
     const { client, sessionId, worker, fetch, since, opening } = options
@@ -73,7 +75,11 @@ export class RemoteSession implements Session {
       worker,
       fetch,
       since,
-      told: new Told(sessionId, (event) => this.#onEvent(event)),
+      told: new Told(
+        sessionId,
+        (event) => this.#onEvent(event),
+        () => this.snapshot,
+      ),
       onStatus: (status) => this.#onStatus(status),
       onSnapshot: (snapshot) => {
         this.#told = snapshot
@@ -91,6 +97,7 @@ export class RemoteSession implements Session {
       // What comes of it is told: whoever tells it has to know where to begin.
       ready: this.#follower.begun,
       onSent: () => this.#follower.poke(),
+      hasToldEnd: (runId) => this.#ended.has(runId),
       onRefused: (error, givenBack) => this.#tell({ type: 'failed', error, givenBack }),
     })
   }
@@ -125,7 +132,10 @@ export class RemoteSession implements Session {
 
   #onEvent(event: SessionEvent): void {
     if (event.type === 'run_start' || event.type === 'taken') this.#own.taken(event.ids)
-    if (event.type === 'run_end') this.#answered.clear()
+    if (event.type === 'run_end') {
+      this.#answered.clear()
+      this.#ended.add(event.runId)
+    }
     this.#tell(event)
   }
 
@@ -148,7 +158,8 @@ export class RemoteSession implements Session {
 
   async #onIdle(): Promise<void> {
     await this.#own.look()
-    if (this.#own.isAsking) return
+    // A run may have come and gone since the status was asked for: it is told first.
+    if (this.#own.isAsking) return this.#follower.poke()
     for (const settle of this.#onSettled.splice(0)) settle()
   }
 

@@ -1,6 +1,6 @@
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { LoopEvent, SdkMessage, SdkResult } from '@halting/core'
-import { createTranslator } from '@halting/core/adapters'
+import { createTranslator, uuidOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { Terminal } from '@halting/core'
 import { revivedTerminal } from './revived.ts'
@@ -17,7 +17,8 @@ export interface EndToTell {
  * What a client was told of a session, by a worker or by records, whichever came first.
  * T1: a message is told once, by its uuid: those of the conversation have one that follows from the session and the record. T2: each run tells `run_start` once, and
  * `run_end` once and last. T3: what goes by, such as a piece of a text, is told as it comes. T4: what the loop tells is told once in its run, messages also where
- * records alone tell of them. T5: of a reply whose beginning was not heard here, no pieces are told: it comes whole.
+ * records alone tell of them. T5: of a reply whose beginning was not heard here, no pieces are told: it comes whole. T6: the first message of a run is
+ * `system/init`; records have none, so where its worker told nothing of the run it names what the snapshot does.
  */
 export class Told {
   readonly #sessionId: string
@@ -26,6 +27,9 @@ export class Told {
   /** By scope: the calls that subagents belong to. */
   readonly #parents = new Map<string, string>()
   #runId = ''
+  /** The run that is told of, by its worker or by records. */
+  #toldRunId = ''
+  readonly #snapshot: () => SessionSnapshot
   #unended: EndToTell | undefined
   /** What the loop told of the run that it told of last. */
   readonly #toldOfLoop = new Map<string, number>()
@@ -34,14 +38,16 @@ export class Told {
   #runOfLoop = ''
   #isCut = true
 
-  constructor(sessionId: string, tell: (event: SessionEvent) => void) {
+  constructor(sessionId: string, tell: (event: SessionEvent) => void, snapshot: () => SessionSnapshot) {
     this.#sessionId = sessionId
     this.#tell = tell
+    this.#snapshot = snapshot
   }
 
   /** What there was before this client came is not told. `runId`: the run that goes on then. */
   begin(runId: string): void {
     this.#runId = runId
+    this.#toldRunId = runId
   }
 
   /** The run that ended on record, and whose result its worker may still tell. */
@@ -62,7 +68,37 @@ export class Told {
     }
     if (event.type === 'run_end' && event.runId === this.#unended?.runId) this.#unended = undefined
     const name = nameOf(event)
-    if (name === undefined || this.#isNew(name)) this.#tell(event)
+    if (name !== undefined && !this.#isNew(name)) return
+    if (event.type === 'run_start') this.#toldRunId = event.runId
+    if (event.type === 'message') this.#tellBeginning(event.message)
+    this.#tell(event)
+  }
+
+  #tellBeginning(message: SdkMessage): void {
+    if (message.type !== 'assistant' && message.type !== 'user' && message.type !== 'result') return
+    const uuid = uuidOf(`${this.#sessionId}/${this.#toldRunId}/init`)
+    if (!this.#isNew(uuid)) return
+    const { cwd, model, permissionMode } = this.#snapshot()
+    this.#tell({
+      type: 'message',
+      message: {
+        type: 'system',
+        subtype: 'init',
+        cwd,
+        model: model === '' && message.type === 'assistant' ? message.message.model : model,
+        permissionMode,
+        tools: [],
+        mcp_servers: [],
+        slash_commands: [],
+        output_style: 'default',
+        skills: [],
+        plugins: [],
+        apiKeySource: 'none',
+        claude_code_version: '2.1.0',
+        uuid,
+        session_id: this.#sessionId,
+      },
+    })
   }
 
   onRecord(record: StepRecord): void {

@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-CLU-13, R-CLU-13b: a message is told once, by a worker or by the records.
 import type { SessionEvent } from '@halting/agent/session'
 import { expect, test } from 'vitest'
+import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
 import { Told } from '../../src/client/told.ts'
 import { toldSession } from '../support/told-session.ts'
 
@@ -10,6 +11,7 @@ const saidIn = (events: readonly SessionEvent[]): readonly unknown[] =>
     if (event.type === 'run_end') return [['run_end', event.runId, event.terminal.reason]]
     if (event.type !== 'message') return []
     const { message } = event
+    if (message.type === 'system' && message.subtype === 'init') return [['init', message.uuid]]
     const isSaid = message.type === 'assistant' || message.type === 'user'
     return isSaid
       ? [[message.uuid, message.message.content]]
@@ -29,7 +31,11 @@ test('wherever a client was cut off, it tells the same messages in the same orde
   if (result === undefined) return
   for (let cut = 0; cut <= events.length; cut++) {
     const heard: SessionEvent[] = []
-    const told = new Told('s', (event) => heard.push(event))
+    const told = new Told(
+      's',
+      (event) => heard.push(event),
+      () => snapshotOfNothing('s'),
+    )
     for (const event of events.slice(0, cut)) told.onEvent(event)
     // Then no worker tells anything: the records do.
     for (const record of records) told.onRecord(record)
@@ -42,7 +48,11 @@ test('wherever a client was cut off, it tells the same messages in the same orde
 test('what a worker tells again that takes the session up, is not told again', async () => {
   const { events } = await toldSession()
   const heard: SessionEvent[] = []
-  const told = new Told('s', (event) => heard.push(event))
+  const told = new Told(
+    's',
+    (event) => heard.push(event),
+    () => snapshotOfNothing('s'),
+  )
   for (const event of events) told.onEvent(event)
   told.cut()
   for (const event of events) told.onEvent(event)
@@ -57,7 +67,11 @@ test('what a worker tells again that takes the session up, is not told again', a
 
 test('of a reply whose beginning went by, no pieces are told', () => {
   const heard: SessionEvent[] = []
-  const told = new Told('s', (event) => heard.push(event))
+  const told = new Told(
+    's',
+    (event) => heard.push(event),
+    () => snapshotOfNothing('s'),
+  )
   const piece = (text: string): SessionEvent => ({
     type: 'loop',
     event: { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text } },

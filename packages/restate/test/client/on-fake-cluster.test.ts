@@ -1,0 +1,61 @@
+// Holds rules of docs/spec.md: R-CLU-12a, R-CLU-13.
+import { createSession, type SessionEvent } from '@halting/agent/session'
+import { scriptedModel } from '@halting/core/testing'
+import { afterEach, expect, test } from 'vitest'
+import { createClusterClient } from '../../src/client/index.ts'
+import type { SessionToOpen } from '../../src/service/session-options.ts'
+import { fakeCluster, type FakeCluster } from '../support/fake-cluster.ts'
+
+const clusters: FakeCluster[] = []
+afterEach(async () => {
+  for (const cluster of clusters.splice(0)) await cluster.close()
+})
+
+/** A worker whose model calls a tool, which `execute` answers, and then says done. */
+async function cluster(execute: () => Promise<string>): Promise<FakeCluster> {
+  const made = await fakeCluster({
+    open: async ({ sessionId, journal }: SessionToOpen) =>
+      createSession({
+        options: {
+          model: scriptedModel([{ text: 'looking', toolCalls: [{ name: 'Look', id: 'l1' }] }, 'done']),
+          tools: [{ name: 'Look', description: 'Looks.', inputSchema: { type: 'object' }, readOnly: true, execute }],
+          sessionId,
+        },
+        journal,
+        answersQuestions: false,
+        permissions: { mode: 'default' },
+        cwd: '/',
+        end: async () => {},
+      }),
+  })
+  clusters.push(made)
+  return made
+}
+
+test('a prompt to a session of a cluster is told as one of this process, also where its worker is lost in the middle', async () => {
+  let calls = 0
+  let made: FakeCluster | undefined
+  made = await cluster(async () => {
+    calls++
+    if (calls === 1) {
+      made?.kill('s')
+      await new Promise(() => {})
+    }
+    return 'seen'
+  })
+  const session = createClusterClient({ ingress: made.url }).session('s')
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
+  session.prompt('look', { id: 'p' })
+  await session.settled()
+  await session.close()
+  const told = events.flatMap((event) => {
+    if (event.type === 'message') {
+      const { message } = event
+      return message.type === 'system' ? (message.subtype === 'init' ? ['init'] : []) : [message.type]
+    }
+    return event.type === 'run_start' || event.type === 'run_end' ? [event.type] : []
+  })
+  expect(told).toEqual(['run_start', 'init', 'assistant', 'assistant', 'user', 'assistant', 'result', 'run_end'])
+  expect(calls).toBe(2)
+})

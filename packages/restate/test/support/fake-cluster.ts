@@ -1,0 +1,311 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { StepRecord } from '@halting/core/steps'
+import type { ObjectContext } from '@restatedev/restate-sdk'
+import { attempt, mailSignal } from '../../src/engine/attempt.ts'
+import { createLiveEvents, type LiveEvents } from '../../src/live/live-events.ts'
+import { answerTo, resultOfRun } from '../../src/service/answers.ts'
+import { problemOfRequest } from '../../src/service/check-request.ts'
+import { Conversation } from '../../src/service/conversation.ts'
+import { recordsSince } from '../../src/service/kept-records.ts'
+import { begin, push, settle } from '../../src/service/mailbox.ts'
+import {
+  isKnown,
+  isWaiting,
+  keepOpening,
+  readMailbox,
+  readOpening,
+  waitingAfter,
+  writeMailbox,
+  writePushed,
+  writeSettled,
+} from '../../src/service/mailbox-state.ts'
+import type { NumberedRequest, PushRequest } from '../../src/service/messages.ts'
+import type { SessionServiceOptions } from '../../src/service/session-options.ts'
+import { readStatus } from '../../src/service/status.ts'
+import { SessionsOfProcess } from '../../src/service/sessions-of-process.ts'
+import { WorkRecord } from '../../src/service/work-record.ts'
+import type { WorkEnd } from '../../src/service/work.ts'
+import { FakeInvocation, type FakeAttempt } from './fake-engine.ts'
+import { MemoryState } from './memory-state.ts'
+
+/** A cluster of one worker, of which nothing is real but its service: requests come over HTTP, live events go over HTTP, and what is kept is in memory. */
+export interface FakeCluster {
+  /** Where it takes requests, and is administered. */
+  readonly url: string
+  /** Every request that came, as it came. */
+  readonly requests: readonly (PushRequest & { readonly sessionId: string })[]
+  records(sessionId: string): Promise<readonly StepRecord[]>
+  /** The process that works at the session is lost; another one goes on. False where none works. */
+  kill(sessionId: string): boolean
+  /** While it is cut off nobody is answered. */
+  cutOff(isCutOff: boolean): void
+  close(): Promise<void>
+}
+
+/** @param open Opens a session in the worker. */
+export async function fakeCluster({ open }: Pick<SessionServiceOptions, 'open'>): Promise<FakeCluster> {
+  const live = await createLiveEvents()
+  const sessions = new SessionsOfProcess({ open, listener: live })
+  const objects = new Map<string, FakeSession>()
+  const requests: (PushRequest & { sessionId: string })[] = []
+  let isCutOff = false
+  const objectOf = (key: string): FakeSession => {
+    const object = objects.get(key) ?? new FakeSession(key, sessions, live)
+    objects.set(key, object)
+    return object
+  }
+  const answer = async (path: string, input: unknown): Promise<Answer> => {
+    if (path === '/query') {
+      const rows = [...objects].flatMap(([key, { state }]) => {
+        const status = state.values.get('status')
+        return status === undefined ? [] : [{ service_key: key, value_utf8: status }]
+      })
+      return { status: 200, body: { rows } }
+    }
+    const [, service, key = '', handler = ''] = path.split('/')
+    if (service !== 'halting_session') return { status: 404, body: { message: 'service not found' } }
+    const sessionId = decodeURIComponent(key)
+    if (handler === 'request') {
+      const problem = problemOfRequest(input)
+      if (problem !== undefined) return { status: 400, body: { message: problem } }
+      // It was looked at.
+      requests.push({ ...(input as PushRequest), sessionId })
+    }
+    return objectOf(sessionId).answer(handler, input)
+  }
+  const server = createServer((request, response) => {
+    void (async () => {
+      const text = await textOf(request)
+      const { status, body } = isCutOff
+        ? { status: 503, body: { message: 'nobody' } }
+        : await answer(request.url ?? '/', text === '' ? undefined : JSON.parse(text)).catch((error: unknown) => ({
+            status: 500,
+            body: { message: String(error) },
+          }))
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body ?? null))
+    })()
+  })
+  await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
+  return {
+    // It listens at a port, so its address has one.
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    records: (sessionId) => objectOf(sessionId).records(),
+    kill: (sessionId) => objectOf(sessionId).kill(),
+    cutOff: (is) => void (isCutOff = is),
+    async close() {
+      for (const object of objects.values()) object.end()
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await Promise.all([closed, live.close()])
+    },
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** The two objects of a session, and the work at it. */
+class FakeSession {
+  readonly state = new MemoryState()
+  readonly #mailbox = new MemoryState()
+  readonly #key: string
+  readonly #sessions: SessionsOfProcess
+  readonly #live: LiveEvents
+  /** What is done with a mailbox is done one after another. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #invocation: FakeInvocation | undefined
+  #attempt: FakeAttempt | undefined
+  #lose: () => void = () => {}
+  #isOver = false
+  /** Resolves when something is answered for. */
+  #awake = new Set<() => void>()
+
+  constructor(key: string, sessions: SessionsOfProcess, live: LiveEvents) {
+    this.#key = key
+    this.#sessions = sessions
+    this.#live = live
+  }
+
+  #exclusive<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act)
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async answer(handler: string, input: unknown): Promise<Answer> {
+    // As the handlers of the session object read it.
+    const given = (input ?? {}) as { readonly id?: string; readonly wait?: boolean }
+    const ok = (body: unknown): Answer => ({ status: 200, body })
+    const context = this.#contextOf({ sets: 0 })
+    switch (handler) {
+      case 'request':
+        return this.#push(given as PushRequest)
+      case 'close':
+        return this.#push({ id: given.id ?? crypto.randomUUID(), request: { type: 'close' } })
+      case 'status': {
+        const mailbox = await readMailbox(this.#mailbox)
+        const { worker, isClosed = false, waiting } = mailbox
+        return ok({
+          ...(await readStatus(this.state)),
+          isWorking: worker !== undefined,
+          isClosed,
+          waiting: waiting.length,
+        })
+      }
+      case 'records':
+        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0))
+      case 'done':
+        return ok(await this.state.get('done'))
+      case 'runResult':
+        return ok((await resultOfRun(context, String(input))) ?? null)
+      case 'result': {
+        const { id = '', wait = false } = given
+        for (;;) {
+          const mailbox = await readMailbox(this.#mailbox)
+          const answer = await answerTo(context, id, await isWaiting(this.#mailbox, mailbox, id))
+          const isOpen = answer.state === 'waiting' || answer.state === 'running'
+          if (!wait || !isOpen || this.#isOver) return ok(answer)
+          await new Promise<void>((resolve) => this.#awake.add(resolve))
+        }
+      }
+      default:
+        return { status: 404, body: { message: `no handler ${handler}` } }
+    }
+  }
+
+  #push({ opening, ...named }: PushRequest): Promise<Answer> {
+    return this.#exclusive(async () => {
+      if (opening !== undefined) await keepOpening(this.#mailbox, opening)
+      const pushed = push(await readMailbox(this.#mailbox), named, await isKnown(this.#mailbox, named.id))
+      if (pushed.came === 'closed') return { status: 409, body: { message: 'The session is closed.' } }
+      await writePushed(this.#mailbox, named.id, pushed)
+      if (pushed.came === 'new' && pushed.call) void this.#work()
+      else if (pushed.came === 'new') this.#invocation?.signal(mailSignal, JSON.stringify(pushed.request))
+      return { status: 200, body: pushed.came === 'new' }
+    })
+  }
+
+  /** Works until nothing is left to do. */
+  async #work(): Promise<void> {
+    let page = await this.#exclusive(async () => {
+      const mailbox = begin(await readMailbox(this.#mailbox), this.#key)
+      writeMailbox(this.#mailbox, mailbox)
+      this.#invocation = new FakeInvocation()
+      return waitingAfter(this.#mailbox, mailbox, 0)
+    })
+    while (page.requests.length > 0) {
+      const end = await this.#workOn(page.requests)
+      if (end === undefined) return
+      page = await this.#exclusive(async () => {
+        const before = await readMailbox(this.#mailbox)
+        const mailbox = settle(before, end.upTo)
+        writeSettled(this.#mailbox, before, mailbox)
+        this.#wakeAll()
+        this.#invocation = mailbox.worker === undefined ? undefined : new FakeInvocation()
+        return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(this.#mailbox, mailbox, 0)
+      })
+    }
+  }
+
+  /** As many attempts as it takes. Undefined where all is over. */
+  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | undefined> {
+    const invocation = this.#invocation
+    const status = await readStatus(this.state)
+    const opening = (await readOpening(this.#mailbox)) ?? {}
+    const journal = { sets: 0 }
+    while (invocation !== undefined && !this.#isOver) {
+      const engine = invocation.attempt()
+      this.#attempt = engine
+      const lost = new Promise<undefined>((resolve) => {
+        this.#lose = () => {
+          engine.kill()
+          resolve(undefined)
+        }
+      })
+      const context = this.#contextOf(journal)
+      const conversation = await Conversation.read(this.state, undefined)
+      const record = new WorkRecord(context, status, this.#live)
+      const done = attempt({
+        engine,
+        mail: requests.map((request) => JSON.stringify(request)),
+        begin: async (found) =>
+          this.#sessions.begin({
+            sessionId: this.#key,
+            opening,
+            tenant: undefined,
+            turn: requests[0]?.number ?? 0,
+            before: await conversation.records(),
+            record,
+            found,
+          }),
+        onBatch: (batch) => record.onBatch(batch),
+      }).catch(() => undefined)
+      // The work wrote it.
+      const end = (await Promise.race([done, lost])) as WorkEnd | undefined
+      if (end === undefined) continue
+      engine.kill()
+      this.#attempt = undefined
+      await conversation.append(record.said, (put) => put())
+      const { results, refused } = record
+      this.state.set('done', { ...end, results, refused })
+      record.leave()
+      return end
+    }
+    return undefined
+  }
+
+  /** What an attempt writes that an earlier one has written is on record already. */
+  #contextOf(journal: { sets: number }): ObjectContext {
+    let made = 0
+    const write = (act: () => void): void => {
+      if (++made <= journal.sets) return
+      journal.sets = made
+      act()
+    }
+    // What the work and the answers take of it.
+    return {
+      key: this.#key,
+      get: (key: string) => this.state.get(key),
+      set: (key: string, value: unknown) => write(() => this.state.set(key, value)),
+      clear: (key: string) => write(() => this.state.clear(key)),
+      objectSendClient: () => ({ wake: () => this.#wakeAll() }),
+    } as unknown as ObjectContext
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#awake) wake()
+    this.#awake.clear()
+  }
+
+  async records(): Promise<readonly StepRecord[]> {
+    const records: StepRecord[] = []
+    for (;;) {
+      const page = await recordsSince(this.state, records.length)
+      if (page.records.length === 0) return records
+      // Without a payload store nothing is kept elsewhere.
+      records.push(...(page.records as readonly StepRecord[]))
+    }
+  }
+
+  kill(): boolean {
+    if (this.#attempt === undefined) return false
+    this.#lose()
+    return true
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#lose()
+    this.#wakeAll()
+  }
+}
