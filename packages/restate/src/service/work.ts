@@ -10,7 +10,7 @@ import type {
 } from '@halting/agent/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
-import type { NumberedRequest } from './messages.ts'
+import { whenIdle, type NumberedRequest } from './messages.ts'
 import { writtenNote, type WorkNote } from './notes.ts'
 
 /** What the work gives back. */
@@ -86,9 +86,14 @@ export class SessionWork implements Work {
     if (ids.length > 0) this.#note({ type: 'into_run', ids, runId })
   }
 
-  #refuse(id: string, error: unknown, givenBack: readonly QueuedMessage[] = []): void {
-    this.#note({ type: 'refused', id, because: messageOf(error) })
-    this.#options.onEvent({ type: 'failed', error, givenBack })
+  /** A run that goes on does so: of what begins or enters none a person is told in words. */
+  #refuse({ id, request }: Pick<NumberedRequest, 'id' | 'request'>, error: unknown): void {
+    const because = messageOf(error)
+    this.#note({ type: 'refused', id, because })
+    const { onEvent } = this.#options
+    if (whenIdle(request) !== 'begins') return onEvent({ type: 'note', text: because })
+    const givenBack = request.type === 'prompt' ? [{ id, content: request.content, when: 'next' } as const] : []
+    onEvent({ type: 'failed', error, givenBack })
   }
 
   #onEvent(event: SessionEvent): void {
@@ -141,11 +146,8 @@ export class SessionWork implements Work {
     try {
       this.#do(request)
     } catch (error) {
-      const { type } = request.request
-      const givenBack =
-        type === 'prompt' ? [{ id: request.id, content: request.request.content, when: 'next' } as const] : []
       this.#settle([request.number])
-      this.#refuse(request.id, error, givenBack)
+      this.#refuse(request, error)
     }
   }
 
@@ -200,7 +202,7 @@ export class SessionWork implements Work {
         void session.stopTask(request.taskId)
         return
       case 'rewind':
-        void this.#rewind(id, number, request.before)
+        void this.#rewind(numbered, request.before)
     }
   }
 
@@ -232,13 +234,13 @@ export class SessionWork implements Work {
     if (answer !== undefined) this.#options.session.answer(id, answer)
   }
 
-  async #rewind(id: string, number: number, before: string): Promise<void> {
+  async #rewind(numbered: NumberedRequest, before: string): Promise<void> {
     try {
       await this.#options.session.rewind({ before })
     } catch (error) {
-      this.#refuse(id, error)
+      this.#refuse(numbered, error)
     }
-    this.#settle([number])
+    this.#settle([numbered.number])
   }
 
   cancel(): void {

@@ -34,11 +34,10 @@ async function cluster(execute: () => Promise<string>): Promise<FakeCluster> {
 
 test('a prompt to a session of a cluster is told as one of this process, also where its worker is lost in the middle', async () => {
   let calls = 0
-  let made: FakeCluster | undefined
-  made = await cluster(async () => {
+  const made: FakeCluster = await cluster(async () => {
     calls++
     if (calls === 1) {
-      made?.kill('s')
+      made.kill('s')
       await new Promise(() => {})
     }
     return 'seen'

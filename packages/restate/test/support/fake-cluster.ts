@@ -128,7 +128,7 @@ class FakeSession {
   #lose: () => void = () => {}
   #isOver = false
   /** Resolves when something is answered for. */
-  #awake = new Set<() => void>()
+  readonly #awake = new Set<() => void>()
 
   constructor(key: string, sessions: SessionsOfProcess, live: LiveEvents) {
     this.#key = key
@@ -220,10 +220,11 @@ class FakeSession {
   /** As many attempts as it takes. Undefined where all is over. */
   async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | undefined> {
     const invocation = this.#invocation
+    if (invocation === undefined) return undefined
     const status = await readStatus(this.state)
     const opening = (await readOpening(this.#mailbox)) ?? {}
     const journal = { sets: 0 }
-    while (invocation !== undefined && !this.#isOver) {
+    while (!this.#isOver) {
       const engine = invocation.attempt()
       this.#attempt = engine
       const lost = new Promise<undefined>((resolve) => {
