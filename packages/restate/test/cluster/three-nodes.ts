@@ -1,0 +1,137 @@
+// The commands of "Three nodes" in docs/guide/cluster.md, as they stand but for addresses and folders: the cluster goes on without one node, and with it when it
+// is back. Run by scripts/cluster.mjs: three-nodes.mjs SERVER FOLDER
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { blocksOf, wordsOf } from './guide.ts'
+import { Balancer, demand, type Program, Programs, until } from './programs.ts'
+import { freePort } from './server.ts'
+
+const [server = '', folder = ''] = process.argv.slice(2)
+const programs = new Programs(folder)
+const names = ['n1', 'n2', 'n3']
+const [nodeLines = [], workerLines = []] = blocksOf('Three nodes')
+const exported = nodeLines.filter((line) => line.startsWith('export '))
+const starts = nodeLines.filter((line) => line.includes('restate-server'))
+demand(starts.length === 3 && exported.length === 2, 'The guide has other commands for nodes than this test knows.')
+demand(workerLines.length === 4, 'The guide has other commands for workers than this test knows.')
+
+const ports: { readonly node: number; readonly ingress: number; readonly admin: number; readonly worker: number }[] = []
+for (const _ of names)
+  ports.push({ node: await freePort(), ingress: await freePort(), admin: await freePort(), worker: await freePort() })
+const requests = await Balancer.start(ports.map(({ ingress }) => ingress))
+const admin = await Balancer.start(ports.map((each) => each.admin))
+const workers = await Balancer.start(ports.map(({ worker }) => worker))
+const bin = join(folder, 'bin')
+mkdirSync(bin)
+symlinkSync(server, join(bin, 'restate-server'))
+
+/** A line of the guide with the places of this machine. */
+function here(line: string): string {
+  return names
+    .reduce((text, name, index) => text.replaceAll(`http://${name}:5122`, `http://127.0.0.1:${ports[index]?.node}`), line)
+    .replaceAll('http://engine:8080', requests.url)
+    .replaceAll('http://engine:9070', admin.url)
+    .replaceAll('http://workers:9080', workers.url)
+    .replaceAll('/var/lib/restate', join(folder, 'data'))
+    .replaceAll('/mnt/', `${folder}/`)
+}
+
+function startNode(index: number): Program {
+  const own = ports[index]
+  return programs.start('sh', ['-c', `${exported.map(here).join('\n')}\nexec env ${here(starts[index] ?? '')}`], {
+    env: {
+      PATH: `${bin}:${process.env['PATH']}`,
+      RESTATE_LOG_FILTER: 'warn',
+      RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '256 MB',
+      RESTATE_BIND_ADDRESS: `127.0.0.1:${own?.node}`,
+      RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${own?.ingress}`,
+      RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${own?.admin}`,
+    },
+  })
+}
+
+async function ready(index: number): Promise<void> {
+  const { ingress, admin: own } = ports[index] ?? {}
+  for (const url of [`http://127.0.0.1:${own}/health`, `http://127.0.0.1:${ingress}/restate/health`])
+    await until(
+      async () => {
+        const response = await fetch(url).catch(() => undefined)
+        await response?.arrayBuffer()
+        return response?.ok === true
+      },
+      () => `${url} does not answer: ${nodes[index]?.said.slice(-3_000)}`,
+    )
+}
+
+const effects = join(folder, 'effects.txt')
+const script = join(folder, 'script.json')
+const call = { type: 'tool_use', name: 'Bash', input: { command: `echo "$PWD" >> '${effects}'; sleep 1` } }
+const replies = [{ content: [call] }, { content: [call] }, { content: [call] }, { content: 'All done.' }]
+writeFileSync(script, JSON.stringify({ replies }))
+
+/** How often each session had its effect, counted outside. */
+function counted(): readonly number[] {
+  const counts = new Map<string, number>()
+  for (const line of readFileSync(effects, 'utf8').trim().split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1)
+  return [...counts.values()]
+}
+
+const started = Date.now()
+const nodes = names.map((_, index) => startNode(index))
+try {
+  for (const index of names.keys()) await ready(index)
+  const up = Date.now()
+  const [one = '', two = '', prompt = '', list = ''] = workerLines.map(here)
+  for (const [index, line] of [one, two].entries()) {
+    const words = wordsOf(line.replace(/--host \S+/, '--host 127.0.0.1')).slice(1)
+    const port = ports[index]?.worker
+    const worker = programs.halting([
+      ...words,
+      ...['--port', String(port), '--script', script, '--permission-mode', 'bypassPermissions'],
+    ])
+    await worker.says('serving at')
+    const response = await fetch(`http://127.0.0.1:${port}/ready`)
+    demand(response.status === 200, `/ready says ${response.status}: ${await response.text()}`)
+  }
+  const asked = (count: number): readonly Program[] =>
+    Array.from({ length: count }, () => programs.halting(wordsOf(prompt).slice(1)))
+  const over = async (all: readonly Program[]): Promise<void> => {
+    for (const program of all) {
+      const status = await program.ended()
+      demand(status === 0, `halting -p ended with ${status}: ${program.said}`)
+      demand(program.said.includes('All done.'), `It says: ${program.said}`)
+    }
+  }
+  const serving = Date.now()
+  await over(asked(1))
+  // The node that made the cluster goes, while sessions go on; others begin without it.
+  const during = asked(3)
+  await until(
+    () => counted().length >= 3,
+    () => 'No session has an effect.',
+  )
+  await nodes[0]?.kill()
+  const killed = Date.now()
+  await over([...during, ...asked(2)])
+  const without = Date.now()
+  nodes[0] = startNode(0)
+  await ready(0)
+  await nodes[1]?.kill()
+  await over(asked(1))
+  const listed = await programs.run(wordsOf(list).slice(1))
+  const completed = listed.split('\n').filter((line) => line.includes('completed')).length
+  demand(completed === 7, `The list tells of ${completed} sessions that completed: ${listed}`)
+  const counts = counted()
+  demand(
+    counts.length === 7 && counts.every((count) => count <= 3),
+    `Effects of sessions, of which each has three: ${counts.join(', ')}`,
+  )
+  const unknown = counts.reduce((sum, count) => sum + 3 - count, 0)
+  console.log(
+    `7 sessions on three nodes, of which one after another was missing; ${21 - unknown} of 21 effects, none twice; ` +
+      `up after ${up - started} ms, workers ${serving - up} ms, sessions over a killed node ${without - killed} ms`,
+  )
+} finally {
+  await programs.end()
+  for (const balancer of [requests, admin, workers]) balancer.stop()
+}
