@@ -1,0 +1,83 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { SessionStatus } from '../../src/service/status.ts'
+import { until } from './programs.ts'
+import type { Cluster } from './server.ts'
+
+/** Sessions of a cluster as programs of others see them: by the engine's own addresses. */
+export class SessionsOf {
+  readonly #cluster: Pick<Cluster, 'call'>
+
+  constructor(cluster: Pick<Cluster, 'call'>) {
+    this.#cluster = cluster
+  }
+
+  async prompt(session: string, content = 'Go.'): Promise<void> {
+    const request = { id: `prompt-${session}`, request: { type: 'prompt', content }, opening: {} }
+    await this.#cluster.call(`halting_session/${session}/request`, request)
+  }
+
+  async status(session: string): Promise<SessionStatus> {
+    // What the object of a session answers.
+    return (await this.#cluster.call(`halting_session/${session}/status`)) as SessionStatus
+  }
+
+  /** The text of all its records. */
+  async records(session: string): Promise<string> {
+    return JSON.stringify(await this.#cluster.call(`halting_session/${session}/records`, 0))
+  }
+
+  /** It came to its end. */
+  async over(session: string, reason = 'completed'): Promise<void> {
+    let last: SessionStatus | undefined
+    await until(
+      async () => {
+        last = await this.status(session)
+        return last.state === 'idle' && last.reason === reason
+      },
+      () => `The session ${session} does not come to its end: ${JSON.stringify(last)}`,
+    )
+  }
+
+  /** A call of it waits for an answer; gives the call's id. */
+  async asks(session: string): Promise<string> {
+    let last: SessionStatus | undefined
+    await until(
+      async () => {
+        last = await this.status(session)
+        return last.state === 'requires_action'
+      },
+      () => `No call of the session ${session} waits: ${JSON.stringify(last)}`,
+    )
+    return last?.questions[0]?.callId ?? ''
+  }
+}
+
+/**
+ * A model that is scripted by what it is told last, so that it goes on in another process: told "Go.", it calls Bash with the first of these commands, and then with
+ * the next. Then it says "All done."; of a call whose outcome is unknown it says that. Gives the path, for `--script`.
+ */
+export function writeScript(path: string, ...commands: readonly string[]): string {
+  const last = `did ${commands.length - 1}.`
+  const calls = commands.map((command, index) => ({
+    when: index === 0 ? 'Go.' : `did ${index - 1}.`,
+    content: [{ type: 'tool_use', name: 'Bash', input: { command: `${command}; echo 'did ${index}.'` } }],
+  }))
+  const endings = [
+    { when: last, content: 'All done.' },
+    { when: unknownOutcome, content: 'One is unknown.' },
+  ]
+  writeFileSync(path, JSON.stringify({ replies: [...calls, ...endings] }))
+  return path
+}
+
+/** What the model is told of a call that was under way when its process was lost. */
+export const unknownOutcome = 'The outcome of this call is unknown'
+
+/** The lines that commands wrote into a file, which count what was done. */
+export function linesOf(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n').filter(Boolean)
+  } catch {
+    return []
+  }
+}
