@@ -33,6 +33,8 @@ const programs = [
   'fleet-worker',
   'upgrade',
   'program',
+  'drain',
+  'three-nodes',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -49,6 +51,8 @@ const checks = {
   'two versions of a worker beside each other': ['upgrade'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
+  'workers behind one address, told to end while commands run': ['drain'],
+  'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { until } from './programs.ts'
-import type { Cluster } from './server.ts'
+import { type Cluster, wait } from './server.ts'
 
 /** Sessions of a cluster as programs of others see them: by the engine's own addresses. */
 export class SessionsOf {
@@ -53,13 +53,13 @@ export class SessionsOf {
 }
 
 /**
- * A model that is scripted by what it is told last, so that it goes on in another process: told "Go.", it calls Bash with the first of these commands, and then with
+ * A model that is scripted by what it is told last, so that it goes on in another process: first it calls Bash with the first of these commands, and then with
  * the next. Then it says "All done."; of a call whose outcome is unknown it says that. Gives the path, for `--script`.
  */
 export function writeScript(path: string, ...commands: readonly string[]): string {
   const last = `did ${commands.length - 1}.`
   const calls = commands.map((command, index) => ({
-    when: index === 0 ? 'Go.' : `did ${index - 1}.`,
+    ...(index > 0 && { when: `did ${index - 1}.` }),
     content: [{ type: 'tool_use', name: 'Bash', input: { command: `${command}; echo 'did ${index}.'` } }],
   }))
   const endings = [
@@ -79,5 +79,24 @@ export function linesOf(path: string): readonly string[] {
     return readFileSync(path, 'utf8').split('\n').filter(Boolean)
   } catch {
     return []
+  }
+}
+
+/** Asks at one address, such as that of a balancer, and again while nobody answers. */
+export function callsAt(url: string): Pick<Cluster, 'call'> {
+  return {
+    async call(path, body) {
+      for (let left = 120; ; left--) {
+        const response = await fetch(`${url}/${path}`, {
+          method: 'POST',
+          ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+          signal: AbortSignal.timeout(20_000),
+        }).catch(() => undefined)
+        const text = await response?.text().catch(() => undefined)
+        if (response?.ok === true && text !== undefined) return text === '' ? undefined : JSON.parse(text)
+        if (left === 0) throw new Error(`${path}: ${response?.status} ${text}`)
+        await wait(250)
+      }
+    },
   }
 }
