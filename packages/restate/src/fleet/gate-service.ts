@@ -3,20 +3,24 @@ import {
   object,
   rpc,
   service,
-  TerminalError,
   type Context,
   type ObjectContext,
   type ObjectSharedContext,
   type ServiceDefinition,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { isJsonObject } from '@halting/core/adapters'
+import { badInput } from '../service/checked.ts'
 import {
   enter,
   leave,
   limit,
   newGate,
+  hasTickets,
   passed,
   renew,
+  tick,
+  tickMs,
   type Asking,
   type Gate,
   type GateLimits,
@@ -43,8 +47,10 @@ export interface GateStatus {
 }
 
 const gateKey = 'gate'
-/** When the gate is looked at by itself, at the earliest. */
+/** When there is room by itself, at the earliest. */
 const wakeKey = 'wake'
+/** It will be looked for tickets that nobody renews. */
+const tickKey = 'tick'
 
 type GateHandlers = {
   /** What the provider allows. */
@@ -54,7 +60,9 @@ type GateHandlers = {
   readonly leave: (context: ObjectContext, gone: { readonly ticket: string; readonly tokens?: number }) => Promise<void>
   /** The worker of these is there. */
   readonly renew: (context: ObjectContext, tickets: readonly string[]) => Promise<void>
-  readonly passTime: (context: ObjectContext) => Promise<void>
+  readonly tick: (context: ObjectContext) => Promise<void>
+  /** It is at least so late: whatever the clocks of workers say, the engine has waited until then. */
+  readonly passTime: (context: ObjectContext, plannedMs: number) => Promise<void>
   readonly status: (context: ObjectSharedContext) => Promise<GateStatus>
 }
 
@@ -68,35 +76,53 @@ export function gateDefinition(): VirtualObjectDefinition<typeof gateObject, Gat
     context.set(gateKey, gate)
     for (const { awakeable } of admitted) context.resolveAwakeable(awakeable, true)
     for (const { awakeable } of turnedAway) context.resolveAwakeable(awakeable, false)
+    const self = context.objectSendClient<GateHandlers>({ name: gateObject }, context.key)
+    if (hasTickets(gate) && (await context.get<boolean>(tickKey)) !== true) {
+      context.set(tickKey, true)
+      self.tick(rpc.sendOpts({ delay: tickMs }))
+    }
     const planned = await context.get<number>(wakeKey)
     if (wakeMs === undefined || (planned !== null && planned <= wakeMs)) return
     context.set(wakeKey, wakeMs)
     const delay = Math.max(1, wakeMs - gate.nowMs)
-    context.objectSendClient<GateHandlers>({ name: gateObject }, context.key).passTime(rpc.sendOpts({ delay }))
+    self.passTime(wakeMs, rpc.sendOpts({ delay }))
   }
 
   return object({
     name: gateObject,
     options: { enableLazyState: true },
     handlers: {
-      setLimits: (context: ObjectContext, limits: Partial<GateLimits>): Promise<void> =>
-        change(context, (gate, nowMs) => limit(gate, nowMs, checkedLimits(limits))),
+      setLimits: async (context: ObjectContext, given: Partial<GateLimits>): Promise<void> => {
+        const limits = checkedLimits(given)
+        return change(context, (gate, nowMs) => limit(gate, nowMs, limits))
+      },
       enter: handlers.object.exclusive(
         { ingressPrivate: true },
         (context: ObjectContext, asking: Asking): Promise<void> =>
           change(context, (gate, nowMs) => enter(gate, nowMs, asking)),
       ),
-      leave: (
+      leave: async (
         context: ObjectContext,
-        { ticket, tokens }: { readonly ticket: string; readonly tokens?: number },
-      ): Promise<void> => change(context, (gate, nowMs) => leave(gate, nowMs, ticket, tokens)),
-      renew: (context: ObjectContext, tickets: readonly string[]): Promise<void> =>
-        change(context, (gate, nowMs) => renew(gate, nowMs, tickets)),
-      passTime: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext): Promise<void> => {
-        // This is what was planned, whatever the clock of this worker says.
-        context.clear(wakeKey)
-        return change(context, (gate, nowMs) => passed(gate, nowMs))
+        given: { readonly ticket: string; readonly tokens?: number },
+      ): Promise<void> => {
+        const { ticket, tokens } = checkedLeaving(given)
+        return change(context, (gate, nowMs) => leave(gate, nowMs, ticket, tokens))
+      },
+      renew: async (context: ObjectContext, tickets: readonly string[]): Promise<void> => {
+        if (!Array.isArray(tickets) || !tickets.every(isName)) throw badInput('Give the tickets, as a list.')
+        return change(context, (gate, nowMs) => renew(gate, nowMs, tickets))
+      },
+      tick: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext): Promise<void> => {
+        context.clear(tickKey)
+        return change(context, tick)
       }),
+      passTime: handlers.object.exclusive(
+        { ingressPrivate: true },
+        (context: ObjectContext, plannedMs: number): Promise<void> => {
+          context.clear(wakeKey)
+          return change(context, (gate, nowMs) => passed(gate, Math.max(nowMs, plannedMs)))
+        },
+      ),
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<GateStatus> => {
         const { limits, inside, waiting, order, admitted, expired } = await read(context)
         return {
@@ -121,25 +147,53 @@ export function passDefinition(): ServiceDefinition<typeof passService, PassHand
   return service({
     name: passService,
     handlers: {
-      enter: async (context: Context, { gate, ticket, session, tokens }: PassRequest): Promise<boolean> => {
+      enter: async (context: Context, given: PassRequest): Promise<boolean> => {
+        const { gate, ...asking } = checkedPass(given)
         const { id, promise } = context.awakeable<boolean>()
-        context
-          .objectSendClient<GateHandlers>({ name: gateObject }, gate)
-          .enter({ ticket, session, tokens, awakeable: id })
+        context.objectSendClient<GateHandlers>({ name: gateObject }, gate).enter({ ...asking, awakeable: id })
         return promise
       },
     },
   })
 }
 
-function checkedLimits({
-  requests = null,
-  requestsPerMinute = null,
-  tokensPerMinute = null,
-}: Partial<GateLimits>): GateLimits {
-  const limits: GateLimits = { requests, requestsPerMinute, tokensPerMinute }
-  for (const [name, most] of Object.entries(limits))
-    if (most !== null && !(typeof most === 'number' && most > 0))
-      throw new TerminalError(`${name} is a number above 0, or null.`, { errorCode: 400 })
-  return limits
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+}
+
+/** What comes over the ingress may be anything. @throws TerminalError 400 */
+function checkedPass(given: unknown): PassRequest {
+  const { gate, ticket, session, tokens, by } = isJsonObject(given) ? given : {}
+  if (!isName(gate) || !isName(ticket) || !isName(session) || !isAmount(tokens))
+    throw badInput('One comes to a gate by { gate, ticket, session, tokens }.')
+  const asking = { gate, ticket, session, tokens }
+  if (by === undefined) return asking
+  const { process, atMs } = isJsonObject(by) ? by : {}
+  if (!isName(process) || !isAmount(atMs)) throw badInput('A process comes to a gate by { process, atMs }.')
+  return { ...asking, by: { process, atMs } }
+}
+
+/** @throws TerminalError 400 */
+function checkedLeaving(given: unknown): { readonly ticket: string; readonly tokens?: number } {
+  const { ticket, tokens } = isJsonObject(given) ? given : {}
+  if (!isName(ticket) || (tokens !== undefined && !isAmount(tokens)))
+    throw badInput('One leaves a gate by { ticket }, with { tokens } where that is known.')
+  return { ticket, ...(tokens !== undefined && { tokens }) }
+}
+
+/** @throws TerminalError 400 */
+function checkedLimits(given: unknown): GateLimits {
+  if (!isJsonObject(given)) throw badInput('Give { requests, requestsPerMinute, tokensPerMinute }.')
+  const most = (name: keyof GateLimits): number | null => {
+    const value = given[name] ?? null
+    if (value === null || (isAmount(value) && value > 0)) return value
+    throw badInput(`${name} is a number above 0, or null.`)
+  }
+  const requests = most('requests')
+  if (requests !== null && !Number.isInteger(requests)) throw badInput('requests is a whole number, or null.')
+  return { requests, requestsPerMinute: most('requestsPerMinute'), tokensPerMinute: most('tokensPerMinute') }
 }

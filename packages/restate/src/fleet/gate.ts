@@ -17,19 +17,16 @@ export interface Asking {
   readonly tokens: number
   /** How whoever waits is told. */
   readonly awakeable: string
+  /** The process that asks, and when by its clock, where a session asks in one process at a time. */
+  readonly by?: { readonly process: string; readonly atMs: number }
 }
 
 interface Waiting extends Asking {
-  /** By then it was renewed, or nobody waits any more. */
-  readonly untilMs: number
+  /** How often in a row it was looked for and nobody had renewed it. */
+  readonly missed: number
 }
 
-interface Admitted {
-  readonly ticket: string
-  readonly session: string
-  readonly tokens: number
-  readonly untilMs: number
-}
+type Admitted = Omit<Waiting, 'awakeable'>
 
 /** What may be taken at once. Below zero where more was taken than was said. */
 interface Bucket {
@@ -73,24 +70,41 @@ export interface Passed {
   readonly admitted: readonly Asking[]
   /** They wait no more: they left, or were given up. */
   readonly turnedAway: readonly Asking[]
-  /** When something changes by itself at the earliest: somebody is given up, or there is room for the next. Undefined while nobody waits or is inside. */
+  /** When there is room for the next by itself; undefined where that hangs on somebody who is inside, or nobody waits. */
   readonly wakeMs: number | undefined
 }
 
-/** A ticket that nobody renews for so long is given up: its worker is gone. */
-export const ticketMs = 30_000
+/** So often it is looked for tickets that nobody renews: as the engine counts time, in which workers have no part. */
+export const tickMs = 10_000
+/** So often workers renew theirs. */
+export const renewMs = 5_000
+/** After so many looks a worker that said nothing is gone. One look may come before the workers, when the engine was away. */
+const mostMissed = 2
 
 /**
  * Somebody comes.
  * G1: no more are inside than the limit says, unless it was lowered. G2: in any time no more come in than the buckets hold and what flows in meanwhile. G3: the session
- * that waits longest since its last turn is next, and nobody overtakes it: one by one, however many requests another has. G4: a ticket comes in once.
+ * that waits longest since its last turn is next, and nobody overtakes it: one by one, however many requests another has. G4: a ticket comes in once. G5: what a
+ * session had in a process that it has left is given up when it asks in the next one. G6: no clock gives anybody up, and
+ * no time in which the engine was away.
  */
-export function enter(gate: Gate, nowMs: number, asking: Asking): Passed {
-  const isKnown = [...gate.inside, ...gate.waiting].some(({ ticket }) => ticket === asking.ticket)
-  if (isKnown) return passed(gate, nowMs)
-  const waiting = [...gate.waiting, { ...asking, untilMs: nowMs + ticketMs }]
+export function enter(before: Gate, nowMs: number, asking: Asking): Passed {
+  const all = refilled(before, nowMs)
+  const isKnown = [...all.inside, ...all.waiting].some(({ ticket }) => ticket === asking.ticket)
+  if (isKnown) return passed(all, nowMs)
+  const gone = all.waiting.filter((each) => isLeftBy(asking, each))
+  const inside = all.inside.filter((each) => !isLeftBy(asking, each))
+  const gate = withoutWaiting(all, gone)
+  const waiting = [...gate.waiting, { ...asking, missed: 0 }]
   const order = gate.order.includes(asking.session) ? gate.order : [...gate.order, asking.session]
-  return passed({ ...gate, waiting, order }, nowMs)
+  const expired = gate.expired + gone.length + all.inside.length - inside.length
+  return passed({ ...gate, inside, waiting, order, expired }, nowMs, gone)
+}
+
+/** Whether a ticket is of a process that its session has left by now: one request is older than the other. */
+function isLeftBy(asking: Asking, { session, by }: Admitted): boolean {
+  if (session !== asking.session || by === undefined || asking.by === undefined) return false
+  return by.process !== asking.by.process && by.atMs < asking.by.atMs
 }
 
 /** Somebody has asked, or waits no more. `tokens`: what it came to, where that is known. */
@@ -110,12 +124,28 @@ export function leave(gate: Gate, nowMs: number, ticket: string, tokens?: number
   )
 }
 
-/** The workers of these tickets are there. Gives in `gate` what it knows of them. */
+/** The workers of these tickets are there. */
 export function renew(gate: Gate, nowMs: number, tickets: readonly string[]): Passed {
   const renewed = new Set(tickets)
-  const later = <T extends { readonly ticket: string; readonly untilMs: number }>(each: T): T =>
-    renewed.has(each.ticket) ? { ...each, untilMs: Math.max(each.untilMs, nowMs + ticketMs) } : each
-  return passed({ ...gate, inside: gate.inside.map(later), waiting: gate.waiting.map(later) }, nowMs)
+  const there = <T extends Admitted>(each: T): T => (renewed.has(each.ticket) ? { ...each, missed: 0 } : each)
+  return passed({ ...gate, inside: gate.inside.map(there), waiting: gate.waiting.map(there) }, nowMs)
+}
+
+/** It is looked for those whom nobody renews. */
+export function tick(before: Gate, nowMs: number): Passed {
+  const once = <T extends Admitted>(each: T): T => ({ ...each, missed: each.missed + 1 })
+  const isThere = ({ missed }: Admitted): boolean => missed < mostMissed
+  const inside = before.inside.map(once).filter(isThere)
+  const all = before.waiting.map(once)
+  const waiting = all.filter(isThere)
+  const gone = all.filter((each) => !isThere(each))
+  const expired = before.expired + gone.length + before.inside.length - inside.length
+  return passed({ ...withoutWaiting({ ...before, waiting: all }, gone), inside, waiting, expired }, nowMs, gone)
+}
+
+/** Whether it has to be looked for them. */
+export function hasTickets({ inside, waiting }: Gate): boolean {
+  return inside.length > 0 || waiting.length > 0
 }
 
 /** Other limits. Who is inside stays. */
@@ -139,18 +169,14 @@ export function limit(gate: Gate, nowMs: number, limits: GateLimits): Passed {
 }
 
 /** Time has passed. */
-export function passed(before: Gate, nowMs: number, left: readonly Asking[] = []): Passed {
-  const now = refilled(before, nowMs)
-  const lost = now.waiting.filter(({ untilMs }) => untilMs <= now.nowMs)
-  const inside = now.inside.filter(({ untilMs }) => untilMs > now.nowMs)
-  const expired = now.expired + lost.length + now.inside.length - inside.length
-  let gate: Gate = { ...withoutWaiting(now, lost), inside, expired }
+export function passed(before: Gate, nowMs: number, turnedAway: readonly Asking[] = []): Passed {
+  let gate = refilled(before, nowMs)
   const admitted: Asking[] = []
   for (let next = nextOf(gate); next !== undefined && roomAtMs(gate, next) <= gate.nowMs; next = nextOf(gate)) {
     admitted.push(next)
     gate = withAdmitted(gate, next)
   }
-  return { gate, admitted, turnedAway: [...left, ...lost], wakeMs: wakeAtMs(gate) }
+  return { gate, admitted, turnedAway, wakeMs: wakeAtMs(gate) }
 }
 
 /** The first request of the session whose turn it is. */
@@ -159,16 +185,16 @@ function nextOf({ order: [session], waiting }: Gate): Waiting | undefined {
 }
 
 function withAdmitted(gate: Gate, next: Waiting): Gate {
-  const { ticket, session, tokens } = next
+  const { awakeable: _awakeable, ...admitted } = next
   const waiting = gate.waiting.filter((each) => each !== next)
   const [, ...others] = gate.order
   return {
     ...gate,
     waiting,
-    order: waiting.some((each) => each.session === session) ? [...others, session] : others,
-    inside: [...gate.inside, { ticket, session, tokens, untilMs: gate.nowMs + ticketMs }],
+    order: waiting.some((each) => each.session === next.session) ? [...others, next.session] : others,
+    inside: [...gate.inside, { ...admitted, missed: 0 }],
     requests: gate.requests && { ...gate.requests, left: gate.requests.left - 1 },
-    tokens: gate.tokens && { ...gate.tokens, left: gate.tokens.left - tokens },
+    tokens: gate.tokens && { ...gate.tokens, left: gate.tokens.left - next.tokens },
     admitted: gate.admitted + 1,
   }
 }
@@ -217,6 +243,5 @@ function filled(bucket: Bucket | null, perMinute: number | null, nowMs: number):
 function wakeAtMs(gate: Gate): number | undefined {
   const next = nextOf(gate)
   const room = next === undefined ? Infinity : roomAtMs(gate, next)
-  const earliest = Math.min(room, ...[...gate.inside, ...gate.waiting].map(({ untilMs }) => untilMs))
-  return earliest === Infinity ? undefined : earliest
+  return room === Infinity ? undefined : room
 }

@@ -2,26 +2,51 @@ import { randomUUID } from 'node:crypto'
 import { ModelError, type Model, type ModelRequest } from '@halting/core'
 import { totalTokensOf } from '@halting/core/adapters'
 import { gateObject, passService, type PassRequest } from './gate-service.ts'
-import { ticketMs } from './gate.ts'
+import { renewMs, type GateLimits } from './gate.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
+
+export interface ProviderGateOptions {
+  /** A session asks in one process at a time: what it had in the one that it has left is given up at once. */
+  readonly isOneProcessASession?: boolean
+  /** What the provider allows: set before the first request, for all who come to this gate. Without it the gate lets in what it was set to. */
+  readonly limits?: Partial<GateLimits>
+}
+
+/** So long it is tried to tell a gate that somebody has left. */
+const leaveMs = 30_000
+const never = new AbortController().signal
+
+function withRejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
+  let reject: (reason: unknown) => void = () => {}
+  const promise = new Promise<never>((_resolve, fail) => (reject = fail))
+  return { promise, reject }
+}
+
+/** Names this process at every gate. */
+const thisProcess = randomUUID()
 
 /** A gate of the fleet as one worker passes it. Its requests are renewed as long as the process lives. */
 export class ProviderGate {
   readonly #ingress: IngressOptions
   readonly #key: string
+  readonly #options: ProviderGateOptions
+  #limited: Promise<unknown> | undefined
   readonly #tickets = new Set<string>()
   #renewing: NodeJS.Timeout | undefined
 
-  constructor(ingress: IngressOptions, key: string) {
+  constructor(ingress: IngressOptions, key: string, options: ProviderGateOptions = {}) {
     this.#ingress = ingress
     this.#key = key
+    this.#options = options
   }
 
   /** Waits until the session may ask; gives the way out, which is taken once. Rejects when it is aborted. */
   async enter(session: string, tokens: number, signal: AbortSignal): Promise<(tokens?: number) => void> {
+    await this.#limit(signal)
     for (;;) {
       const ticket = randomUUID()
-      const request: PassRequest = { gate: this.#key, ticket, session, tokens }
+      const by = this.#options.isOneProcessASession === true && { process: thisProcess, atMs: Date.now() }
+      const request: PassRequest = { gate: this.#key, ticket, session, tokens, ...(by !== false && { by }) }
       this.#hold(ticket)
       try {
         const isIn = await callHandler(this.#ingress, `${passService}/enter`, request, {
@@ -38,9 +63,25 @@ export class ProviderGate {
     }
   }
 
+  /** Says once in this process what the provider allows. Who is aborted meanwhile waits no more; the others do. */
+  async #limit(signal: AbortSignal): Promise<void> {
+    const { limits } = this.#options
+    if (limits === undefined) return
+    const path = `${gateObject}/${encodeURIComponent(this.#key)}/setLimits`
+    this.#limited ??= callHandler(this.#ingress, path, limits, { signal: never }).catch((error: unknown) => {
+      this.#limited = undefined
+      throw error
+    })
+    const { promise: aborted, reject } = withRejection()
+    const giveUp = (): void => reject(signal.reason)
+    signal.addEventListener('abort', giveUp, { once: true })
+    if (signal.aborted) giveUp()
+    await Promise.race([this.#limited, aborted]).finally(() => signal.removeEventListener('abort', giveUp))
+  }
+
   #hold(ticket: string): void {
     this.#tickets.add(ticket)
-    this.#renewing ??= setInterval(() => this.#tell('renew', [...this.#tickets]), ticketMs / 3).unref()
+    this.#renewing ??= setInterval(() => this.#tell('renew', [...this.#tickets]), renewMs).unref()
   }
 
   #drop(ticket: string): void {
@@ -59,12 +100,24 @@ export class ProviderGate {
   /** What cannot be told in time is known by its silence. */
   #tell(handler: 'leave' | 'renew', given: readonly string[] | { readonly ticket: string }): void {
     const path = `${gateObject}/${encodeURIComponent(this.#key)}/${handler}/send`
-    callHandler(this.#ingress, path, given, { signal: AbortSignal.timeout(ticketMs) }).catch(() => {})
+    callHandler(this.#ingress, path, given, {
+      signal: AbortSignal.timeout(handler === 'renew' ? renewMs : leaveMs),
+    }).catch(() => {})
   }
 }
 
-/** The same model, which waits at a gate before each request. Waiting is no part of what a service may take to answer. */
-export function gatedModel(model: Model, gate: ProviderGate, session: string): Model {
+type NeverSent = (init: ConstructorParameters<typeof ModelError>[0]) => Error
+
+/**
+ * The same model, which waits at a gate before each request. Waiting is no part of what a service may take to answer. `neverSent` makes the error of a request
+ * that did not get past the gate: a program that has a core of its own knows only errors of that.
+ */
+export function gatedModel(
+  model: Model,
+  gate: ProviderGate,
+  session: string,
+  neverSent: NeverSent = (init) => new ModelError(init),
+): Model {
   const { id, contextWindow, maxOutputTokens, defaultOutputTokens, maxServerToolUses, extraPasses, maxImageTokens } =
     model
   return {
@@ -90,7 +143,7 @@ export function gatedModel(model: Model, gate: ProviderGate, session: string): M
     },
     async call(request, options) {
       const leave = await gate.enter(session, tokensOf(model, request), options.signal).catch((error: unknown) => {
-        throw neverSent(error)
+        throw neverSent(sayingWhy(error))
       })
       return asked(model, request, options, leave)
     },
@@ -117,7 +170,7 @@ function tokensOf({ contextWindow }: Model, { system, messages, tools, maxTokens
   return Math.min(contextWindow, Math.ceil(characters / 4)) + maxTokens
 }
 
-function neverSent(error: unknown): ModelError {
+function sayingWhy(error: unknown): ConstructorParameters<typeof ModelError>[0] {
   const message = `The request did not get past the gate of the fleet: ${error instanceof Error ? error.message : String(error)}`
-  return new ModelError({ kind: 'connection', message, retryable: true, billed: 'nothing', neverConnected: true })
+  return { kind: 'connection', message, retryable: true, billed: 'nothing', neverConnected: true }
 }
