@@ -1,10 +1,11 @@
 import { spentOfStage, type RecordedStage, type StageReport } from './after/stage-record.ts'
 import { StageIds } from './after/stage-ids.ts'
-import type { Ledger } from './budget/ledger.ts'
+import { plus, type Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import { addUsage } from './messages.ts'
 import { sessionLedger } from './options.ts'
 import type { RunSettings } from './run-context.ts'
+import { foldRun, type LedgerSoFar } from './steps/fold.ts'
 import { countedRuns, type EndedRun, type FoldedSession } from './steps/fold-session.ts'
 import type { ModelFigures, Terminal } from './stop/terminal.ts'
 
@@ -83,6 +84,14 @@ export class SessionAccount {
 /** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
 export function recordedAccount(session: FoldedSession): SessionAccount {
   return new SessionAccount({ lease: null, maxBudgetUsd: Infinity }, 0, countedRuns(session), session.stages)
+}
+
+/** What a session has spent or may have by its records: also in the run that is open, whose requests under way count at worst case. */
+export function recordedSpending(session: FoldedSession): LedgerSoFar {
+  const { settled, unknown } = recordedAccount(session).ledger.figures()
+  if (session.open === undefined) return { settled, unknown }
+  const { spent } = foldRun(session.open)
+  return { settled: plus(settled, spent.settled), unknown: plus(unknown, spent.unknown) }
 }
 
 /** What a session has spent or may have, in whole nano-dollars; without the run that is open. */

@@ -8,9 +8,12 @@ import { elapsed, many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
+import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
+import { payloadsAt } from './payloads.ts'
 import { Slots } from './slots.ts'
-import { openWorkerSession } from './worker-sessions.ts'
+import { tenantFor } from './tenants.ts'
+import { openWorkerSession, tokenVariable } from './worker-sessions.ts'
 import { Workspaces } from './workspaces.ts'
 
 const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_000 }
@@ -41,16 +44,14 @@ export async function serve(given: Flags, program: Program): Promise<number> {
   return ending.over
 }
 
-/** What readers of live events have to give, where others than this machine can reach them. */
-const tokenVariable = 'HALTING_WORKER_TOKEN'
-
 function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)
 }
 
 /** A worker with the flags of the program. It is not registered yet. */
 export async function beginWorker(flags: Flags, program: Program): Promise<Worker> {
-  const { createLiveEvents, filePayloads, startWorker, SessionRefusedError } = await loadRestate('serve')
+  const restate = await loadRestate('serve')
+  const { createLiveEvents, startWorker, SessionRefusedError } = restate
   const { output, cwd, env } = program
   const slots = new Slots(flags.concurrency ?? defaults.concurrency)
   const folder = (path: string | undefined): string | undefined => path && resolve(cwd, path)
@@ -60,6 +61,10 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
     allowed: folder(flags.folders),
   })
   const refusal = (message: string): Error => new SessionRefusedError(message)
+  const payloads = flags.payloads === undefined ? undefined : payloadsAt(flags.payloads, program, restate)
+  const ingress = flags.restate === undefined ? undefined : { url: flags.restate }
+  const limits = gateLimits(flags)
+  const gates = ingress && limits && new Gates(restate, ingress, limits)
   const own = withPaths(flags, cwd)
   const host = flags.host ?? defaults.host
   const token = env[tokenVariable]?.trim() || undefined
@@ -67,17 +72,17 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   if (!tellsLive)
     output.err(told(`no live events: others reach ${host}. ${tokenVariable} holds the token that they are asked for.`))
   const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
-  const payloads = folder(flags.payloads)
   try {
     const worker = await startWorker({
       host,
       ...(live !== undefined && { listener: live }),
-      ...(payloads !== undefined && { payloads: filePayloads({ folder: payloads }) }),
+      ...(payloads !== undefined && { payloads }),
       port: flags.port ?? defaults.port,
       admin: adminOf(flags),
-      ...(flags.restate !== undefined && { ingress: { url: flags.restate } }),
+      ...(ingress !== undefined && { ingress }),
+      tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
-      open: (asked) => openWorkerSession({ flags: own, program, slots, workspaces, refusal }, asked),
+      open: (asked) => openWorkerSession({ flags: own, program, slots, workspaces, gates, refusal }, asked),
       warn: (line) => output.err(told(oneLine(line, 1_000))),
     })
     return {

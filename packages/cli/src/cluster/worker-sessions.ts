@@ -7,6 +7,8 @@ import type { Program } from '../program.ts'
 import { openLive } from '../session/open-live.ts'
 import { UsageError } from '../usage-error.ts'
 import { flagsWith, readOpening } from './opening.ts'
+import type { Gates } from './gates.ts'
+import { bucketKeyVariables } from './payloads.ts'
 import type { Slots } from './slots.ts'
 import type { Workspaces } from './workspaces.ts'
 
@@ -15,9 +17,14 @@ export interface WorkerSessionsOptions {
   readonly program: Program
   readonly slots: Slots
   readonly workspaces: Workspaces
+  /** Where its requests wait for their turn. */
+  readonly gates?: Gates | undefined
   /** What a session is refused with, for good. */
   readonly refusal: (message: string) => Error
 }
+
+/** What readers of live events have to give, where others than this machine can reach them. */
+export const tokenVariable = 'HALTING_WORKER_TOKEN'
 
 /** So long a session waits here for its turn; then the engine offers it again, here or to another worker. It is shorter than what the engine bears in silence. */
 const patienceMs = 25_000
@@ -42,29 +49,38 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
 }
 
 async function opened(
-  { flags, program, workspaces }: WorkerSessionsOptions,
+  { flags, program, workspaces, gates }: WorkerSessionsOptions,
   { sessionId, opening: given, journal }: SessionToOpen,
 ): Promise<Session> {
   const opening = readOpening(given)
   const kept = ownCopy(journal)
   const isNew = kept.open === undefined && kept.ended.length === 0
   const cwd = await workspaces.folderFor({ sessionId, isNew, folder: opening.folder })
-  const { session } = await openLive(flagsWith(flags, opening), inFolder(program, cwd, sessionId), {
-    // Somebody answers by a request, today or in a week: the engine keeps the question.
-    answersQuestions: flags.onAsk === undefined,
-    kept,
-  })
+  const { session } = await openLive(
+    flagsWith(flags, opening),
+    inFolder(program, cwd, sessionId, flags.passEnv ?? []),
+    {
+      // Somebody answers by a request, today or in a week: the engine keeps the question.
+      answersQuestions: flags.onAsk === undefined,
+      kept,
+      ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
+    },
+  )
   return session
 }
 
 /** What the worker says of a session begins with its id. */
-function inFolder(program: Program, cwd: string, sessionId: string): Program {
+function inFolder(program: Program, cwd: string, sessionId: string, passEnv: readonly string[]): Program {
   const { output } = program
   const err = (text: string): void =>
     output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(sessionId, 40)}: `))
+  const env = { ...program.env }
+  // They are the worker's own, and of no use to a session but that of other sessions.
+  for (const name of [tokenVariable, ...bucketKeyVariables]) if (!passEnv.includes(name)) delete env[name]
   return {
     ...program,
     cwd,
+    env,
     output: Object.create(output, { err: { value: err }, out: { value: err } }) as Program['output'],
   }
 }

@@ -1,6 +1,6 @@
 import type { FlagFor } from './flag-kinds.ts'
 import type { Flags } from './flags.ts'
-import { address, duration, filledText, portNumber, wholeNumber } from './values.ts'
+import { address, duration, filledText, list, portNumber, tokens, wholeNumber } from './values.ts'
 
 type ClusterFlag =
   | 'cluster'
@@ -14,6 +14,11 @@ type ClusterFlag =
   | 'folders'
   | 'payloads'
   | 'concurrency'
+  | 'tenant'
+  | 'allowedTenants'
+  | 'maxConcurrentRequests'
+  | 'requestsPerMinute'
+  | 'tokensPerMinute'
   | 'grace'
   | 'server'
 
@@ -96,9 +101,9 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     names: ['--payloads'],
     group: 'cluster',
     kind: 'value',
-    value: 'DIRECTORY',
+    value: 'PLACE',
     read: filledText,
-    meaning: 'Of serve: a folder that all workers share, for what is too large for the cluster',
+    meaning: 'Of serve: a folder that all workers share, or s3://BUCKET/PREFIX, for what is too large for the cluster',
   },
   concurrency: {
     names: ['--concurrency'],
@@ -107,6 +112,46 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'N',
     read: wholeNumber,
     meaning: 'Of serve: sessions at work at once, others wait; 16 unless said otherwise',
+  },
+  tenant: {
+    names: ['--tenant'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'NAME',
+    read: filledText,
+    meaning: 'Of serve: whose budget its sessions spend from together; nobody’s unless said otherwise',
+  },
+  allowedTenants: {
+    names: ['--allowed-tenants', '--allowedTenants'],
+    group: 'cluster',
+    kind: 'list',
+    value: 'NAMES',
+    read: list,
+    meaning: 'Of serve: tenants that sessions may name in their opening; none may without it',
+  },
+  maxConcurrentRequests: {
+    names: ['--max-concurrent-requests'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    meaning: 'Of serve: requests of all workers together at one key of a provider, at once',
+  },
+  requestsPerMinute: {
+    names: ['--requests-per-minute'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    meaning: 'Of serve: the same, in a minute',
+  },
+  tokensPerMinute: {
+    names: ['--tokens-per-minute'],
+    group: 'cluster',
+    kind: 'value',
+    value: 'N',
+    read: tokens,
+    meaning: 'Of serve: tokens that these requests may have in a minute, in and out',
   },
   grace: {
     names: ['--grace'],

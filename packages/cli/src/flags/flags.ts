@@ -148,6 +148,11 @@ export interface Flags {
   readonly folders?: string
   readonly payloads?: string
   readonly concurrency?: number
+  readonly tenant?: string
+  readonly allowedTenants?: readonly string[]
+  readonly maxConcurrentRequests?: number
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
   /** Milliseconds. */
   readonly grace?: number
   readonly server?: string

@@ -3,6 +3,7 @@ import type { CanUseTool } from '@halting/core/adapters'
 import type { ShellHookTable } from '@halting/agent/hooks'
 import type { SessionParts } from '@halting/agent/session'
 import type { McpServerEntry, SessionServersOptions } from '@halting/agent/mcp'
+import type { AroundModel } from './models.ts'
 
 /** What a face gives a session that only it can; all else is in flags, settings and the environment. */
 export interface Face {
@@ -26,6 +27,8 @@ export interface Face {
   readonly capabilities?: readonly string[]
   /** Who else keeps the session, such as a cluster, and what is on record of it: flags say nothing of that then, and no file is written. */
   readonly kept?: NonNullable<SessionParts['journal']> & { readonly sessionId: string }
+  /** Put around each of its models, such as a wait for a turn. */
+  readonly aroundModel?: AroundModel
   /** What the session is called in lists; one that goes on keeps its own. */
   readonly title?: string
   /** Which tool a call by another name is of. */

@@ -40,16 +40,27 @@ export interface Models {
   close(): Promise<void>
 }
 
+/** What tells one account at a service from another. The secret is for comparing, and never shown. */
+export interface ModelAccount {
+  readonly service: string
+  readonly secret: string
+}
+
+/** Puts something around each model of a session, whichever it is. */
+export type AroundModel = (model: Model, account: ModelAccount) => Model
+
 /** @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
-export async function openModels(run: RunSettings, cwd: string): Promise<Models> {
+export async function openModels(run: RunSettings, cwd: string, around?: AroundModel): Promise<Models> {
   const { settings, env, flags } = run
   const loaded = loadedFor(run)
-  if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd)), ...loaded }
+  if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd, around)), ...loaded }
   checkNames(flags, env)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(flags.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(flags.model, env)
-  const models = environmentModels(flags, env, { anthropic: { credentials } })
+  const models = environmentModels(flags, env, { anthropic: { credentials } }, (model, name) =>
+    around === undefined ? model : around(model, accountOf(name, env, settings)),
+  )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
 
@@ -112,9 +123,27 @@ export function helperOf({ apiKeyHelper }: Settings, env: Program['env']): Crede
   return commandCredentials(apiKeyHelper, ttlMs > 0 ? { ttlMs } : {})
 }
 
-function environmentModels(flags: Flags, env: Program['env'], settings: ModelSettings): NamedModels {
+function environmentModels(
+  flags: Flags,
+  env: Program['env'],
+  settings: ModelSettings,
+  around: (model: Model, name: string | undefined) => Model = (model) => model,
+): NamedModels {
   const all = { ...settings, ...flagSettings(flags, settings) }
-  return namedModels(flags, modelFromEnvironment(flags.model, env, all), (name) => modelFromEnvironment(name, env, all))
+  const modelNamed = (name: string | undefined): Model => around(modelFromEnvironment(name, env, all), name)
+  return namedModels(flags, modelNamed(flags.model), modelNamed)
+}
+
+/** By the variable that its key is in, or what else stands for a key. */
+function accountOf(name: string | undefined, env: Program['env'], { apiKeyHelper }: Settings): ModelAccount {
+  const variable = keySourceOf(name, env)
+  if (variable !== 'none')
+    return {
+      service: variable.replace(/_(?:API_KEY|AUTH_TOKEN)$/, '').toLowerCase(),
+      secret: env[variable]?.trim() ?? '',
+    }
+  if (!isOfMessagesApi(name, env)) return { service: (name ?? '').split('/')[0] ?? '', secret: '' }
+  return { service: 'anthropic', secret: apiKeyHelper ?? env['ANTHROPIC_CUSTOM_HEADERS'] ?? '' }
 }
 
 type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'smallModel' | 'modelNamed'>
@@ -171,13 +200,17 @@ async function scriptedModels(
   path: string,
   flags: Flags,
   cwd: string,
+  around: AroundModel = (model) => model,
 ): Promise<NamedModels & Pick<Models, 'apiKeySource' | 'close'>> {
   const { startScriptedServer } = await import('@halting/models/scripted')
   const script = await scriptGiven(path, cwd)
   const server = await startScriptedServer(script, { source: path, variables: { cwd } })
   const own = flagSettings(flags, {}).anthropic
   const modelNamed = (name: string): Model =>
-    anthropic({ ...own, model: name, baseUrl: server.url, apiKey: 'scripted' })
+    around(anthropic({ ...own, model: name, baseUrl: server.url, apiKey: 'scripted' }), {
+      service: 'scripted',
+      secret: '',
+    })
   return {
     ...namedModels(flags, modelNamed(flags.model ?? script.model ?? 'scripted'), modelNamed),
     apiKeySource: 'none',

@@ -106,7 +106,7 @@ class Opening {
     this.#tell(briefing?.warnings)
     if (flags.verbose === true) this.#tell(briefing?.read)
     const forModel = await this.#withModelOfCommand(briefing)
-    const models = await openModels(forModel, cwd)
+    const models = await openModels(forModel, cwd, face.aroundModel)
     this.#models = models
     this.#tell(models.warnings)
     if (!models.keepsFiles) checkpoints?.turnOff()

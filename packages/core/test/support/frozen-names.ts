@@ -137,6 +137,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'personsMessages',
     'placeOfMessage',
     'recordedResult',
+    'recordedSpending',
     'recordedStart',
     'recordsOfForeign',
     'rewindRecord',

@@ -1,13 +1,16 @@
 import {
   handlers,
   object,
-  TerminalError,
   type ObjectContext,
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { isJsonObject } from '@halting/core/adapters'
+import { badInput } from '../service/checked.ts'
 import {
+  close,
   leftOf,
+  mostNanos,
   newBudget,
   noLease,
   raiseTo,
@@ -15,34 +18,65 @@ import {
   setLimit,
   type Lease,
   type Leased,
+  type Spent,
   type TenantBudget,
 } from './budget.ts'
 
 /** The budget of a tenant, which is its key. */
 export const budgetObject = 'halting_budget'
 
-/** What a session wants to have in all, or has spent. */
-export type LeaseRequest = {
+/** Which session: one of the same name that came before it was another one. */
+export type LeasedSession = {
   readonly session: string
+  /** Where it was given its tenant: no other of its name has that. */
+  readonly began: string
+}
+
+/** What a session wants to have in all. */
+export type LeaseRequest = LeasedSession & {
   /** The turn of work at the session that asks: the number of its first request. */
   readonly turn: number
   /** Whole nano-dollars. */
   readonly nanos: number
 }
 
+/** What a session has spent in all. */
+export type SpentRequest = LeaseRequest & { readonly unknownNanos: number }
+
 /** What stands with a tenant, for whoever runs the fleet. */
 export interface BudgetStatus {
   /** Null for no limit. */
   readonly limitUsd: number | null
-  /** What its sessions have spent, or may still spend of what they hold. */
+  /** What its sessions have spent, as far as they have told: each does when its work is over. */
+  readonly settledUsd: number
+  /** Of that, charged at worst case: nobody could say what a request came to. */
+  readonly unknownUsd: number
+  /** What sessions at work hold beyond that: they have spent it since, may spend it, or give it back. */
+  readonly reservedUsd: number
+  /** Both. */
   readonly leasedUsd: number
   readonly leftUsd: number | null
   /** Sessions at work that hold a part. */
   readonly holders: number
 }
 
+/** A session at work, and its part. */
+export interface LeaseHolder {
+  readonly session: string
+  /** What it may have spent in all. */
+  readonly leasedUsd: number
+  /** What it had spent when it told last. */
+  readonly settledUsd: number
+}
+
 const budgetKey = 'budget'
-const leaseKey = (session: string): string => `lease/${session}`
+const leaseKey = ({ session, began }: LeasedSession): string => `lease/${began}/${session}`
+const holderPrefix = 'holder/'
+const holderKey = ({ session, began }: LeasedSession): string => `${holderPrefix}${began}/${session}`
+/** One answer has so many. */
+const mostHolders = 1_000
+/** A cent more would not be counted exactly. */
+const mostUsd = Math.floor(mostNanos / 1e9)
 
 export type BudgetHandlers = {
   /** What its sessions may spend together from now on, in US dollars; null for no limit. What they hold above it they keep. */
@@ -50,52 +84,109 @@ export type BudgetHandlers = {
   /** Gives what the session may have spent in all. */
   readonly raiseTo: (context: ObjectContext, request: LeaseRequest) => Promise<number>
   /** The turn of work is over. */
-  readonly release: (context: ObjectContext, request: LeaseRequest) => Promise<number>
+  readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
+  /** The session is gone; with what it has spent where it was at work. */
+  readonly close: (context: ObjectContext, request: LeasedSession & { readonly spent: Spent | null }) => Promise<number>
+  /** Whether somebody may spend it. */
+  readonly isHeld: (context: ObjectSharedContext, session: LeasedSession) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<BudgetStatus>
+  /** Those that hold a part, the first thousand by their names. */
+  readonly holders: (context: ObjectSharedContext) => Promise<readonly LeaseHolder[]>
 }
 
 export function budgetDefinition(): VirtualObjectDefinition<typeof budgetObject, BudgetHandlers> {
-  const readBudget = async (context: ObjectContext | ObjectSharedContext): Promise<TenantBudget> =>
-    (await context.get<TenantBudget>(budgetKey)) ?? newBudget
-  const change = async (
-    context: ObjectContext,
-    { session, turn, nanos }: LeaseRequest,
-    how: (leased: Leased, turn: number, nanos: number) => Leased,
-  ): Promise<number> => {
-    if (typeof session !== 'string' || !isAmount(nanos) || !isAmount(turn))
-      throw new TerminalError('A lease is asked for by { session, turn, nanos }.', { errorCode: 400 })
-    const lease = (await context.get<Lease>(leaseKey(session))) ?? noLease
-    const after = how({ budget: await readBudget(context), lease }, turn, nanos)
-    context.set(budgetKey, after.budget)
-    context.set(leaseKey(session), after.lease)
-    return after.lease.nanos
-  }
   return object({
     name: budgetObject,
     options: { enableLazyState: true },
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
-        if (usd !== null && !(typeof usd === 'number' && usd >= 0))
-          throw new TerminalError('A limit is a number of US dollars, or null.', { errorCode: 400 })
+        if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))
+          throw badInput(`A limit is a number of US dollars from 0 to ${mostUsd}, or null.`)
         context.set(budgetKey, setLimit(await readBudget(context), usd === null ? null : Math.floor(usd * 1e9)))
       },
-      raiseTo: (context: ObjectContext, request: LeaseRequest): Promise<number> => change(context, request, raiseTo),
-      release: (context: ObjectContext, request: LeaseRequest): Promise<number> => change(context, request, release),
+      raiseTo: async (context: ObjectContext, given: LeaseRequest): Promise<number> => {
+        const { turn, nanos, ...whose } = checkedRequest(given)
+        return change(context, whose, (leased) => raiseTo(leased, turn, nanos))
+      },
+      release: handlers.object.exclusive(
+        { ingressPrivate: true },
+        async (context: ObjectContext, given: SpentRequest): Promise<number> => {
+          const { turn, nanos, ...whose } = checkedRequest(given)
+          const { unknownNanos } = given
+          return change(context, whose, (leased) => release(leased, turn, { nanos, unknownNanos }))
+        },
+      ),
+      close: handlers.object.exclusive(
+        { ingressPrivate: true },
+        async (
+          context: ObjectContext,
+          { spent, ...whose }: LeasedSession & { readonly spent: Spent | null },
+        ): Promise<number> => change(context, whose, (leased) => close(leased, spent)),
+      ),
+      isHeld: handlers.object.shared(
+        async (context: ObjectSharedContext, whose: LeasedSession): Promise<boolean> =>
+          (await context.get<Lease>(leaseKey(whose)))?.isHeld === true,
+      ),
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<BudgetStatus> => {
         const budget = await readBudget(context)
-        const { limitNanos, leasedNanos, holders } = budget
+        const { limitNanos, leasedNanos, spentNanos, unknownNanos, holders } = budget
         const isLimited = limitNanos !== null
         return {
           limitUsd: isLimited ? limitNanos / 1e9 : null,
+          settledUsd: spentNanos / 1e9,
+          unknownUsd: unknownNanos / 1e9,
+          reservedUsd: (leasedNanos - spentNanos) / 1e9,
           leasedUsd: leasedNanos / 1e9,
           leftUsd: isLimited ? leftOf(budget) / 1e9 : null,
           holders,
         }
       }),
+      holders: handlers.object.shared(async (context: ObjectSharedContext): Promise<readonly LeaseHolder[]> => {
+        const keys = (await context.stateKeys()).filter((key) => key.startsWith(holderPrefix))
+        const found = keys.map((key) => sessionOf(key)).toSorted((a, b) => (a.session < b.session ? -1 : 1))
+        const holders: LeaseHolder[] = []
+        // The engine's promises are awaited one at a time.
+        for (const whose of found.slice(0, mostHolders)) {
+          const { nanos, spentNanos } = (await context.get<Lease>(leaseKey(whose))) ?? noLease
+          holders.push({ session: whose.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
+        }
+        return holders
+      }),
     },
   })
 }
 
-function isAmount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
+async function readBudget(context: ObjectContext | ObjectSharedContext): Promise<TenantBudget> {
+  return (await context.get<TenantBudget>(budgetKey)) ?? newBudget
+}
+
+async function change(context: ObjectContext, whose: LeasedSession, how: (leased: Leased) => Leased): Promise<number> {
+  const before = (await context.get<Lease>(leaseKey(whose))) ?? noLease
+  const { budget, lease } = how({ budget: await readBudget(context), lease: before })
+  if (!Number.isSafeInteger(budget.leasedNanos)) throw badInput(`A tenant has at most ${mostUsd} US dollars in all.`)
+  context.set(budgetKey, budget)
+  context.set(leaseKey(whose), lease)
+  if (lease.isHeld && !before.isHeld) context.set(holderKey(whose), true)
+  if (!lease.isHeld && before.isHeld) context.clear(holderKey(whose))
+  return lease.nanos
+}
+
+/** Where a session began holds no slash. */
+function sessionOf(key: string): LeasedSession {
+  const rest = key.slice(holderPrefix.length)
+  const slash = rest.indexOf('/')
+  return { began: rest.slice(0, slash), session: rest.slice(slash + 1) }
+}
+
+/** What comes over the ingress may be anything. @throws TerminalError 400 */
+function checkedRequest(given: unknown): LeaseRequest {
+  const { session, began, turn, nanos } = isJsonObject(given) ? given : {}
+  const isNamed = typeof session === 'string' && session !== '' && typeof began === 'string' && !began.includes('/')
+  // The last turn is that of a session that is gone.
+  if (isNamed && isAmount(nanos) && isAmount(turn) && turn < mostNanos) return { session, began, turn, nanos }
+  throw badInput('A lease is asked for by { session, began, turn, nanos }.')
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

@@ -9,7 +9,10 @@ export interface TenantLeaseOptions {
   readonly ingress: IngressOptions
   readonly tenant: string
   readonly session: string
+  readonly began: string
   readonly turn: number
+  /** What the session has on record that another one paid: it is a copy of that. */
+  readonly inheritedNanos?: number
   readonly chunkUsd?: number | undefined
 }
 
@@ -31,12 +34,13 @@ export class TenantLease implements BudgetLease {
   }
 
   get usd(): number {
-    return this.#nanos / 1e9
+    return (this.#nanos + (this.#options.inheritedNanos ?? 0)) / 1e9
   }
 
   async growTo(usd: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const { chunkUsd = defaultChunkUsd } = this.#options
-    const given = await raise(this.#options, Math.ceil((usd + chunkUsd) * 1e9), signal).catch((error: unknown) => {
+    const { chunkUsd = defaultChunkUsd, inheritedNanos = 0 } = this.#options
+    const wanted = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil((usd + chunkUsd) * 1e9) - inheritedNanos)
+    const given = await raise(this.#options, Math.max(0, wanted), signal).catch((error: unknown) => {
       if (signal.aborted) return this.#nanos
       throw error
     })
@@ -45,8 +49,12 @@ export class TenantLease implements BudgetLease {
   }
 }
 
-async function raise({ ingress, tenant, session, turn }: TenantLeaseOptions, nanos: number, signal: AbortSignal) {
-  const request: LeaseRequest = { session, turn, nanos }
+async function raise(
+  { ingress, tenant, session, began, turn }: TenantLeaseOptions,
+  nanos: number,
+  signal: AbortSignal,
+) {
+  const request: LeaseRequest = { session, began, turn, nanos }
   // The handler gives a number.
   return (await callHandler(ingress, `${budgetObject}/${encodeURIComponent(tenant)}/raiseTo`, request, {
     signal,

@@ -1,7 +1,6 @@
 import type { SessionParts } from '@halting/agent/session'
 import type { BudgetLease, Transcript } from '@halting/core'
 import {
-  committedNanos,
   foldSession,
   rewindRecord,
   runsOf,
@@ -11,7 +10,9 @@ import {
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
+import type { Spent } from '../fleet/budget.ts'
 import { personsMessage } from './persons-message.ts'
+import { spentIn } from './spent.ts'
 
 type SessionFile = NonNullable<SessionParts['journal']>
 
@@ -68,9 +69,9 @@ export class ClusterSession implements SessionFile {
   }
 
   /** What the session has spent or may have, in all; null while a run is open. */
-  get committedNanos(): number | null {
+  get spent(): Spent | null {
     const folded = foldSession(runsOf(this.#records))
-    return folded.open === undefined ? committedNanos(folded) : null
+    return folded.open === undefined ? spentIn(folded) : null
   }
 
   get isRewound(): boolean {

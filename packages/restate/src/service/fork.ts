@@ -1,6 +1,8 @@
-import type { StepRecord } from '@halting/core/steps'
+import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
+import type { Spent } from '../fleet/budget.ts'
 import { mostInlineBytes } from '../engine/batch.ts'
 import type { Opening } from './messages.ts'
+import { spentIn } from './spent.ts'
 
 /** A part of what a session begins with that is a copy of another one. */
 export interface AdoptedPage {
@@ -10,12 +12,16 @@ export interface AdoptedPage {
   /** From 0. They come in order; one that comes again changes nothing. */
   readonly number: number
   readonly records: readonly StepRecord[]
+  /** What they have cost, which the session that they are of has paid. */
+  readonly spent: Spent
 }
 
 /** How far the copy has come. Kept: a session is a copy of one other, once. */
 export interface Adopted {
   readonly from: string
   readonly pages: number
+  /** What the other session has paid. */
+  readonly spent?: Spent
 }
 
 /** The conversation in parts that the engine takes; one that is empty where nothing was said. */
@@ -35,7 +41,8 @@ export function adoptedPages(
     bytes += size
     pages.at(-1)?.push(record)
   }
-  return pages.map((records, number) => ({ from, opening: { ...opening, forkedFrom: from }, number, records }))
+  const spent = spentIn(foldSession(runsOf(conversation)))
+  return pages.map((records, number) => ({ from, opening: { ...opening, forkedFrom: from }, number, records, spent }))
 }
 
 /** What becomes of a page: it is taken, was taken, or the session is another one. */

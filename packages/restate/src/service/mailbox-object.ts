@@ -12,8 +12,10 @@ import {
   isKnown,
   isWaiting,
   keepOpening,
+  keepTenancy,
   readMailbox,
   readOpening,
+  readTenancy,
   waitingAfter,
   writeMailbox,
   writePushed,
@@ -29,9 +31,16 @@ import {
   type MailboxStatus,
   type SessionObject,
 } from './names.ts'
+import type { SessionServiceOptions } from './session-options.ts'
+
+function namedIn({ tenant }: Opening): string | undefined {
+  return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
+}
 
 /** The requests of a session as an object of the engine: it is never held for long, so requests come in while the session works. */
-export function mailboxDefinition(): VirtualObjectDefinition<string, MailboxObject> {
+export function mailboxDefinition({
+  tenantOf = namedIn,
+}: Pick<SessionServiceOptions, 'tenantOf'> = {}): VirtualObjectDefinition<string, MailboxObject> {
   /** Gives the mailbox with nobody who waits. */
   const wakeAll = (context: ObjectContext, mailbox: Mailbox): Mailbox => {
     const { mailbox: awake, listeners } = wake(mailbox)
@@ -64,7 +73,11 @@ export function mailboxDefinition(): VirtualObjectDefinition<string, MailboxObje
       begin: async (context: ObjectContext, invocation: string): Promise<Begun> => {
         const mailbox = begin(await readMailbox(context), invocation)
         writeMailbox(context, mailbox)
-        return { ...(await waitingAfter(context, mailbox, 0)), opening: (await readOpening(context)) ?? {} }
+        const opening = (await readOpening(context)) ?? {}
+        const page = await waitingAfter(context, mailbox, 0)
+        // Of what is gone nothing is kept.
+        if (page.requests.length === 0) return { ...page, opening }
+        return { ...page, opening, ...(await keepTenancy(context, invocation, () => tenantOf(opening))) }
       },
 
       /** Nothing is known any more. Those who wait learn of it. */
@@ -103,12 +116,14 @@ export function mailboxDefinition(): VirtualObjectDefinition<string, MailboxObje
       status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
         const mailbox = await readMailbox(context)
         const { worker, isClosed = false, waiting } = mailbox
+        const tenancy = await readTenancy(context)
         return {
           isWorking: worker !== undefined,
           isClosed,
           waiting: waiting.length,
           isWaiting: id !== '' && (await isWaiting(context, mailbox, id)),
           opening: (await readOpening(context)) ?? {},
+          ...(tenancy !== undefined && { tenancy }),
         }
       }),
     },

@@ -10,6 +10,16 @@ export const mailboxObject = 'halting_mailbox'
 /** What an invocation begins with. */
 export interface Begun extends WaitingPage {
   readonly opening: Opening
+  readonly tenancy?: Tenancy
+  /** Why nothing comes of the work: its opening names a tenant that it may not have. */
+  readonly refusal?: string
+}
+
+/** Whose money a session spends. */
+export type Tenancy = {
+  readonly tenant: string
+  /** The invocation that it was chosen for: no other session has that, also of the same name. */
+  readonly began: string
 }
 
 /** What others are told of a mailbox. */
@@ -22,6 +32,7 @@ export interface MailboxStatus {
   /** Whether the one that was asked about is among them. */
   readonly isWaiting: boolean
   readonly opening: Opening
+  readonly tenancy?: Tenancy
 }
 
 /** What the objects ask of each other. */

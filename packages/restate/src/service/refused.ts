@@ -2,9 +2,10 @@ import type { Session } from '@halting/agent/session'
 import type { Json } from '@halting/core'
 import type { Work } from '../engine/attempt.ts'
 import type { ClusterLog } from '../engine/cluster-log.ts'
+import type { Spent } from '../fleet/budget.ts'
 import type { NumberedRequest } from './messages.ts'
 import { writtenNote } from './notes.ts'
-import type { WorkEnd } from './work.ts'
+import { figuresOf, type WorkEnd } from './work.ts'
 
 /** A worker can never open this session as it was asked for: to try again is of no use. */
 export class SessionRefusedError extends Error {
@@ -30,7 +31,7 @@ export async function openedOrRefused(opening: Promise<Session>): Promise<Opened
 
 interface RefusedSession {
   readonly log: Pick<ClusterLog, 'note' | 'finish'>
-  readonly committedNanos: number | null
+  readonly spent: Spent | null
 }
 
 /** What is asked of a session that cannot be opened: all of it is refused, and told so. */
@@ -54,8 +55,8 @@ export class RefusedWork implements Work {
   cancel(): void {}
 
   run(): Promise<void> {
-    const { log, committedNanos } = this.#session
-    const end: WorkEnd = { upTo: this.#upTo, snapshot: null, committedNanos }
+    const { log, spent } = this.#session
+    const end: WorkEnd = { upTo: this.#upTo, snapshot: null, ...figuresOf(spent) }
     // All of it is JSON.
     log.finish(end as unknown as Json)
     return Promise.resolve()

@@ -1,4 +1,5 @@
 import { HaltingError, type SdkResult } from '@halting/core'
+import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import {
   handlers,
   object,
@@ -8,8 +9,10 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { attempt } from '../engine/attempt.ts'
+import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
+import type { Spent } from '../fleet/budget.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, resultOfRun, type RequestAnswer } from './answers.ts'
@@ -18,11 +21,19 @@ import { Conversation, type State } from './conversation.ts'
 import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
 import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
-import type { NumberedRequest, Opening, PushRequest } from './messages.ts'
+import type { NumberedRequest, PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
-import { mailboxObject, sessionObject, type MailboxObject, type SessionObject } from './names.ts'
+import {
+  mailboxObject,
+  sessionObject,
+  type Begun,
+  type MailboxObject,
+  type SessionObject,
+  type Tenancy,
+} from './names.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
+import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
 import { stalled } from './stalled.ts'
 import { readStatus, type SessionStatus } from './status.ts'
 import { WorkRecord } from './work-record.ts'
@@ -81,9 +92,9 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       work: handlers.object.exclusive({ ingressPrivate: true }, async (context: ObjectContext): Promise<void> => {
         if (options.departure?.soon.aborted === true) throw new LeftError()
         const mailbox = mailboxOf(context)
-        const { opening, ...begun } = await mailbox.begin(context.request().id)
+        const begun = await mailbox.begin(context.request().id)
         for (let page: WaitingPage = begun; page.requests.length > 0;) {
-          const { upTo } = await workOn(context, opening, await allOf(page, (after) => mailbox.waiting(after)))
+          const { upTo } = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
           page = await mailbox.settle(upTo)
         }
       }),
@@ -104,6 +115,8 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
       remove: handlers.object.exclusive(async (context: ObjectContext): Promise<void> => {
+        const { tenancy } = await mailboxOf(context).status('')
+        if (tenancy !== undefined) await giveUpLease(context, tenancy)
         await mailboxOf(context).forget()
         await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
         context.clearAll()
@@ -167,7 +180,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
           record.keep(page.records, page.records)
           const conversation = await Conversation.read(context, storeOf(context))
           await conversation.append(record.said, async (put) => context.run('put', put))
-          context.set<Adopted>(adoptedKey, { from: page.from, pages: page.number + 1 })
+          context.set<Adopted>(adoptedKey, { from: page.from, pages: page.number + 1, spent: page.spent })
           return true
         },
       ),
@@ -176,13 +189,13 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
   async function workOn(
     context: ObjectContext,
-    opening: Opening,
+    { opening, tenancy, refusal }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
   ): Promise<WorkEnd> {
     const { key: sessionId } = context
-    const tenant = tenantOf(opening)
     const [{ number: turn } = { number: 0 }] = requests
     const store = storeOf(context)
+    const inherited = tenancy === undefined ? nothingSpent : await inheritedBy(context)
     const conversation = await Conversation.read(context, store)
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
@@ -192,7 +205,10 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       store,
       mail: requests.map((request) => JSON.stringify(request)),
       begin: async (found) =>
-        sessions.begin({ sessionId, opening, tenant, turn, before: await conversation.records(), record, found }),
+        sessions.begin({
+          ...{ sessionId, opening, tenancy, inherited, refusal, turn, record, found },
+          before: await conversation.records(),
+        }),
       onBatch: (batch) => record.onBatch(batch),
       departure: options.departure,
     })
@@ -202,13 +218,36 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const { results, refused } = record
     context.set<WorkDone>(doneKey, { ...done, results, refused })
     record.leave()
-    const { committedNanos: nanos } = done
+    const { committedNanos, unknownNanos } = done
     // What is open goes on in the next turn, which takes its lease over.
-    if (tenant !== undefined && nanos !== null)
+    if (tenancy !== undefined && committedNanos !== null) {
+      const spent = spentBeyond({ nanos: committedNanos, unknownNanos: unknownNanos ?? 0 }, inherited)
+      const { tenant, began } = tenancy
       await context
         .objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-        .release({ session: sessionId, turn, nanos })
+        .release({ session: sessionId, began, turn, ...spent })
+    }
     return done
+  }
+
+  /** What a session that is removed has spent stays spent; what it held beyond that is free. */
+  async function giveUpLease(context: ObjectContext, { tenant, began }: Tenancy): Promise<void> {
+    const budget = context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
+    const whose = { session: context.key, began }
+    const isHeld = await budget.isHeld(whose)
+    const spent = isHeld
+      ? spentBeyond(spentIn(foldSession(runsOf(await allRecords(context)))), await inheritedBy(context))
+      : null
+    await budget.close({ ...whose, spent })
+  }
+
+  async function allRecords(context: ObjectContext): Promise<readonly StepRecord[]> {
+    const kept: KeptRecord[] = []
+    for (;;) {
+      const { records } = await recordsSince(context, kept.length)
+      if (records.length === 0) return wholeRecords(kept, storeOf(context))
+      kept.push(...records)
+    }
   }
 }
 
@@ -234,6 +273,6 @@ async function allOf(
   return all
 }
 
-function tenantOf({ tenant }: Opening): string | undefined {
-  return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
+async function inheritedBy(context: ObjectContext): Promise<Spent> {
+  return (await context.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
 }

@@ -38,7 +38,12 @@ export interface SessionServiceOptions {
   readonly open: (session: SessionToOpen) => Promise<Session>
   /** Where what is large is kept. All workers of a cluster have the same. */
   readonly payloads?: PayloadStores
-  /** The way back to the engine, for a session whose opening names a `tenant`: it works within what is left of the budget of that. */
+  /**
+   * Whose budget a session works within, by its opening; undefined for nobody's. Asked until it names one, which the session keeps: no other worker and no other
+   * opening changes it. What it throws refuses the work. Without it, it is the `tenant` that the opening names.
+   */
+  readonly tenantOf?: (opening: Opening) => string | undefined
+  /** The way back to the engine, for a session that has a tenant. */
   readonly ingress?: IngressOptions
   /** How much more than it needs such a session takes of the budget at once, in US dollars. */
   readonly chunkUsd?: number

@@ -14,5 +14,11 @@ export function sessionServices(
   options: SessionServiceOptions,
 ): readonly (VirtualObjectDefinition<string, unknown> | ServiceDefinition<string, unknown>)[] {
   checkNode()
-  return [sessionDefinition(options), mailboxDefinition(), budgetDefinition(), gateDefinition(), passDefinition()]
+  return [
+    sessionDefinition(options),
+    mailboxDefinition(options),
+    budgetDefinition(),
+    gateDefinition(),
+    passDefinition(),
+  ]
 }

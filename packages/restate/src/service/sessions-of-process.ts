@@ -2,10 +2,11 @@ import type { StepRecord } from '@halting/core/steps'
 import { ConfigurationError } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
+import type { Spent } from '../fleet/budget.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { HeldSessions, type Holding } from './held-sessions.ts'
 import type { Opening } from './messages.ts'
-import { sessionObject } from './names.ts'
+import { sessionObject, type Tenancy } from './names.ts'
 import { writtenNote } from './notes.ts'
 import { openRunOf, untoldResults } from './open-run.ts'
 import { openedOrRefused, RefusedWork } from './refused.ts'
@@ -16,7 +17,11 @@ import { SessionWork } from './work.ts'
 export interface WorkToBegin {
   readonly sessionId: string
   readonly opening: Opening
-  readonly tenant: string | undefined
+  readonly tenancy: Tenancy | undefined
+  /** What of its records another session paid. */
+  readonly inherited: Spent
+  /** Why nothing comes of it, if nothing does. */
+  readonly refusal: string | undefined
   /** The number of its first request: turns of work at a session go up. */
   readonly turn: number
   /** The conversation of earlier invocations. */
@@ -45,7 +50,7 @@ export class SessionsOfProcess {
   }
 
   async #open(
-    { sessionId, opening, tenant, turn, before, record, found }: WorkToBegin,
+    { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
     const { open, listener, departure } = this.#options
@@ -55,14 +60,18 @@ export class SessionsOfProcess {
       path: `restate:${sessionObject}/${sessionId}`,
       records: [...before, ...records],
       log,
-      lease: tenant === undefined ? undefined : await this.#leaseOf({ tenant, session: sessionId, turn }, gone),
+      lease: await this.#leaseOf(tenancy, { session: sessionId, turn, inheritedNanos: inherited.nanos }, gone),
     })
+    if (refusal !== undefined && journal.open === undefined) {
+      release()
+      return new RefusedWork(refusal, { log, spent: null })
+    }
     const opened = await openedOrRefused(open({ sessionId, opening, journal, gone }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error
       release()
-      return new RefusedWork(opened.error.message, { log, committedNanos: journal.committedNanos })
+      return new RefusedWork(opened.error.message, { log, spent: journal.spent })
     }
     const { session } = opened
     const closed = new Promise<void>((resolve) => {
@@ -89,16 +98,21 @@ export class SessionsOfProcess {
       openRun: openRunOf(records),
       untold: untoldResults(sessionId, before, records, record.told),
       onEvent: (event) => listener?.onEvent(sessionId, event),
-      committedNanos: () => journal.committedNanos,
+      spent: () => journal.spent,
     })
   }
 
-  #leaseOf(whose: Pick<TenantLeaseOptions, 'tenant' | 'session' | 'turn'>, gone: AbortSignal): Promise<TenantLease> {
+  async #leaseOf(
+    tenancy: Tenancy | undefined,
+    whose: Pick<TenantLeaseOptions, 'session' | 'turn' | 'inheritedNanos'>,
+    gone: AbortSignal,
+  ): Promise<TenantLease | undefined> {
+    if (tenancy === undefined) return undefined
     const { ingress, chunkUsd } = this.#options
     if (ingress === undefined)
       throw new ConfigurationError(
-        `The session is of the tenant ${whose.tenant}, and this worker has no \`ingress\` to ask for money.`,
+        `The session is of the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to ask for money.`,
       )
-    return TenantLease.open({ ...whose, ingress, chunkUsd }, gone)
+    return TenantLease.open({ ...tenancy, ...whose, ingress, chunkUsd }, gone)
   }
 }

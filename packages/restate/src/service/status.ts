@@ -17,9 +17,11 @@ export interface SessionStatus {
   readonly runId?: string
   /** Why the last run ended. */
   readonly reason?: string
-  /** Turns, dollars and tokens of the run that goes on, or of the last one. */
+  /** Turns, dollars and tokens of the run that goes on, or of the last one; with what it may have spent. */
   readonly turns: number
   readonly usd: number
+  /** Of `usd`, charged at worst case: nobody could say what a request came to. Absent for nothing. */
+  readonly unknownUsd?: number
   readonly tokens: number
   readonly questions: readonly OpenQuestion[]
   /** Records that the session has. */
@@ -67,10 +69,10 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
       return { ...status, questions, state: questions.length > 0 ? 'requires_action' : 'running' }
     }
     case 'lap':
-      return record.lap.scope === '' ? { ...status, ...spentOf(record.lap.spent) } : status
+      return record.lap.scope === '' ? withSpent(status, record.lap.spent) : status
     case 'end':
       if (record.scope !== '') return status
-      return { ...status, ...spentOf(record.spent), state: 'idle', reason: record.terminal.reason, questions: [] }
+      return { ...withSpent(status, record.spent), state: 'idle', reason: record.terminal.reason, questions: [] }
     case 'control':
     case 'rewind':
     case 'stage':
@@ -78,6 +80,10 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
   }
 }
 
-function spentOf({ turns, nanos, totalTokens }: EndedRun['spent']): Pick<SessionStatus, 'turns' | 'usd' | 'tokens'> {
-  return { turns, usd: nanos / 1e9, tokens: totalTokens }
+function withSpent(
+  { unknownUsd: _before, ...status }: SessionStatus,
+  { turns, nanos, unknownNanos, totalTokens }: EndedRun['spent'],
+): SessionStatus {
+  const usd = (nanos + unknownNanos) / 1e9
+  return { ...status, turns, usd, tokens: totalTokens, ...(unknownNanos > 0 && { unknownUsd: unknownNanos / 1e9 }) }
 }

@@ -10,6 +10,7 @@ import type {
 } from '@halting/agent/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
+import type { Spent } from '../fleet/budget.ts'
 import { whenIdle, type NumberedRequest } from './messages.ts'
 import { writtenNote, type WorkNote } from './notes.ts'
 
@@ -21,6 +22,12 @@ export type WorkEnd = {
   readonly snapshot: SessionSnapshot | null
   /** What the session has spent or may have, in all, in whole nano-dollars; null where a run is left open. */
   readonly committedNanos: number | null
+  /** Of that, charged at worst case. */
+  readonly unknownNanos: number | null
+}
+
+export function figuresOf(spent: Spent | null): Pick<WorkEnd, 'committedNanos' | 'unknownNanos'> {
+  return { committedNanos: spent?.nanos ?? null, unknownNanos: spent?.unknownNanos ?? null }
 }
 
 /** The run that is on record and did not end. */
@@ -41,7 +48,7 @@ export interface SessionWorkOptions {
   /** Runs that ended on record, and whose result is not there: a process was lost between the two. */
   readonly untold: readonly { readonly runId: string; readonly result: SdkResult }[]
   readonly onEvent: (event: SessionEvent) => void
-  readonly committedNanos: () => number | null
+  readonly spent: () => Spent | null
 }
 
 /**
@@ -249,7 +256,7 @@ export class SessionWork implements Work {
 
   /** Goes on until nothing is left to do. */
   async run(): Promise<void> {
-    const { session, log, committedNanos } = this.#options
+    const { session, log, spent } = this.#options
     let upTo
     do {
       upTo = this.#heardUpTo
@@ -258,7 +265,7 @@ export class SessionWork implements Work {
     this.#isEnding = true
     const { snapshot } = session
     await session.close()
-    const end: WorkEnd = { upTo, snapshot, committedNanos: committedNanos() }
+    const end: WorkEnd = { upTo, snapshot, ...figuresOf(spent()) }
     // What a snapshot holds is JSON, or has it.
     log.finish(end as unknown as Json)
   }

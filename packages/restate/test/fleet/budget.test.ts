@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  close,
   newBudget,
   noLease,
   raiseTo,
@@ -12,7 +13,12 @@ import {
 } from '../../src/fleet/budget.ts'
 
 type Call =
-  | { readonly type: 'raise' | 'release'; readonly session: number; readonly turn: number; readonly nanos: number }
+  | {
+      readonly type: 'raise' | 'release' | 'close'
+      readonly session: number
+      readonly turn: number
+      readonly nanos: number
+    }
   | { readonly type: 'limit'; readonly nanos: number | null }
 
 interface Fleet {
@@ -25,8 +31,14 @@ const empty: Fleet = { budget: newBudget, leases: Array.from({ length: sessions 
 
 function called(fleet: Fleet, call: Call): Fleet {
   if (call.type === 'limit') return { ...fleet, budget: setLimit(fleet.budget, call.nanos) }
-  const act = call.type === 'raise' ? raiseTo : release
-  const { budget, lease } = act({ budget: fleet.budget, lease: fleet.leases[call.session]! }, call.turn, call.nanos)
+  const leased = { budget: fleet.budget, lease: fleet.leases[call.session]! }
+  const spent = { nanos: call.nanos, unknownNanos: Math.floor(call.nanos / 3) }
+  const { budget, lease } =
+    call.type === 'raise'
+      ? raiseTo(leased, call.turn, call.nanos)
+      : call.type === 'close'
+        ? close(leased, spent)
+        : release(leased, call.turn, spent)
   return { budget, leases: fleet.leases.with(call.session, lease) }
 }
 
@@ -34,14 +46,20 @@ const amount = fc.nat({ max: 100 })
 const onSession = { session: fc.nat({ max: sessions - 1 }), turn: fc.integer({ min: 1, max: 5 }), nanos: amount }
 const raise = fc.record({ type: fc.constant('raise' as const), ...onSession })
 const releaseCall = fc.record({ type: fc.constant('release' as const), ...onSession })
+const closeCall = fc.record({ type: fc.constant('close' as const), ...onSession })
 const limit = fc.record({ type: fc.constant('limit' as const), nanos: fc.option(amount) })
 const sum = (leases: readonly Lease[]): number => leases.reduce((all, { nanos }) => all + nanos, 0)
 
 test('the tenant has the sum of its leases, and counts who holds one', () => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), (calls) => {
+    fc.property(fc.array(fc.oneof(raise, releaseCall, limit, closeCall)), (calls) => {
       const { budget, leases } = calls.reduce(called, empty)
       expect(budget.leasedNanos).toBe(sum(leases))
+      expect(budget.spentNanos).toBe(leases.reduce((all, { spentNanos }) => all + spentNanos, 0))
+      expect(budget.unknownNanos).toBe(leases.reduce((all, { unknownNanos }) => all + unknownNanos, 0))
+      // What is not settled is with somebody who may spend it.
+      for (const { nanos, spentNanos, isHeld } of leases)
+        expect(isHeld ? nanos : spentNanos).toBeGreaterThanOrEqual(isHeld ? spentNanos : nanos)
       expect(budget.holders).toBe(leases.filter(({ isHeld }) => isHeld).length)
     }),
   )
@@ -49,7 +67,7 @@ test('the tenant has the sum of its leases, and counts who holds one', () => {
 
 test('no raise takes the sum above the limit, and none takes from a session', () => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), raise, (calls, last) => {
+    fc.property(fc.array(fc.oneof(raise, releaseCall, limit, closeCall)), raise, (calls, last) => {
       const before = calls.reduce(called, empty)
       const after = called(before, last)
       const { limitNanos } = before.budget
@@ -90,11 +108,15 @@ test('sessions that spend what they hold, and no more, never pass the limit toge
 
 test('a call that comes again changes nothing', () => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(raise, releaseCall)), fc.oneof(raise, releaseCall, limit), (calls, again) => {
-      const unlimited = calls.reduce(called, empty)
-      const once = called(unlimited, again)
-      expect(called(once, again)).toEqual(once)
-    }),
+    fc.property(
+      fc.array(fc.oneof(raise, releaseCall)),
+      fc.oneof(raise, releaseCall, limit, closeCall),
+      (calls, again) => {
+        const unlimited = calls.reduce(called, empty)
+        const once = called(unlimited, again)
+        expect(called(once, again)).toEqual(once)
+      },
+    ),
   )
 })
 
@@ -115,4 +137,35 @@ test('what is given back can be had by another', () => {
   expect(refused.leases[1]!.nanos).toBe(0)
   const given = called(refused, { type: 'release', session: 0, turn: 1, nanos: 7 })
   expect(called(given, { type: 'raise', session: 1, turn: 1, nanos: 5 }).leases[1]!.nanos).toBe(3)
+})
+
+test('when all have ended nothing is reserved, and the tenant has what they spent', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), fc.array(amount, { minLength: 4 }), (calls, spent) => {
+      const before = calls.reduce(called, empty)
+      const ends = before.leases.map(({ turn }, session) => ({
+        type: 'release' as const,
+        session,
+        turn: turn + 1,
+        nanos: spent[session]!,
+      }))
+      const { budget } = ends.reduce(called, before)
+      expect({ reserved: budget.leasedNanos - budget.spentNanos, holders: budget.holders }).toEqual({
+        reserved: 0,
+        holders: 0,
+      })
+      expect(budget.spentNanos).toBe(spent.slice(0, 4).reduce((all, nanos) => all + nanos, 0))
+    }),
+  )
+})
+
+test('a session that is gone gets nothing more, whatever of it still asks, and what it spent stays spent', () => {
+  const late = fc.array(fc.oneof(raise, releaseCall, closeCall))
+  fc.assert(
+    fc.property(fc.array(fc.oneof(raise, releaseCall, limit)), late, (calls, later) => {
+      const closed = called(calls.reduce(called, empty), { type: 'close', session: 0, turn: 0, nanos: 7 })
+      const after = later.map((call) => ({ ...call, session: 0 })).reduce(called, closed)
+      expect(after).toEqual(closed)
+    }),
+  )
 })

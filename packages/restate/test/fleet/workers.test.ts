@@ -31,7 +31,7 @@ function ingressOf(answer: (asked: Asked) => unknown) {
 }
 
 const live = new AbortController().signal
-const whose = { tenant: 'acme & co', session: 's', turn: 7, chunkUsd: 0.5 }
+const whose = { tenant: 'acme & co', session: 's', began: 'inv', turn: 7, chunkUsd: 0.5 }
 
 function tenant(limitUsd: number) {
   let leased: Leased = { budget: setLimit(newBudget, limitUsd * 1e9), lease: noLease }
@@ -50,12 +50,23 @@ test('a lease begins with what the session has, and asks for some more than it n
   expect(lease.usd).toBe(1.5)
   await lease.growTo(3, { signal: live })
   expect(lease.usd).toBe(2)
-  const request = { session: 's', turn: 7 }
+  const request = { session: 's', began: 'inv', turn: 7 }
   expect(asked).toEqual([
     { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 0 }, key: null },
     { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 1.5e9 }, key: null },
     { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 3.5e9 }, key: null },
   ])
+})
+
+test('what another session paid counts in the session, and not for its tenant', async () => {
+  const { ingress, asked } = tenant(2)
+  const lease = await TenantLease.open({ ...whose, ingress, inheritedNanos: 3e9 }, live)
+  expect(lease.usd).toBe(3)
+  await lease.growTo(4, { signal: live })
+  expect(lease.usd).toBe(4.5)
+  expect(asked.at(-1)?.body).toMatchObject({ nanos: 1.5e9 })
+  await lease.growTo(1e300, { signal: live })
+  expect(lease.usd).toBe(5)
 })
 
 test('an engine that cannot be reached is asked again, until the wait is aborted', async () => {

@@ -12,10 +12,10 @@ test('all that is asked of a session that cannot be opened is refused with the r
     mail: [3, 4].map((number) =>
       JSON.stringify({ id: `r${number}`, number, request: { type: 'prompt', content: 'x' } }),
     ),
-    begin: ({ log }) => new RefusedWork('No such folder.', { log, committedNanos: 0 }),
+    begin: ({ log }) => new RefusedWork('No such folder.', { log, spent: null }),
     onBatch: (batch) => batches.push(batch),
   })
-  expect(end).toEqual({ upTo: 4, snapshot: null, committedNanos: 0 })
+  expect(end).toEqual({ upTo: 4, snapshot: null, committedNanos: null, unknownNanos: null })
   expect(batches.flatMap(({ notes = [] }) => notes)).toEqual([
     { type: 'refused', id: 'r3', because: 'No such folder.' },
     { type: 'refused', id: 'r4', because: 'No such folder.' },

@@ -69,7 +69,7 @@ export async function playOnFake({ plan, prompts }: RandomSession, kills: Kills 
             settled: new Set(),
             openRun: openRunOf(found),
             untold: [],
-            committedNanos: () => journal.committedNanos,
+            spent: () => journal.spent,
             onEvent: () => {},
           })
           return {

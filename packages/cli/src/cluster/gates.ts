@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type { GateLimits, gatedModel as GatedModel, IngressOptions, ProviderGate as Gate } from '@halting/restate'
+import { type Model, ModelError } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import type { ModelAccount } from '../session/models.ts'
+
+interface GateMakers {
+  readonly ProviderGate: typeof Gate
+  readonly gatedModel: typeof GatedModel
+}
+
+/** The gates that requests of this worker's sessions pass: one for each key of a provider, for all workers of the cluster. */
+export class Gates {
+  readonly #makers: GateMakers
+  readonly #ingress: IngressOptions
+  readonly #limits: GateLimits
+  readonly #gates = new Map<string, Gate>()
+
+  constructor(makers: GateMakers, ingress: IngressOptions, limits: GateLimits) {
+    this.#makers = makers
+    this.#ingress = ingress
+    this.#limits = limits
+  }
+
+  /** The same model, whose requests for this session wait for their turn. */
+  through(model: Model, account: ModelAccount, sessionId: string): Model {
+    const name = gateName(account)
+    const { ProviderGate, gatedModel } = this.#makers
+    const gate =
+      this.#gates.get(name) ??
+      new ProviderGate(this.#ingress, name, { limits: this.#limits, isOneProcessASession: true })
+    this.#gates.set(name, gate)
+    return gatedModel(model, gate, sessionId, (init) => new ModelError(init))
+  }
+}
+
+/** Undefined where no flag limits requests. */
+export function gateLimits({
+  maxConcurrentRequests,
+  requestsPerMinute,
+  tokensPerMinute,
+}: Flags): GateLimits | undefined {
+  const limits: GateLimits = {
+    requests: maxConcurrentRequests ?? null,
+    requestsPerMinute: requestsPerMinute ?? null,
+    tokensPerMinute: tokensPerMinute ?? null,
+  }
+  return Object.values(limits).every((limit) => limit === null) ? undefined : limits
+}
+
+/** Workers with the same key come to the same gate. Nothing of the key can be told from its name. */
+export function gateName({ service, secret }: ModelAccount): string {
+  const hash = createHash('sha256').update(`halting gate\n${service}\n${secret}`).digest('hex')
+  return `${service}-${hash.slice(0, 16)}`
+}

@@ -1,0 +1,18 @@
+import { recordedSpending, type FoldedSession } from '@halting/core/steps'
+import type { Spent } from '../fleet/budget.ts'
+
+/** What a session has spent or may have, in all, in whole nano-dollars. */
+export function spentIn(session: FoldedSession): Spent {
+  const { settled, unknown } = recordedSpending(session)
+  return { nanos: settled.nanos, unknownNanos: unknown.nanos }
+}
+
+/** Without what another session paid. */
+export function spentBeyond({ nanos, unknownNanos }: Spent, inherited: Spent): Spent {
+  return {
+    nanos: Math.max(0, nanos - inherited.nanos),
+    unknownNanos: Math.max(0, unknownNanos - inherited.unknownNanos),
+  }
+}
+
+export const nothingSpent: Spent = Object.freeze({ nanos: 0, unknownNanos: 0 })

@@ -1,0 +1,85 @@
+// Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: whose money a session spends, and how much of it.
+import { loop, ModelError, startRun, type Model, type Prices } from '@halting/core'
+import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
+import { expect, test } from 'vitest'
+import { keepTenancy } from '../../src/service/mailbox-state.ts'
+import { spentBeyond, spentIn } from '../../src/service/spent.ts'
+import { statusAfter, readStatus } from '../../src/service/status.ts'
+import { MemoryState } from '../support/memory-state.ts'
+
+test('a session keeps the tenant that it began with, whatever other workers say', async () => {
+  const state = new MemoryState()
+  expect(await keepTenancy(state, 'inv1', () => undefined)).toEqual({})
+  const acme = { tenancy: { tenant: 'acme', began: 'inv2' } }
+  expect(await keepTenancy(state, 'inv2', () => 'acme')).toEqual(acme)
+  expect(await keepTenancy(state, 'inv3', () => 'other')).toEqual(acme)
+  expect(
+    await keepTenancy(state, 'inv4', () => {
+      throw new Error('not here')
+    }),
+  ).toEqual(acme)
+})
+
+test('a tenant that a session may not have is refused with the reason, and none is kept', async () => {
+  const state = new MemoryState()
+  const refused = await keepTenancy(state, 'inv1', () => {
+    throw new Error('Sessions of this worker have no other tenant.')
+  })
+  expect(refused).toEqual({ refusal: 'Sessions of this worker have no other tenant.' })
+  expect(state.values.size).toBe(0)
+})
+
+/** A dollar a token. */
+const prices: Prices = {
+  cost: (_model, { input_tokens, output_tokens }) => input_tokens + output_tokens,
+  worstCase: (_model, { inputTokens, outputTokens }) => inputTokens + outputTokens,
+}
+
+/** Records of a run of two turns, the second of which breaks off: nobody knows what it cost. */
+async function recorded(): Promise<readonly StepRecord[]> {
+  const steps = createMemorySteps()
+  const usage = { input_tokens: 3, output_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+  const content = [{ type: 'tool_use' as const, id: 'c', name: 'None', input: {} }]
+  const message = { id: 'm', role: 'assistant' as const, model: 'm', content, stop_reason: 'tool_use' as const, usage }
+  let asked = 0
+  const model: Model = {
+    id: 'm',
+    contextWindow: 10_000,
+    maxOutputTokens: 100,
+    async call() {
+      if (asked++ === 0) return { message }
+      throw new ModelError({ kind: 'connection', message: 'cut off', retryable: false })
+    },
+  }
+  await loop(startRun({ prompt: 'go' }), { model, prices, steps, maxBudgetUsd: 1e6, maxRetries: 0 }).ended
+  return steps.records
+}
+
+test('what a session may have spent is in what it has spent, of a run that is open at worst case', async () => {
+  const records = await recorded()
+  const whole = spentIn(foldSession(runsOf(records)))
+  expect(whole.unknownNanos).toBeGreaterThan(0)
+  expect(whole.nanos).toBe(5e9 + whole.unknownNanos)
+  const isResult = (record: StepRecord): boolean => record.type === 'result'
+  // Killed while the second request was under way, and before the first was.
+  const open = spentIn(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
+  expect(open).toEqual(whole)
+  expect(spentIn(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
+  expect(spentBeyond(whole, { nanos: 5e9, unknownNanos: 0 })).toEqual({
+    nanos: whole.unknownNanos,
+    unknownNanos: whole.unknownNanos,
+  })
+})
+
+test('the status of a session tells what it may have spent, and the part that nobody knows', async () => {
+  const records = await recorded()
+  const { nanos, unknownNanos } = spentIn(foldSession(runsOf(records)))
+  const status = statusAfter(await readStatus(new MemoryState()), records)
+  expect([status.usd, status.unknownUsd]).toEqual([nanos / 1e9, unknownNanos / 1e9])
+  const [start] = records
+  const next = statusAfter(status, [
+    ...(start === undefined ? [] : [start]),
+    ...records.filter((record) => record.type === 'lap').slice(0, 1),
+  ])
+  expect(next).not.toHaveProperty('unknownUsd')
+})
