@@ -84,7 +84,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, cluster budget, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--list', read.flags.list, 'trust'],
@@ -124,19 +124,29 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 
 /** @throws UsageError for a flag that says nothing to this command. */
 function refuseFlagsOfClusters(
-  { cluster, server, restate, register, folders, payloads, grace }: Flags,
+  { cluster, server, restate, register, folders, payloads, grace, ...flags }: Flags,
   command?: Command,
 ): void {
   if (cluster !== undefined && !ofClusters.has(command))
-    throw new UsageError('--cluster belongs to -p, sessions, why, what-if, approve and deny.')
+    throw new UsageError('--cluster belongs to -p, sessions, why, what-if, approve, deny and cluster budget.')
   if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
   for (const [flag, given] of Object.entries({ restate, register, folders, payloads, grace }))
     if (given !== undefined && command !== 'serve') throw new UsageError(`--${flag} belongs to halting serve.`)
+  for (const [flag, given] of [
+    ['--tenant', flags.tenant],
+    ['--allowed-tenants', flags.allowedTenants],
+    ['--max-concurrent-requests', flags.maxConcurrentRequests],
+    ['--requests-per-minute', flags.requestsPerMinute],
+    ['--tokens-per-minute', flags.tokensPerMinute],
+  ] as const)
+    if (given !== undefined && command !== 'serve' && command !== 'cluster')
+      throw new UsageError(`${flag} belongs to halting serve.`)
 }
 
 const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   undefined,
   'approve',
+  'cluster',
   'deny',
   'sessions',
   'what-if',
@@ -161,6 +171,7 @@ const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
 ])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
+  'cluster',
   'config',
   'context',
   'doctor',
@@ -245,6 +256,11 @@ async function runCommand(
       return check(flags, program)
     }
     case 'cluster': {
+      const [what, ...others] = words
+      if (what === 'budget') {
+        const { budget } = await import('./cluster/budget.ts')
+        return budget(flags, others, program)
+      }
       const { cluster } = await import('./cluster/dev.ts')
       return cluster(flags, words, program)
     }

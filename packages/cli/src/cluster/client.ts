@@ -1,10 +1,11 @@
-import type { NamedRequest, Opening, SessionStatus, WorkDone } from '@halting/restate'
+import type { BudgetStatus, LeaseHolder, NamedRequest, Opening, SessionStatus, WorkDone } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import { runsOf, type StepRecord } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 
 const sessionObject = 'halting_session'
+const budgetObject = 'halting_budget'
 const answerMs = 30_000
 
 /** A row of the list of sessions. */
@@ -71,6 +72,25 @@ export class ClusterClient {
     }))
   }
 
+  /** What stands with a tenant. One that nobody has heard of has spent nothing. */
+  async budget(tenant: string): Promise<BudgetStatus> {
+    return (await this.#askTenant(tenant, 'status')) as BudgetStatus
+  }
+
+  /** Its sessions at work, the first thousand. */
+  async leaseHolders(tenant: string): Promise<readonly LeaseHolder[]> {
+    return (await this.#askTenant(tenant, 'holders')) as readonly LeaseHolder[]
+  }
+
+  /** What its sessions may spend together from now on. */
+  async limitTenant(tenant: string, usd: number): Promise<void> {
+    await this.#askTenant(tenant, 'setLimit', usd)
+  }
+
+  #askTenant(tenant: string, handler: string, body?: unknown): Promise<unknown> {
+    return this.#ask(`${this.#url}/${budgetObject}/${encodeURIComponent(tenant)}/${handler}`, body)
+  }
+
   #call(sessionId: string, handler: string, body?: unknown): Promise<unknown> {
     return this.#ask(`${this.#url}/${sessionObject}/${encodeURIComponent(sessionId)}/${handler}`, body)
   }
@@ -89,7 +109,7 @@ export class ClusterClient {
       throw new UsageError(`The cluster at ${new URL(url).origin} does not answer: ${whyOf(error)}.`)
     }
     const text = await response.text()
-    if (response.ok) return JSON.parse(text)
+    if (response.ok) return text === '' ? undefined : JSON.parse(text)
     const hint = response.status === 404 ? ' No worker is registered there: halting serve --register does that.' : ''
     throw new UsageError(`The cluster at ${new URL(url).origin} says ${response.status}: ${oneLine(text, 300)}${hint}`)
   }

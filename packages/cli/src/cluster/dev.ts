@@ -34,7 +34,11 @@ export async function cluster(
   program: Program,
 ): Promise<number> {
   if (what !== 'dev' || more.length > 0)
-    throw new UsageError('There is halting cluster dev ["PROMPT"]: a cluster of one node on this machine, to try.')
+    throw new UsageError(
+      'There is halting cluster dev ["PROMPT"], a cluster of one node on this machine, to try; and halting cluster budget TENANT --cluster URL.',
+    )
+  if (flags.cluster !== undefined)
+    throw new UsageError('halting cluster dev starts a cluster of its own: leave out --cluster.')
   await loadRestate('cluster dev')
   const binary = await serverBinary(flags, program)
   const folder = join(ownFolder(program), 'cluster-dev')

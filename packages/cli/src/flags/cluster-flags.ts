@@ -30,7 +30,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    meaning: 'Of -p, sessions, why, what-if, approve and deny: sessions of the cluster behind this address',
+    meaning: 'Of -p, sessions, why, what-if, approve, deny and cluster budget: the cluster behind this address',
   },
   restate: {
     names: ['--restate'],
@@ -122,7 +122,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     meaning: 'Of serve: whose budget its sessions spend from together; nobody’s unless said otherwise',
   },
   allowedTenants: {
-    names: ['--allowed-tenants', '--allowedTenants'],
+    names: ['--allowed-tenants'],
     group: 'cluster',
     kind: 'list',
     value: 'NAMES',

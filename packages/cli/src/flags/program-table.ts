@@ -25,7 +25,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     group: 'program',
     kind: 'switch',
     meaning:
-      'Of check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why: JSON',
+      'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
   yes: {

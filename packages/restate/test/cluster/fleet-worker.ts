@@ -8,7 +8,7 @@ import { sessionServices } from '../../src/service/session-service.ts'
 
 const [port = '0', ingressUrl = '', service = ''] = process.argv.slice(2)
 const ingress = { url: ingressUrl }
-const gate = new ProviderGate(ingress, 'key')
+const gate = new ProviderGate(ingress, 'key', { isOneProcessASession: true })
 
 /** A dollar a million tokens. */
 const prices: Prices = {

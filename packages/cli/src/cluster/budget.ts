@@ -1,0 +1,53 @@
+import type { BudgetStatus, LeaseHolder } from '@halting/restate'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { many, money, oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { clusterOf } from './of-cluster.ts'
+
+/** `halting cluster budget TENANT --cluster URL`: what a tenant's sessions may spend together, and have; with `--max-budget-usd N` from now on N. */
+export async function budget(flags: Flags, [tenant, ...more]: readonly string[], { output }: Program): Promise<number> {
+  if (tenant === undefined || tenant.trim() === '' || more.length > 0)
+    throw new UsageError(
+      'Name the tenant: halting cluster budget TENANT --cluster URL. --max-budget-usd N sets what its sessions may spend together.',
+    )
+  if (flags.cluster === undefined)
+    throw new UsageError('halting cluster budget needs the address of the cluster: --cluster http://127.0.0.1:8080.')
+  const client = clusterOf(flags)
+  if (flags.maxBudgetUsd !== undefined) await client.limitTenant(tenant, flags.maxBudgetUsd)
+  const status = await client.budget(tenant)
+  const holders = status.holders === 0 ? [] : await client.leaseHolders(tenant)
+  if (wantsJson(flags)) output.out(`${JSON.stringify({ tenant, ...status, leases: holders })}\n`)
+  else
+    output.out(
+      linesOf(tenant, status, holders)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+  if (flags.quiet !== true && !wantsJson(flags) && isUnknown(status))
+    output.err(
+      told(
+        `no session of the cluster has spent from it, and it has no limit. Workers name it: halting serve --tenant ${oneLine(tenant, 60)}.`,
+      ),
+    )
+  return 0
+}
+
+function isUnknown({ limitUsd, leasedUsd, holders }: BudgetStatus): boolean {
+  return limitUsd === null && leasedUsd === 0 && holders === 0
+}
+
+function linesOf(tenant: string, status: BudgetStatus, holders: readonly LeaseHolder[]): readonly string[] {
+  const { limitUsd, settledUsd, unknownUsd, reservedUsd, leftUsd } = status
+  const unknown = unknownUsd > 0 ? `, of that ${money(unknownUsd)} at worst case` : ''
+  return [
+    `${oneLine(tenant, 100)}: ${limitUsd === null ? 'no limit' : `${money(limitUsd)} in all`}`,
+    `  settled   ${money(settledUsd)}${unknown}`,
+    `  reserved  ${money(reservedUsd)}${status.holders === 0 ? '' : `, by ${many(status.holders, 'session')} at work`}`,
+    `  left      ${leftUsd === null ? 'no limit' : money(leftUsd)}`,
+    ...holders.map(
+      ({ session, leasedUsd, settledUsd: spentUsd }) =>
+        `  ${oneLine(session, 100)}  ${money(leasedUsd - spentUsd)} reserved, ${money(spentUsd)} settled`,
+    ),
+  ]
+}

@@ -1,0 +1,198 @@
+// Holds rules of docs/spec.md: R-WORK-9, R-WORK-9a, R-WORK-10, R-WORK-11: tenants, gates and buckets of a worker, and what `halting cluster budget` tells.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { GateLimits, IngressOptions, ProviderGateOptions } from '@halting/restate'
+import { ModelError, type Model } from '@halting/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Gates, gateLimits, gateName } from '../../src/cluster/gates.ts'
+import { bucketAt, payloadsAt } from '../../src/cluster/payloads.ts'
+import { tenantFor } from '../../src/cluster/tenants.ts'
+import { openModels } from '../../src/session/models.ts'
+import { installProgram, run } from '../support/program.ts'
+
+installProgram()
+
+test('a session spends from the budget of its worker, and from another one only where the worker allows that', () => {
+  expect(tenantFor({}, {})).toBeUndefined()
+  expect(tenantFor({ tenant: 'acme' }, {})).toBe('acme')
+  expect(tenantFor({ tenant: 'acme' }, { tenant: 'acme' })).toBe('acme')
+  expect(tenantFor({ tenant: 'acme', allowedTenants: ['b'] }, { tenant: 'b' })).toBe('b')
+  for (const [flags, opening, said] of [
+    [{}, { tenant: 'acme' }, 'the budget of acme'],
+    [{ tenant: 'acme' }, { tenant: 'b' }, 'the budget of b'],
+    [{ tenant: 'acme', allowedTenants: ['b'] }, { tenant: '__proto__' }, 'the budget of __proto__'],
+    [{ allowedTenants: ['b'] }, {}, 'name their tenant'],
+    [{ tenant: 'acme' }, { tenant: '' }, 'as a text'],
+    [{ tenant: 'acme' }, { tenant: null }, 'as a text'],
+    [{ tenant: 'acme' }, { tenant: ['acme'] }, 'as a text'],
+  ] as const)
+    expect(() => tenantFor(flags, opening)).toThrow(said)
+})
+
+test('a gate is that of a key, whatever worker has it, and its name tells nothing of the key', () => {
+  const account = { service: 'anthropic', secret: 'sk-ant-very-secret' }
+  expect(gateName(account)).toBe(gateName({ ...account }))
+  expect(gateName(account)).toMatch(/^anthropic-[\da-f]{16}$/)
+  expect(gateName({ ...account, secret: 'another' })).not.toBe(gateName(account))
+  expect(gateLimits({})).toBeUndefined()
+  expect(gateLimits({ tokensPerMinute: 5 })).toEqual({ requests: null, requestsPerMinute: null, tokensPerMinute: 5 })
+})
+
+test('each model of a session is put behind the gate of its key, by whatever name it is asked for', async () => {
+  const put: string[] = []
+  const env = { ANTHROPIC_API_KEY: 'first', OPENAI_API_KEY: 'second' }
+  const flags = { model: 'sonnet', fallbackModel: 'openai/gpt-4o', smallModel: 'haiku', compactModel: 'haiku' }
+  const settings = { flags, env, settings: {}, warnings: [] } as unknown as Parameters<typeof openModels>[0]
+  const models = await openModels(settings, '/', (model, { service, secret }) => {
+    put.push(`${service} ${secret}`)
+    return { ...model, id: `gated ${model.id}` }
+  })
+  const { model, fallbackModel, compactModel, smallModel } = models
+  for (const each of [model, fallbackModel, compactModel, smallModel, models.modelNamed('opus')])
+    expect(each?.id).toMatch(/^gated /)
+  expect(put).toEqual(['anthropic first', 'openai second', 'anthropic first', 'anthropic first', 'anthropic first'])
+})
+
+test('a request that does not get past its gate is refused in the words of this program', async () => {
+  const made: { readonly name: string; readonly options: ProviderGateOptions | undefined }[] = []
+  class Gate {
+    constructor(_ingress: IngressOptions, name: string, options?: ProviderGateOptions) {
+      made.push({ name, options })
+    }
+  }
+  const limits: GateLimits = { requests: 2, requestsPerMinute: null, tokensPerMinute: null }
+  const makers = {
+    ProviderGate: Gate,
+    gatedModel: (model: Model, _gate: unknown, session: string, neverSent: (init: never) => Error) => ({
+      ...model,
+      id: session,
+      call: () => Promise.reject(neverSent({ kind: 'connection', message: 'no', retryable: true } as never)),
+    }),
+  } as unknown as ConstructorParameters<typeof Gates>[0]
+  const gates = new Gates(makers, { url: 'http://engine' }, limits)
+  const account = { service: 'a', secret: 'b' }
+  const model = { id: 'm', contextWindow: 1, maxOutputTokens: 1 } as unknown as Model
+  const through = gates.through(model, account, 's1')
+  gates.through(model, account, 's2')
+  expect(made).toEqual([{ name: gateName(account), options: { limits, isOneProcessASession: true } }])
+  await expect(through.call({} as never, {} as never)).rejects.toBeInstanceOf(ModelError)
+})
+
+const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' }
+
+test('a bucket is found as the tools of Amazon find it', () => {
+  const basics = { accessKeyId: 'id', secretAccessKey: 'secret' }
+  expect(bucketAt('s3://large/halting/', { ...keys, AWS_REGION: 'eu-west-1' })).toEqual({
+    ...basics,
+    bucketUrl: 'https://large.s3.eu-west-1.amazonaws.com',
+    region: 'eu-west-1',
+    prefix: 'halting/',
+  })
+  expect(bucketAt('s3://large.things', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_SESSION_TOKEN: 't' })).toEqual({
+    ...basics,
+    bucketUrl: 'https://s3.eu-west-1.amazonaws.com/large.things',
+    region: 'eu-west-1',
+    sessionToken: 't',
+  })
+  expect(bucketAt('s3://large/a/b', { ...keys, AWS_ENDPOINT_URL: 'http://127.0.0.1:9000/' })).toEqual({
+    ...basics,
+    bucketUrl: 'http://127.0.0.1:9000/large',
+    region: 'us-east-1',
+    prefix: 'a/b/',
+  })
+})
+
+test('what is no place for payloads is refused before the worker starts', () => {
+  for (const place of ['s3://', 's3://A', 's3://large/../other', 's3://large/a?x=1', 's3://large//a', 's3://large/a b'])
+    expect(() => bucketAt(place, keys)).toThrow('--payloads takes s3://BUCKET')
+  expect(() => bucketAt('s3://large', { AWS_ACCESS_KEY_ID: 'id' })).toThrow('AWS_SECRET_ACCESS_KEY')
+  expect(() => bucketAt('s3://large', { ...keys, AWS_ENDPOINT_URL: 'minio:9000' })).toThrow('AWS_ENDPOINT_URL')
+  expect(() => payloadsAt('gs://large', { cwd: '/', env: keys }, {} as never)).toThrow('a folder or s3://')
+})
+
+/** What the object of a tenant answers. */
+const asked: { readonly path: string; readonly body: unknown }[] = []
+let status: { readonly [field: string]: unknown } = {}
+let server: Server | undefined
+let url = ''
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      asked.push({ path: request.url ?? '', body: text === '' ? undefined : JSON.parse(text) })
+      const leases = [{ session: 's-1', leasedUsd: 0.75, settledUsd: 0.25 }]
+      const isSetting = request.url?.endsWith('/setLimit') === true
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(isSetting ? '' : JSON.stringify(request.url?.endsWith('/holders') === true ? leases : status))
+    })
+  })
+  await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
+  // It listens at a port, so its address has one.
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => void server?.close())
+
+test('the budget of a tenant is told, and set', async () => {
+  status = {
+    limitUsd: 20,
+    settledUsd: 4.25,
+    unknownUsd: 0.01,
+    reservedUsd: 0.5,
+    leasedUsd: 4.75,
+    leftUsd: 15.25,
+    holders: 1,
+  }
+  const { status: code, stdout } = await run(['cluster', 'budget', 'a & b', '--max-budget-usd', '20', '--cluster', url])
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: [
+      'a & b: $20.00 in all',
+      '  settled   $4.25, of that $0.0100 at worst case',
+      '  reserved  $0.5000, by 1 session at work',
+      '  left      $15.25',
+      '  s-1  $0.5000 reserved, $0.2500 settled',
+      '',
+    ].join('\n'),
+  })
+  expect(asked).toEqual([
+    { path: '/halting_budget/a%20%26%20b/setLimit', body: 20 },
+    { path: '/halting_budget/a%20%26%20b/status', body: undefined },
+    { path: '/halting_budget/a%20%26%20b/holders', body: undefined },
+  ])
+  const { stdout: json } = await run(['cluster', 'budget', '__proto__', '--cluster', url, '--json'])
+  expect(JSON.parse(json)).toEqual({
+    tenant: '__proto__',
+    ...status,
+    leases: [{ session: 's-1', leasedUsd: 0.75, settledUsd: 0.25 }],
+  })
+})
+
+test('a tenant that nobody has heard of is told as one', async () => {
+  status = { limitUsd: null, settledUsd: 0, unknownUsd: 0, reservedUsd: 0, leasedUsd: 0, leftUsd: null, holders: 0 }
+  const { status: code, stdout, stderr } = await run(['cluster', 'budget', 'acne', '--cluster', url])
+  expect({ code, stdout, stderr }).toEqual({
+    code: 0,
+    stdout: 'acne: no limit\n  settled   $0.0000\n  reserved  $0.0000\n  left      no limit\n',
+    stderr: expect.stringContaining('halting serve --tenant acne') as string,
+  })
+})
+
+test('what cannot be told of a budget is refused with what to do', async () => {
+  for (const [args, said] of [
+    [['cluster', 'budget', '--cluster', url], 'Name the tenant'],
+    [['cluster', 'budget', 'a', 'b', '--cluster', url], 'Name the tenant'],
+    [['cluster', 'budget', 'acme'], 'needs the address of the cluster'],
+    [['cluster', 'budget', 'acme', '--cluster', url, '--max-budget-usd', '-5'], '--max-budget-usd takes'],
+    [['cluster', 'budget', 'acme', '--cluster', url, '--max-budget-usd', 'NaN'], '--max-budget-usd takes'],
+    [['cluster', 'budget', 'acme', '--cluster', 'http://127.0.0.1:1'], 'does not answer'],
+    [['cluster', 'dev', '--cluster', url], 'a cluster of its own'],
+    [['-p', 'hi', '--tenant', 'acme'], '--tenant belongs to halting serve'],
+    [['why', 's', '--requests-per-minute', '5'], '--requests-per-minute belongs to halting serve'],
+  ] as const) {
+    const { status: code, stderr } = await run(args)
+    expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: expect.stringContaining(said) as string })
+  }
+})
