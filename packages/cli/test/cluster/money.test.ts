@@ -56,7 +56,9 @@ test('each model of a session is put behind the gate of its key, by whatever nam
 test('a request that does not get past its gate is refused in the words of this program', async () => {
   const made: { readonly name: string; readonly options: ProviderGateOptions | undefined }[] = []
   class Gate {
+    readonly name: string
     constructor(_ingress: IngressOptions, name: string, options?: ProviderGateOptions) {
+      this.name = name
       made.push({ name, options })
     }
   }

@@ -26,7 +26,7 @@ import {
 export const budgetObject = 'halting_budget'
 
 /** Which session: one of the same name that came before it was another one. */
-export type LeasedSession = {
+type LeasedSession = {
   readonly session: string
   /** Where it was given its tenant: no other of its name has that. */
   readonly began: string
@@ -41,7 +41,7 @@ export type LeaseRequest = LeasedSession & {
 }
 
 /** What a session has spent in all. */
-export type SpentRequest = LeaseRequest & { readonly unknownNanos: number }
+type SpentRequest = LeaseRequest & { readonly unknownNanos: number }
 
 /** What stands with a tenant, for whoever runs the fleet. */
 export interface BudgetStatus {

@@ -12,10 +12,8 @@ import {
   isKnown,
   isWaiting,
   keepOpening,
-  keepTenancy,
   readMailbox,
   readOpening,
-  readTenancy,
   waitingAfter,
   writeMailbox,
   writePushed,
@@ -31,6 +29,7 @@ import {
   type MailboxStatus,
   type SessionObject,
 } from './names.ts'
+import { keepTenancy, readTenancy } from './tenancy.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
 function namedIn({ tenant }: Opening): string | undefined {

@@ -1,9 +1,7 @@
-import { messageOf } from '@halting/core/adapters'
 import { mostInlineBytes } from '../engine/batch.ts'
 import type { State } from './conversation.ts'
 import { emptyMailbox, type Mailbox, type Pushed } from './mailbox.ts'
 import type { NumberedRequest, Opening } from './messages.ts'
-import type { Tenancy } from './names.ts'
 
 // What a mailbox keeps, one thing a key: a request costs what it is, however many names are known and whatever waits.
 
@@ -12,7 +10,6 @@ export const mostKnown = 5_000
 
 const mailboxKey = 'mailbox'
 const openingKey = 'opening'
-const tenancyKey = 'tenancy'
 const requestKey = (number: number): string => `request/${number}`
 /** Names that came, and by their numbers which ones. */
 const nameKey = (id: string): string => `name/${id}`
@@ -81,30 +78,6 @@ export async function waitingAfter(state: Pick<State, 'get'>, mailbox: Mailbox, 
 
 export async function readOpening(state: Pick<State, 'get'>): Promise<Opening | undefined> {
   return (await state.get<Opening>(openingKey)) ?? undefined
-}
-
-export async function readTenancy(state: Pick<State, 'get'>): Promise<Tenancy | undefined> {
-  return (await state.get<Tenancy>(tenancyKey)) ?? undefined
-}
-
-/** A session has one tenant as long as it is there. */
-export async function keepTenancy(
-  state: State,
-  began: string,
-  tenantOf: () => string | undefined,
-): Promise<{ readonly tenancy?: Tenancy; readonly refusal?: string }> {
-  const kept = await readTenancy(state)
-  if (kept !== undefined) return { tenancy: kept }
-  let tenant
-  try {
-    tenant = tenantOf()
-  } catch (error) {
-    return { refusal: messageOf(error) }
-  }
-  if (tenant === undefined) return {}
-  const tenancy: Tenancy = { tenant, began }
-  state.set(tenancyKey, tenancy)
-  return { tenancy }
 }
 
 /** The first that was said counts. */

@@ -1,6 +1,7 @@
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
 import type { AdoptedPage } from './fork.ts'
 import type { WaitingPage } from './mailbox-state.ts'
+import type { Tenancy } from './tenancy.ts'
 import type { Opening, PushRequest } from './messages.ts'
 
 /** Names of the objects. What is kept under them stays where they change. */
@@ -13,13 +14,6 @@ export interface Begun extends WaitingPage {
   readonly tenancy?: Tenancy
   /** Why nothing comes of the work: its opening names a tenant that it may not have. */
   readonly refusal?: string
-}
-
-/** Whose money a session spends. */
-export type Tenancy = {
-  readonly tenant: string
-  /** The invocation that it was chosen for: no other session has that, also of the same name. */
-  readonly began: string
 }
 
 /** What others are told of a mailbox. */

@@ -23,19 +23,13 @@ import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { NumberedRequest, PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
-import {
-  mailboxObject,
-  sessionObject,
-  type Begun,
-  type MailboxObject,
-  type SessionObject,
-  type Tenancy,
-} from './names.ts'
+import { mailboxObject, sessionObject, type Begun, type MailboxObject, type SessionObject } from './names.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
 import { stalled } from './stalled.ts'
 import { readStatus, type SessionStatus } from './status.ts'
+import type { Tenancy } from './tenancy.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
 
@@ -206,7 +200,14 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       mail: requests.map((request) => JSON.stringify(request)),
       begin: async (found) =>
         sessions.begin({
-          ...{ sessionId, opening, tenancy, inherited, refusal, turn, record, found },
+          sessionId,
+          opening,
+          tenancy,
+          inherited,
+          refusal,
+          turn,
+          record,
+          found,
           before: await conversation.records(),
         }),
       onBatch: (batch) => record.onBatch(batch),

@@ -10,7 +10,7 @@ function tenantOf() {
   // Handlers of a budget use nothing else of it.
   const context = state as unknown as ObjectContext
   const { object: all } = budgetDefinition() as unknown as { readonly object: BudgetHandlers }
-  const call = async <Name extends keyof BudgetHandlers>(name: Name, given?: unknown): Promise<unknown> => {
+  const call = async (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => {
     const handler = all[name] as (context: ObjectContext, given: unknown) => Promise<unknown>
     const sent: unknown = given === undefined ? undefined : JSON.parse(JSON.stringify(given))
     return handler(context, sent)

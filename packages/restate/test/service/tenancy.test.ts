@@ -2,7 +2,7 @@
 import { loop, ModelError, startRun, type Model, type Prices } from '@halting/core'
 import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { keepTenancy } from '../../src/service/mailbox-state.ts'
+import { keepTenancy } from '../../src/service/tenancy.ts'
 import { spentBeyond, spentIn } from '../../src/service/spent.ts'
 import { statusAfter, readStatus } from '../../src/service/status.ts'
 import { MemoryState } from '../support/memory-state.ts'

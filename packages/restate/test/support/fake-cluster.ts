@@ -243,7 +243,9 @@ class FakeSession {
           this.#sessions.begin({
             sessionId: this.#key,
             opening,
-            tenant: undefined,
+            tenancy: undefined,
+            inherited: { nanos: 0, unknownNanos: 0 },
+            refusal: undefined,
             turn: requests[0]?.number ?? 0,
             before: await conversation.records(),
             record,

@@ -1,0 +1,35 @@
+import { messageOf } from '@halting/core/adapters'
+import type { State } from './conversation.ts'
+
+/** Whose money a session spends. */
+export type Tenancy = {
+  readonly tenant: string
+  /** The invocation that it was chosen for: no other session has that, also of the same name. */
+  readonly began: string
+}
+
+const tenancyKey = 'tenancy'
+
+export async function readTenancy(state: Pick<State, 'get'>): Promise<Tenancy | undefined> {
+  return (await state.get<Tenancy>(tenancyKey)) ?? undefined
+}
+
+/** A session has one tenant as long as it is there. */
+export async function keepTenancy(
+  state: State,
+  began: string,
+  tenantOf: () => string | undefined,
+): Promise<{ readonly tenancy?: Tenancy; readonly refusal?: string }> {
+  const kept = await readTenancy(state)
+  if (kept !== undefined) return { tenancy: kept }
+  let tenant
+  try {
+    tenant = tenantOf()
+  } catch (error) {
+    return { refusal: messageOf(error) }
+  }
+  if (tenant === undefined) return {}
+  const tenancy: Tenancy = { tenant, began }
+  state.set(tenancyKey, tenancy)
+  return { tenancy }
+}
