@@ -96,6 +96,10 @@ await bundle(
     // Finds its binary next to its own file.
     // Optional peers: one has binaries of its own, the other is for clusters alone.
     external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
+    // Whoever only asks a cluster needs no package of it.
+    alias: {
+      '@halting/restate/client': fileURLToPath(new URL('../packages/restate/dist/client/index.js', import.meta.url)),
+    },
     plugins: [lazyParser(), lazyGraphemes()],
     // CommonJS packages inside an ES module still call require().
     banner: {

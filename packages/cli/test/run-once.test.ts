@@ -19,7 +19,7 @@ test('a stage that breaks after a run is told, and the exit code is that of the 
   const told: unknown[] = []
   const exitCode = await runOnce({
     session,
-    ask: (asked) => void asked.prompt('go'),
+    ask: () => void session.prompt('go'),
     interruption: { signal: new AbortController().signal, exitCode: undefined, release: nothing },
     watcher,
     onBrokenAfter: (error) => told.push(error),

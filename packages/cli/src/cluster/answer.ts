@@ -1,42 +1,41 @@
-import { randomUUID } from 'node:crypto'
 import type { PermissionDecision } from '@halting/core'
+import type { SessionRequest } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { waitingCalls } from '../session/waiting-calls.ts'
 import { foldSession } from '@halting/core/steps'
 import { UsageError } from '../usage-error.ts'
-import { clusterOf } from './of-cluster.ts'
+import { asked, clientOf, sessionOfCluster } from './of-cluster.ts'
 
 /** `halting approve SESSION TOOL_USE_ID --cluster URL`, and deny: what a person says to a call that waits. The session goes on with it. */
 export async function answerOnCluster(
   command: 'approve' | 'deny',
   flags: Flags,
   [sessionId, callId, ...more]: readonly string[],
-  { output }: Program,
+  program: Program,
 ): Promise<number> {
   if (sessionId === undefined || callId === undefined || more.length > 0)
     throw new UsageError(`Say of which session and call: halting ${command} SESSION TOOL_USE_ID --cluster URL.`)
-  const client = clusterOf(flags)
+  const client = clientOf(flags, program)
   const decision: PermissionDecision =
     command === 'approve'
       ? { behavior: 'allow' }
       : { behavior: 'deny', message: flags.message ?? 'A person said no to this call.' }
-  const { questions } = await client.status(sessionId)
-  const ended = questions.length > 0 ? [] : waitingCalls(foldSession(await client.runs(sessionId)))
+  const { questions } = await asked(flags, client.status(sessionId))
+  const ended =
+    questions.length > 0 ? [] : waitingCalls(foldSession((await sessionOfCluster(flags, sessionId, program)).runs))
   const waiting = [...questions.map((question) => question.callId), ...ended.map(({ id }) => id)]
   if (!waiting.includes(callId))
     throw new UsageError(
       `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` These wait: ${waiting.join(', ')}.`}`,
     )
-  await client.request(sessionId, {
-    id: randomUUID(),
-    // A run that ended with the question is gone on with; one that waits hears the answer.
-    request:
-      questions.length === 0
-        ? { type: 'approve', approvals: { [callId]: decision } }
-        : { type: 'answer', callId, answer: decision },
-  })
-  output.out(`${command === 'approve' ? 'Approved' : 'Denied'}: ${callId}\n`)
+  // A run that ended with the question is gone on with; one that waits hears the answer.
+  const request: SessionRequest =
+    questions.length === 0
+      ? { type: 'approve', approvals: { [callId]: decision } }
+      : { type: 'answer', callId, answer: decision }
+  await asked(flags, client.request(sessionId, request))
+  program.output.out(`${command === 'approve' ? 'Approved' : 'Denied'}: ${callId}\n`)
   return 0
 }

@@ -3,20 +3,33 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { clusterOf } from './of-cluster.ts'
+import { headersFor } from './cluster-headers.ts'
+import { askEngine } from './engine-request.ts'
 
 /** `halting cluster budget TENANT --cluster URL`: what a tenant's sessions may spend together, and have; with `--max-budget-usd N` from now on N. */
-export async function budget(flags: Flags, [tenant, ...more]: readonly string[], { output }: Program): Promise<number> {
+export async function budget(
+  flags: Flags,
+  [tenant, ...more]: readonly string[],
+  { output, env }: Program,
+): Promise<number> {
   if (tenant === undefined || tenant.trim() === '' || more.length > 0)
     throw new UsageError(
       'Name the tenant: halting cluster budget TENANT --cluster URL. --max-budget-usd N sets what its sessions may spend together.',
     )
   if (flags.cluster === undefined)
     throw new UsageError('halting cluster budget needs the address of the cluster: --cluster http://127.0.0.1:8080.')
-  const client = clusterOf(flags)
-  if (flags.maxBudgetUsd !== undefined) await client.limitTenant(tenant, flags.maxBudgetUsd)
-  const status = await client.budget(tenant)
-  const holders = status.holders === 0 ? [] : await client.leaseHolders(tenant)
+  const ingress = flags.cluster
+  const askTenant = (handler: string, body?: unknown): Promise<unknown> =>
+    askEngine({
+      url: new URL(`/halting_budget/${encodeURIComponent(tenant)}/${handler}`, ingress),
+      headers: headersFor(env),
+      body,
+    })
+  if (flags.maxBudgetUsd !== undefined) await askTenant('setLimit', flags.maxBudgetUsd)
+  // What the object of a tenant answers. One that nobody has heard of has spent nothing.
+  const status = (await askTenant('status')) as BudgetStatus
+  // The first thousand.
+  const holders = status.holders === 0 ? [] : ((await askTenant('holders')) as readonly LeaseHolder[])
   if (wantsJson(flags)) output.out(`${JSON.stringify({ tenant, ...status, leases: holders })}\n`)
   else
     output.out(

@@ -6,17 +6,17 @@ import type { Worker } from '@halting/restate'
 import type { Terminal } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { closingLine } from '../headless/ending.ts'
-import { watchInterruption } from '../headless/interruption.ts'
+import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { runOnce } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
-import { askSession } from './ask-session.ts'
-import { ClusterClient } from './client.ts'
 import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
 import { loadRestate } from './load-restate.ts'
-import { answerIn, questionLine } from './report.ts'
+import { ownRun } from './own-run.ts'
+import { questionLine } from './question-line.ts'
 import { serverBinary } from './server-binary.ts'
 import { beginWorker } from './serve.ts'
 
@@ -62,8 +62,8 @@ export async function cluster(
     program.output.out(
       `A cluster of one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
     )
-    await play(played, engine, program, interruption.signal)
-    tellNext(engine, program)
+    await play(played, engine, program, interruption)
+    tellNext(played, engine, program)
     await new Promise<void>((resolve) => {
       if (interruption.signal.aborted) resolve()
       interruption.signal.addEventListener('abort', () => resolve())
@@ -112,25 +112,39 @@ function withModel(flags: Flags, prompt: string | undefined, { home, output }: P
 async function play(
   { prompt }: Played,
   engine: EngineProcess,
-  { output }: Program,
-  signal: AbortSignal,
+  program: Program,
+  interruption: Interruption,
 ): Promise<void> {
-  const sessionId = randomUUID()
-  const client = new ClusterClient(engine.ingress, engine.admin)
+  const { output } = program
+  const flags = { cluster: engine.ingress }
+  const { openRemote } = await import('./open-remote.ts')
+  const note = (text: string): void => output.err(told(text))
+  const { session } = await openRemote(flags, program, { heeded: [], note })
+  const messageId = randomUUID()
   output.out(`> ${prompt}\n`)
-  let answer = ''
-  const { terminal } = await askSession(client, {
-    sessionId,
-    opening: {},
-    before: [],
-    request: { type: 'prompt', content: prompt },
-    id: randomUUID(),
-    signal,
-    onStalled: (message) => output.err(told(message)),
-    onQuestion: (question) => output.err(questionLine(sessionId, question, engine.ingress)),
-    onRecords: (records) => (answer = answerIn(records) || answer),
-  })
-  output.out(`${answer}\n${endingOf(terminal)}\nSession ${sessionId}\n\n`)
+  try {
+    await runOnce({
+      session: ownRun(session, {
+        messageId,
+        onQuestion: (question) => output.err(questionLine(session.id, question, engine.ingress)),
+        onNote: note,
+      }),
+      ask: () => void session.prompt(prompt, { id: messageId }),
+      interruption,
+      watcher: {
+        onEvent() {},
+        see(message) {
+          if (message.type === 'result') output.out(`${message.result ?? message.last_answer ?? ''}\n`)
+        },
+        end: (terminal) => output.out(`${endingOf(terminal)}\n`),
+        after() {},
+        release() {},
+      },
+    })
+  } finally {
+    await session.close()
+  }
+  output.out(`Session ${session.id}\n\n`)
 }
 
 function endingOf(terminal: Terminal): string {
@@ -139,9 +153,9 @@ function endingOf(terminal: Terminal): string {
     : told(oneLine(terminal.signal.message, 300)).trim()
 }
 
-function tellNext({ ingress }: EngineProcess, { output }: Program): void {
+function tellNext({ prompt }: Played, { ingress }: EngineProcess, { output }: Program): void {
   const commands = [
-    ['-p', 'Fix the bug', '--cluster', ingress],
+    ['-p', prompt, '--cluster', ingress],
     ['sessions', '--cluster', ingress],
     ['why', 'SESSION', '--cluster', ingress],
     ['serve', '--restate', ingress, '--register', '--port', '0'],

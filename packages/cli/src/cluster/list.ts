@@ -1,9 +1,30 @@
+import type { SessionStatus } from '@halting/restate'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import type { ListedSession } from './client.ts'
-import { clusterOf } from './of-cluster.ts'
+import { adminOf } from './admin-address.ts'
+import { askEngine } from './engine-request.ts'
+
+/** A row of the list of sessions. */
+interface ListedSession extends SessionStatus {
+  readonly sessionId: string
+}
+
+const query = `select service_key, value_utf8 from state where service_name = 'halting_session' and key = 'status'`
+
+/** What is kept of all sessions, by the engine's own query language. @throws UsageError that says what is the matter, and where. */
+export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<readonly ListedSession[]> {
+  // What the engine answers to this query.
+  const { rows } = (await askEngine({ url: new URL('/query', adminOf(flags)), body: { query } })) as {
+    readonly rows: readonly { readonly service_key: string; readonly value_utf8: string }[]
+  }
+  return rows.map((row) => ({
+    sessionId: row.service_key,
+    // Only the object of a session writes it.
+    ...(JSON.parse(row.value_utf8) as SessionStatus),
+  }))
+}
 
 /** `halting sessions --cluster URL`: what stands with every session of a cluster; those that go on come first. */
 export async function listOfCluster(
@@ -13,7 +34,7 @@ export async function listOfCluster(
 ): Promise<number> {
   if (doing !== 'list' || more.length > 0)
     throw new UsageError('Of a cluster there is the list: halting sessions --cluster URL. halting why tells of one.')
-  const found = (await clusterOf(flags).list()).toSorted(
+  const found = (await sessionsOfCluster(flags)).toSorted(
     (a, b) => Number(a.state === 'idle') - Number(b.state === 'idle') || a.sessionId.localeCompare(b.sessionId),
   )
   if (wantsJson(flags)) output.out(`${JSON.stringify({ sessions: found })}\n`)

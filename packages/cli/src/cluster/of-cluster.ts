@@ -1,32 +1,55 @@
-import type { FlagName, Flags } from '../flags/flags.ts'
-import { flagTable } from '../flags/table.ts'
+import { HaltingError } from '@halting/core'
+import { runsOf } from '@halting/core/steps'
+import { createClusterClient, type ClusterClient } from '@halting/restate/client'
+import type { Flags } from '../flags/flags.ts'
 import type { AnySession } from '../foreign/read-session.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
-import { ClusterClient } from './client.ts'
+import { headersFor } from './cluster-headers.ts'
+import { workerToken } from './worker-token.ts'
+
+type Named = Pick<Flags, 'cluster'>
 
 /** The cluster that the flags name. */
-export function clusterOf(flags: Pick<Flags, 'cluster' | 'admin'>): ClusterClient {
-  return new ClusterClient(flags.cluster ?? '', adminOf(flags))
+export function clientOf({ cluster = '' }: Named, { env }: Pick<Program, 'env'>): ClusterClient {
+  const token = workerToken(env)
+  return createClusterClient({
+    ingress: cluster,
+    headers: headersFor(env),
+    ...(token !== undefined && { worker: { token } }),
+  })
+}
+
+/** What the cluster answers. @throws UsageError that says what is the matter, and where. */
+export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (!(error instanceof HaltingError)) throw error
+    const { code, message } = error
+    if (code === 'configuration' && message.endsWith('Register a worker first.'))
+      throw new UsageError(
+        `The cluster at ${cluster} has no sessions. No worker is registered there: halting serve --register does that.`,
+      )
+    if (code === 'driver')
+      throw new UsageError(message.replace('The cluster', () => `The cluster at ${new URL(cluster).origin}`))
+    throw error
+  }
 }
 
 /** A session of a cluster, as one of this machine. @throws UsageError for one that it does not have. */
 export async function sessionOfCluster(
-  flags: Pick<Flags, 'cluster' | 'admin'>,
+  flags: Named,
   sessionId: string | undefined,
+  program: Pick<Program, 'env'>,
 ): Promise<AnySession> {
   if (sessionId === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
-  const runs = await clusterOf(flags).runs(sessionId)
-  return { sessionId, cwd: '', runs, unpriced: runs.map(() => []) }
-}
-
-/** @throws UsageError for a flag that only the worker can heed: its sessions have what it was started with. */
-export function refuseFlagsOfWorker(flags: Flags, heeded: readonly FlagName[]): void {
-  // True: the keys of `Flags` are the names.
-  const [name] = (Object.keys(flags) as FlagName[]).filter((each) => !heeded.includes(each))
-  if (name !== undefined)
+  const runs = runsOf(await asked(flags, clientOf(flags, program).records(sessionId)))
+  if (runs.length === 0)
     throw new UsageError(
-      `${flagTable[name].names[0]} does not go with --cluster: what sessions may do is said where their worker starts (halting serve).`,
+      `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`,
     )
+  return { sessionId, cwd: '', runs, unpriced: runs.map(() => []) }
 }

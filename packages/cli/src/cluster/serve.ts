@@ -13,7 +13,8 @@ import { loadRestate } from './load-restate.ts'
 import { payloadsAt } from './payloads.ts'
 import { Slots } from './slots.ts'
 import { tenantFor } from './tenants.ts'
-import { openWorkerSession, tokenVariable } from './worker-sessions.ts'
+import { openWorkerSession } from './worker-sessions.ts'
+import { workerToken, workerTokenVariable } from './worker-token.ts'
 import { Workspaces } from './workspaces.ts'
 
 const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_000 }
@@ -67,10 +68,12 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   const gates = ingress && limits && new Gates(restate, ingress, limits)
   const own = withPaths(flags, cwd)
   const host = flags.host ?? defaults.host
-  const token = env[tokenVariable]?.trim() || undefined
+  const token = workerToken(env)
   const tellsLive = isLoopback(host) || token !== undefined
   if (!tellsLive)
-    output.err(told(`no live events: others reach ${host}. ${tokenVariable} holds the token that they are asked for.`))
+    output.err(
+      told(`no live events: others reach ${host}. ${workerTokenVariable} holds the token that they are asked for.`),
+    )
   const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
   try {
     const worker = await startWorker({

@@ -10,6 +10,7 @@ import { flagsWith, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
 import type { Slots } from './slots.ts'
+import { workerTokenVariable } from './worker-token.ts'
 import type { Workspaces } from './workspaces.ts'
 
 export interface WorkerSessionsOptions {
@@ -22,9 +23,6 @@ export interface WorkerSessionsOptions {
   /** What a session is refused with, for good. */
   readonly refusal: (message: string) => Error
 }
-
-/** What readers of live events have to give, where others than this machine can reach them. */
-export const tokenVariable = 'HALTING_WORKER_TOKEN'
 
 /** So long a session waits here for its turn; then the engine offers it again, here or to another worker. It is shorter than what the engine bears in silence. */
 const patienceMs = 25_000
@@ -76,7 +74,7 @@ function inFolder(program: Program, cwd: string, sessionId: string, passEnv: rea
     output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(sessionId, 40)}: `))
   const env = { ...program.env }
   // They are the worker's own, and of no use to a session but that of other sessions.
-  for (const name of [tokenVariable, ...bucketKeyVariables]) if (!passEnv.includes(name)) delete env[name]
+  for (const name of [workerTokenVariable, ...bucketKeyVariables]) if (!passEnv.includes(name)) delete env[name]
   return {
     ...program,
     cwd,

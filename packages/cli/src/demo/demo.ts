@@ -1,4 +1,4 @@
-import { createSession, type Session } from '@halting/agent/session'
+import { createSession } from '@halting/agent/session'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -95,7 +95,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     })
     try {
       const watcher = { ...steps, end, after: () => undefined, release: () => undefined }
-      const ask = (asked: Session): void => void asked.prompt(prompt)
+      const ask = (): void => void session.prompt(prompt)
       return await runOnce({
         session,
         ask,

@@ -14,36 +14,52 @@ export interface Denials {
   report(width: number): { readonly text: string; readonly command: string }
 }
 
-interface Denial {
-  readonly name: string
-  readonly input: unknown
-  readonly message: string
-  readonly remedy: Remedy | undefined
+/** What would let a call through. */
+interface Cure {
+  readonly remedy: Remedy
   /** Whether the mode that allows edits would do. */
   readonly isEdit: boolean
 }
 
-export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>, asked: Asked): Denials {
+/** Finds what would let a call of this tool through; undefined where nothing that one could say here would. */
+export type Remedies = (name: string, input: unknown) => Cure | undefined
+
+interface Denial {
+  readonly name: string
+  readonly input: unknown
+  readonly message: string
+  readonly cure: Cure | undefined
+}
+
+/** As the rules of the session say. */
+export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>): Remedies {
+  return (name, input) => {
+    // An id of its own: what the rules say of it is not about the call that has the id now.
+    const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
+    const remedy = flaggable(request && permissions.remedyFor(request))
+    if (request === undefined || remedy === undefined) return undefined
+    const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
+    return { remedy, isEdit: 'behavior' in decision && decision.behavior === 'allow' }
+  }
+}
+
+export function followDenials(remedies: Remedies, asked: Asked): Denials {
   const denials: Denial[] = []
   const onEvent = (event: LoopEvent): void => {
     if (event.type === 'agent') onEvent(event.event)
     if (event.type !== 'permission_denied') return
     const { name, input, message } = event
-    // An id of its own: what the rules say of it is not about the call that has the id now.
-    const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
-    const remedy = flaggable(request && permissions.remedyFor(request))
-    const decision = request && permissions.decide({ ...request, mode: 'acceptEdits' })
-    const isEdit = decision !== undefined && 'behavior' in decision && decision.behavior === 'allow'
-    denials.push({ name, input, message, remedy, isEdit })
+    denials.push({ name, input, message, cure: remedies(name, input) })
   }
   return {
     onEvent,
     report(width) {
-      const cured = denials.filter(({ remedy }) => remedy !== undefined)
-      const rules = [...new Set(cured.flatMap(({ remedy }) => remedy?.rules ?? []))]
-      const isAllEdits = rules.length > 1 && cured.every(({ isEdit }) => isEdit)
-      const mode = isAllEdits ? 'acceptEdits' : cured.find(({ remedy }) => remedy?.mode !== undefined)?.remedy?.mode
-      const final = linesOfFinal(denials.filter(({ remedy }) => remedy === undefined))
+      const cures = denials.flatMap(({ cure }) => cure ?? [])
+      const rules = [...new Set(cures.flatMap(({ remedy }) => remedy.rules))]
+      const isAllEdits = rules.length > 1 && cures.every(({ isEdit }) => isEdit)
+      const mode = isAllEdits ? 'acceptEdits' : cures.find(({ remedy }) => remedy.mode !== undefined)?.remedy.mode
+      const cured = denials.filter(({ cure }) => cure !== undefined)
+      const final = linesOfFinal(denials.filter(({ cure }) => cure === undefined))
       if (cured.length === 0) return { text: final.join('\n'), command: '' }
       const names = oneLine([...new Set(cured.map(nameOf))].join(', '), 2 * width)
       const { text, command } = rerun(asked, { rules: isAllEdits ? [] : rules, mode })

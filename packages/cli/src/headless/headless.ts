@@ -11,6 +11,7 @@ import type { Ask } from '../session/go-on.ts'
 import type { LiveSession } from '../session/live-session.ts'
 import { openLive } from '../session/open-live.ts'
 import { UsageError } from '../usage-error.ts'
+import { remediesOf } from './denials.ts'
 import { type Interruption, watchInterruption } from './interruption.ts'
 import { createReport } from './report.ts'
 import { runOnce } from './run.ts'
@@ -69,7 +70,8 @@ async function run({ live, ask, program, written, prompt, interruption }: Asked)
   const style = styleFor(output.isTerminal.stderr, run.env)
   const isKept = journal !== undefined
   const asked = { argv, written, prompt }
-  const report = createReport({ flags, output, style, toolbox, sessionId: session.id, isKept, asked })
+  const remedies = remediesOf(toolbox)
+  const report = createReport({ flags, output, style, remedies, sessionId: session.id, isKept, asked })
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   const watcher: Watcher = {
     ...report,
@@ -81,7 +83,7 @@ async function run({ live, ask, program, written, prompt, interruption }: Asked)
   }
   const linesAfter = hasAfter ? await linesFor(flags) : undefined
   const onBrokenAfter = (error: unknown): void => output.err(told(messageOf(error)))
-  return runOnce({ session, ask, interruption, watcher, linesAfter, onBrokenAfter })
+  return runOnce({ session, ask: () => ask(session), interruption, watcher, linesAfter, onBrokenAfter })
 }
 
 async function linesFor({ verbose }: Flags): Promise<(message: SdkMessage) => readonly string[]> {

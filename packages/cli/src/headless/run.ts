@@ -4,10 +4,13 @@ import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
 import type { Watcher } from './watcher.ts'
 
+/** What is asked of a session for one run. */
+export type RunSession = Pick<Session, 'listen' | 'interrupt' | 'settled'>
+
 export interface RunOnce {
-  readonly session: Session
+  readonly session: RunSession
   /** Asks the session for the run. */
-  readonly ask: (session: Session) => void
+  readonly ask: () => void
   readonly interruption: Interruption
   readonly watcher: Watcher
   /** What a person is told of a message that came after the run; undefined where nothing comes after it. */
@@ -55,7 +58,7 @@ export async function runOnce(once: RunOnce): Promise<number> {
   const interrupt = (): void => void session.interrupt({ because: interruption.signal.reason as AbortCause })
   interruption.signal.addEventListener('abort', interrupt)
   try {
-    ask(session)
+    ask()
     if (interruption.signal.aborted) interrupt()
     await session.settled()
     if (broken !== undefined) throw broken.error

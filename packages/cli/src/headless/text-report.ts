@@ -5,12 +5,11 @@ import { oneLine, printable } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
-import type { Toolbox } from '../session/toolbox.ts'
 import { pendingOf } from '../session/waiting-calls.ts'
 import { followActivity } from './activity.ts'
 import { goOn } from '../why/go-on.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
-import { followDenials } from './denials.ts'
+import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
@@ -23,7 +22,8 @@ export interface ReportContext {
   readonly flags: Flags
   readonly output: Output
   readonly style: Style
-  readonly toolbox: Pick<Toolbox, 'permissions' | 'tools'>
+  /** What would let calls through that were denied. */
+  readonly remedies: Remedies
   readonly sessionId: string
   /** What was done is on disk: the session can be gone on with. */
   readonly isKept: boolean
@@ -35,7 +35,7 @@ export interface ReportContext {
  * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
-export function textReport({ flags, output, style, toolbox, asked, sessionId, isKept }: ReportContext): Watcher {
+export function textReport({ flags, output, style, remedies, asked, sessionId, isKept }: ReportContext): Watcher {
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -44,7 +44,7 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
   const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
   const activity = followActivity()
   const stopShowing = isWatched ? showActivity(activity, output) : () => undefined
-  const denials = followDenials(toolbox, asked)
+  const denials = followDenials(remedies, asked)
   const changes = followChanges()
   const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
   // With every step it is told beside them.
@@ -92,9 +92,8 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
         // A command is not wrapped: it is there to be pasted.
-        if (terminal.reason === 'needs_approval')
-          output.err(questionLines(terminal, sessionId, output.width, flags.permissionMode))
-        else if (isKept) output.err(goOnLine(terminal, sessionId))
+        if (terminal.reason === 'needs_approval') output.err(questionLines(terminal, sessionId, output.width, flags))
+        else if (isKept) output.err(goOnLine(terminal, sessionId, flags))
       }
     },
     after(_message, lines) {
@@ -105,17 +104,25 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
 }
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: Terminal, sessionId: string): string {
-  const { command } = goOn(terminal, { sessionId, sessionCwd: '', cwd: '' })
+function goOnLine(terminal: Terminal, sessionId: string, { cluster }: Flags): string {
+  const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+  const { command } = goOn(terminal, where)
   return command === undefined ? '' : `Go on: ${command}\n`
 }
 
-/** What is asked, and the commands that answer it. */
-function questionLines({ signal }: Terminal, sessionId: string, width: number, mode: string | undefined): string {
+/** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
+function questionLines(
+  { signal }: Terminal,
+  sessionId: string,
+  width: number,
+  { permissionMode: mode, cluster }: Flags,
+): string {
+  const place = cluster === undefined ? [] : ['--cluster', cluster]
   const lines = pendingOf(signal.context).flatMap(({ id, name, message }) => [
     `  ${oneLine(`${name}: ${message}`, 3 * width)}`,
-    `  halting ${shellQuoted(['approve', sessionId, id])}`,
+    `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
+  if (cluster !== undefined) return `${lines.join('\n')}\n`
   // What the model was kept from is not to be let in by the way.
   const kept = mode === 'plan' ? ['--permission-mode', mode] : []
   return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`

@@ -97,12 +97,13 @@ interface Source {
 
 async function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<Source> {
   if (flags.cluster !== undefined) {
-    const { clusterOf, sessionOfCluster } = await import('../cluster/of-cluster.ts')
-    const names = words.length > 0 ? words : (await clusterOf(flags).list()).map(({ sessionId }) => sessionId)
+    const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
+    const { sessionsOfCluster } = await import('../cluster/list.ts')
+    const names = words.length > 0 ? words : (await sessionsOfCluster(flags)).map(({ sessionId }) => sessionId)
     return {
       names,
       async read(name) {
-        const { sessionId, runs } = await sessionOfCluster(flags, name)
+        const { sessionId, runs } = await sessionOfCluster(flags, name, program)
         return { sessionId, runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })) }
       },
     }

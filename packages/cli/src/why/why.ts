@@ -66,7 +66,7 @@ async function found(
 ): Promise<{ readonly path?: string; readonly session: AnySession }> {
   if (flags.cluster !== undefined) {
     const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
-    return { session: await sessionOfCluster(flags, given) }
+    return { session: await sessionOfCluster(flags, given, program) }
   }
   const path = await findFile(given, 'why', program)
   return { path, session: await readNamedSession(path, pricesFor(flags, program)) }

@@ -1,6 +1,5 @@
 import { methods } from '@agentclientprotocol/sdk'
 import { createPermissions } from '@halting/agent'
-import type { Session } from '@halting/agent/session'
 import { startAgent } from './acp-agent.ts'
 import { type EndingRun, openEndingRun, partsOf, watch } from './ending-runs.ts'
 import { programInMemory } from './program-in-memory.ts'
@@ -154,13 +153,13 @@ export async function headless(
     flags: { outputFormat: 'json' },
     output,
     style: styleFor(false, {}),
-    toolbox: { permissions: createPermissions({ cwd }), tools: [] },
+    remedies: () => undefined,
     sessionId: session.id,
     isKept: false,
     asked: { argv: [], written: 'go', prompt: 'go' },
   })
   try {
-    const ask = (asked: Session): void => void asked.prompt('go')
+    const ask = (): void => void session.prompt('go')
     const exitCode = await runOnce({
       session,
       ask,

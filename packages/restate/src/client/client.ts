@@ -57,4 +57,6 @@ export interface ClusterClient {
 export interface RemoteSessionOptions {
   /** The number of records from which on it tells what happened; what there is when it is opened is passed over when absent. */
   readonly since?: number
+  /** The run that went on then, or was the last one, as the status of that moment has it. */
+  readonly runId?: string
 }

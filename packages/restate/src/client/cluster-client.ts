@@ -47,8 +47,8 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       const { id } = await call<{ readonly id: string }>(sessionId, 'fork', { as })
       return id
     },
-    session: (sessionId, opening, { since } = {}) =>
-      new RemoteSession({ client, sessionId, opening, since, worker, fetch: fetchOf }),
+    session: (sessionId, opening, { since, runId } = {}) =>
+      new RemoteSession({ client, sessionId, opening, since, runId, worker, fetch: fetchOf }),
   }
   return client
 }

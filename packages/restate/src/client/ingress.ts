@@ -48,7 +48,11 @@ export class Ingress {
       })
       text = await response.text()
     } catch (error) {
-      return { type: 'nobody', because: messageOf(error) }
+      // `fetch` hides the reason behind its error.
+      return {
+        type: 'nobody',
+        because: messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),
+      }
     }
     if (response.ok) return { type: 'answer', value: text === '' ? undefined : JSON.parse(text) }
     const because = sentenceOf(text)

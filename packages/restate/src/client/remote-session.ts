@@ -36,6 +36,7 @@ export interface RemoteParts {
   readonly sessionId: string
   readonly opening?: Opening | undefined
   readonly since?: number | undefined
+  readonly runId?: string | undefined
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
 }
@@ -64,22 +65,24 @@ export class RemoteSession implements Session {
   readonly #ended = new Set<string>()
 
   constructor(options: RemoteParts) {
-    const { client, sessionId, worker, fetch, since, opening } = options
+    const { client, sessionId, worker, fetch, since, runId = '', opening } = options
     this.id = sessionId
     this.#options = options
     this.#told = snapshotOfNothing(sessionId)
     this.#held = since === undefined ? undefined : []
+    const told = new Told(
+      sessionId,
+      (event) => this.#onEvent(event),
+      () => this.snapshot,
+    )
+    told.begin(runId)
     this.#follower = new Follower({
       client,
       sessionId,
       worker,
       fetch,
       since,
-      told: new Told(
-        sessionId,
-        (event) => this.#onEvent(event),
-        () => this.snapshot,
-      ),
+      told,
       onStatus: (status) => this.#onStatus(status),
       onSnapshot: (snapshot) => {
         this.#told = snapshot

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import type { Session } from '@halting/agent/session'
+import type { LimitsChange } from '@halting/core'
+import type { ClusterClient, Opening } from '@halting/restate/client'
+import type { FlagName, Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { asked, clientOf } from './of-cluster.ts'
+import { refuseFlagsOfWorker } from './worker-flags.ts'
+
+/** A session of a cluster, for a face. */
+export interface RemoteLive {
+  readonly session: Session
+  readonly client: ClusterClient
+  readonly isNew: boolean
+  /** A run went on when it was opened. */
+  readonly isWorking: boolean
+}
+
+export interface RemoteOptions {
+  /** What the face heeds beside what opens a session. */
+  readonly heeded: readonly FlagName[]
+  /** Told what a person should know of the session before it is shown. */
+  readonly note: (text: string) => void
+}
+
+/** What opens a session of a cluster, or is set in one that goes on. */
+const opening: readonly FlagName[] = [
+  'cluster',
+  'admin',
+  'sessionId',
+  'resume',
+  'model',
+  'maxTurns',
+  'maxBudgetUsd',
+  'maxTokens',
+  'maxDuration',
+]
+
+/**
+ * Opens a session of the cluster that the flags name: a new one, or that of `--resume`, with what the flags say set in it. Commands and files that a prompt names are
+ * looked up by the worker. `close` of it leaves it on the cluster as it is.
+ * @throws UsageError for flags that only the worker can heed, and for a session that is not there, or is there already.
+ */
+export async function openRemote(flags: Flags, program: Program, options: RemoteOptions): Promise<RemoteLive> {
+  const { heeded, note } = options
+  const { resume, cluster } = flags
+  refuseFlagsOfWorker(flags, [...opening, ...heeded])
+  if (resume === '')
+    throw new UsageError(`--resume needs the ID of a session; halting sessions --cluster ${cluster} lists them.`)
+  const client = clientOf(flags, program)
+  const sessionId = resume ?? flags.sessionId ?? randomUUID()
+  const status = await asked(flags, client.status(sessionId))
+  const isNew = status.records === 0 && !status.isWorking && status.waiting === 0
+  if (resume !== undefined && isNew)
+    throw new UsageError(
+      `No conversation found with session ID: ${sessionId}. halting sessions --cluster ${cluster} lists those of the cluster.`,
+    )
+  if (resume === undefined && !isNew)
+    throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: --resume ${sessionId}`)
+  if (status.isClosed) throw new UsageError(`The session ${sessionId} was closed: it takes nothing more.`)
+  if (status.isWorking) note('a run goes on in this session.')
+  const session = client.session(sessionId, isNew ? openingOf(flags) : undefined, {
+    since: status.records,
+    ...(status.runId !== undefined && { runId: status.runId }),
+  })
+  // A session that is there has its own; what is said now is set in it.
+  const limits = limitsOf(flags)
+  const { model } = flags
+  if (!isNew && (model !== undefined || Object.keys(limits).length > 0))
+    session.set({ limits, ...(model !== undefined && { model }) })
+  return { session, client, isNew, isWorking: status.isWorking }
+}
+
+/** The limits that flags name, as a session sets them. */
+export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Flags): LimitsChange {
+  return {
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxTokens !== undefined && { maxTotalTokens: maxTokens }),
+    ...(maxDuration !== undefined && { maxDurationMs: maxDuration }),
+  }
+}
+
+function openingOf({ model, maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Flags): Opening {
+  return {
+    ...(model !== undefined && { model }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxDuration !== undefined && { maxDurationMs: maxDuration }),
+  }
+}

@@ -1,0 +1,80 @@
+import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import type { RunSession } from '../headless/run.ts'
+
+export interface OwnRunOptions {
+  /** The message that the run takes; undefined where the next run to end is meant. */
+  readonly messageId: string | undefined
+  /** A person has to say something to a call. Told once for each. */
+  readonly onQuestion: (question: Question) => void
+  readonly onNote: (text: string) => void
+}
+
+/**
+ * One run of a session of a cluster, as one that this process alone has asked for. Others may ask the same session for something.
+ * O1: results and endings of other runs are not told. O2: what came to nothing in a worker is tried again by another one: it is told as a failure only where no run took what was asked. O3: nothing is told of runs that begin afterwards, and they are not waited for.
+ */
+export function ownRun(session: Session, { messageId, onQuestion, onNote }: OwnRunOptions): RunSession {
+  const asked = new Set<string>()
+  const listeners = new Set<(event: SessionEvent) => void>()
+  let isTaken = messageId === undefined
+  let isOver = false
+  let isLeft = false
+  let failed: Extract<SessionEvent, { readonly type: 'failed' }> | undefined
+  let leave = (): void => {}
+  const left = new Promise<void>((resolve) => (leave = resolve))
+  const tell = (event: SessionEvent): void => {
+    for (const listener of listeners) listener(event)
+  }
+  const onEvent = (event: SessionEvent): void => {
+    switch (event.type) {
+      case 'run_start':
+        if (isOver) {
+          isLeft = true
+          return leave()
+        }
+        isTaken ||= messageId !== undefined && event.ids.includes(messageId)
+        return tell(event)
+      case 'taken':
+        isTaken ||= messageId !== undefined && event.ids.includes(messageId)
+        return tell(event)
+      case 'message':
+        if (isTaken || event.message.type !== 'result') tell(event)
+        return
+      case 'run_end':
+        if (!isTaken) return
+        isOver = true
+        return tell(event)
+      case 'failed':
+        if (event.isAfterRun === true) return tell(event)
+        failed = event
+        return
+      case 'note':
+        return onNote(event.text)
+      case 'question':
+      case 'changed':
+        for (const question of session.snapshot.questions) {
+          if (!asked.has(question.callId)) onQuestion(question)
+          asked.add(question.callId)
+        }
+        return tell(event)
+      case 'loop':
+      case 'question_closed':
+      case 'closed':
+        tell(event)
+    }
+  }
+  session.listen((event) => {
+    if (!isLeft) onEvent(event)
+  })
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    interrupt: (options) => session.interrupt(options),
+    async settled() {
+      await Promise.race([session.settled(), left])
+      if (!isOver && failed !== undefined) tell(failed)
+    },
+  }
+}
