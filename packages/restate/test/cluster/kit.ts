@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { HaltingError, type HaltingErrorCode } from '@halting/core'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { checkDriver, type DriverSession, type DriverStore } from '@halting/core/testing'
+import { Hits } from './hits.ts'
 import type { KitNews, KitOrder } from './kit-messages.ts'
 import { Cluster } from './server.ts'
 import { Workers, type WorkerProcess } from './workers.ts'
@@ -59,8 +60,8 @@ const later = new Set<string>()
 const retired = new Set<string>()
 /** Those that may be looked at, the oldest first. */
 const inUse: string[] = []
-/** How often each kind of kill came, by what was appended last. */
-const hits = new Map<string, Map<string, number>>()
+/** By what was appended last. */
+const hits = new Hits()
 let slowestServer = 0
 let slowestOpen = 0
 /** Sessions that the engine took from a worker by itself. */
@@ -127,8 +128,7 @@ async function killOne({ worker, id }: Attempt, at: string): Promise<void> {
       : count % 2 === 0
         ? 'a worker process'
         : 'the connections of a worker'
-  const byPlace = hits.get(kind) ?? new Map<string, number>()
-  hits.set(kind, byPlace.set(at, (byPlace.get(at) ?? 0) + 1))
+  hits.add(`killed ${kind}`, new Map([[`after ${at}`, 1]]))
   if (kind === 'a server') {
     const began = Date.now()
     await cluster.kill(count % cluster.size)
@@ -236,10 +236,7 @@ if (problems.length > 0) {
 console.log(
   `the engine took ${moved} sessions from a worker by itself; at most ${slowestServer} ms until all nodes took requests, ${slowestOpen} ms until a session was open`,
 )
-for (const [kind, byPlace] of hits)
-  console.log(
-    `  killed ${[...byPlace.values()].reduce((sum, each) => sum + each, 0)} times ${kind}, after: ${[...byPlace].map(([at, times]) => `${at} ${times}`).join(', ')}`,
-  )
+for (const line of hits.lines()) console.log(line)
 await workers.stop()
 await cluster.stop()
 process.exit(problems.length === 0 ? 0 : 1)

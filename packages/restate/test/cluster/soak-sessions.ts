@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { isToolResult } from '@halting/core/adapters'
+import { isToolResult, type ToolResultBlock } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { SessionRequest } from '../../src/service/messages.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
@@ -10,12 +10,15 @@ import { randomOf } from '../support/random.ts'
 import type { OutsideLog } from './outside.ts'
 import { wait, type Cluster } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
+import type { Tenants } from './tenants.ts'
 
 /** One session of the soak: what it is for, and how each of its runs ends. */
 interface Kind {
   readonly name: string
   readonly plan: (turns: number) => Partial<Plan> & Pick<Plan, 'turns'>
   readonly ends: readonly string[]
+  /** Its tenant has money for all that it wants, or together with three others for less than that. */
+  readonly tenant?: 'rich' | 'poor'
   /** What a client does while it goes on; again until it is done. */
   readonly meanwhile?: 'answer' | 'answer early' | 'steer' | 'stop' | 'interrupt'
 }
@@ -27,11 +30,17 @@ const plain = [['Pay', 'Look', 'Look', 'Pay'], ['Look', 'Look', 'Look'], ['Pay']
 const endless = { turns: plain, isEndless: true } as const
 
 const kinds: readonly Kind[] = [
-  { name: 'parallel tools', plan: (turns) => ({ turns: repeated(turns, ...plain) }), ends: ['completed'] },
+  {
+    name: 'parallel tools',
+    plan: (turns) => ({ turns: repeated(turns, ...plain) }),
+    ends: ['completed'],
+    tenant: 'rich',
+  },
   {
     name: 'approvals, late and twice',
     plan: (turns) => ({ turns: repeated(turns, ['Pay'], ['Look', 'Ask'], ['Look'], ['Pay', 'Look']) }),
     ends: ['completed'],
+    tenant: 'rich',
     meanwhile: 'answer',
   },
   {
@@ -50,6 +59,7 @@ const kinds: readonly Kind[] = [
     name: 'subagents',
     plan: (turns) => ({ turns: repeated(turns, ['Task', 'Task', 'Look'], ['Pay'], ['Beside'], ['Look'], ['Task']) }),
     ends: ['completed'],
+    tenant: 'rich',
   },
   { name: 'a stop', plan: () => endless, ends: ['user_requested'], meanwhile: 'stop' },
   {
@@ -63,6 +73,13 @@ const kinds: readonly Kind[] = [
     ends: ['aborted_tools|aborted_streaming|user_requested'],
     meanwhile: 'interrupt',
   },
+  { name: 'a budget of a tenant', plan: () => endless, ends: ['max_budget_usd'], tenant: 'poor' },
+  {
+    name: 'a budget of a tenant, with subagents',
+    plan: () => ({ turns: [['Task', 'Pay', 'Task'], ['Look']], isEndless: true }),
+    ends: ['max_budget_usd'],
+    tenant: 'poor',
+  },
   {
     name: 'approvals before the question',
     plan: (turns) => ({ turns: repeated(turns, ['Look', 'Ask'], ['Pay'], ['Look']) }),
@@ -74,6 +91,7 @@ const kinds: readonly Kind[] = [
 export interface SoakWorld {
   readonly cluster: Cluster
   readonly outside: OutsideLog
+  readonly tenants: Tenants
   readonly turns: number
   readonly toolMs: number
   /** No session that has not ended by then will: milliseconds of `Date.now`. */
@@ -85,6 +103,8 @@ export interface SoakSession {
   readonly kind: string
   readonly records: number
   readonly turns: number
+  /** Calls of which the model was told that nobody knows what came of them. */
+  readonly unknown: number
   readonly problems: readonly string[]
 }
 
@@ -96,7 +116,7 @@ export async function playSoak(number: number, world: SoakWorld): Promise<SoakSe
   try {
     return await client.play()
   } catch (error) {
-    return { id: `s${number}`, kind: kind.name, records: 0, turns: 0, problems: [String(error)] }
+    return { id: `s${number}`, kind: kind.name, records: 0, turns: 0, unknown: 0, problems: [String(error)] }
   }
 }
 
@@ -106,6 +126,7 @@ class SoakClient {
   readonly #kind: Kind
   readonly #world: SoakWorld
   readonly #plan: Plan
+  readonly #tenant: string | undefined
   readonly #random: (below: number) => number
   readonly #answered = new Set<string>()
   #wasSaid = false
@@ -118,20 +139,27 @@ class SoakClient {
     this.#world = world
     this.#random = randomOf(seed)
     const { toolMs, turns } = world
+    // Four sessions share one that is poor.
+    this.#tenant = kind.tenant === 'poor' ? `poor-${Math.floor(seed / kinds.length / 2)}` : kind.tenant
     this.#plan = { isEndless: false, toolMs, maxTurns: null, maxBudgetUsd: null, ...kind.plan(turns) }
   }
 
   async play(): Promise<SoakSession> {
     let status: SessionStatus | undefined
+    const { tenants, turns: turnsOfAll } = this.#world
+    const limitUsd = this.#kind.tenant === 'poor' ? requestUsd * turnsOfAll * 3 : 100_000
+    if (this.#tenant !== undefined) await tenants.join(this.#tenant, this.#id, limitUsd)
+    const opening = { plan: this.#plan, ...(this.#tenant !== undefined && { tenant: this.#tenant }) }
     for (let run = 1; run <= this.#kind.ends.length; run++) {
-      await this.#ask(`go-${run}`, { type: 'prompt', content: promptOf(run) }, { plan: this.#plan })
+      await this.#ask(`go-${run}`, { type: 'prompt', content: promptOf(run) }, opening)
       if (this.#kind.meanwhile === 'answer early') await this.#answerAll()
       status = await this.#ended(run)
     }
     const { name } = this.#kind
     const records = await this.#session.records()
     const problems = status === undefined ? ['It did not begin.'] : await this.#problems(records, status)
-    return { id: this.#id, kind: name, records: records.length, turns: status?.turns ?? 0, problems }
+    const unknown = JSON.stringify(resultsIn(records)).split('is unknown').length - 1
+    return { id: this.#id, kind: name, records: records.length, turns: status?.turns ?? 0, unknown, problems }
   }
 
   /** A client that hears nothing asks again, so any request may come twice. */
@@ -217,6 +245,9 @@ class SoakClient {
       ) / 1e9
     const billedUsd = this.#world.outside.billedUsd(this.#id)
     const { maxBudgetUsd } = this.#plan
+    // A tenant's sessions are charged within their lease.
+    if (this.#tenant !== undefined && billedUsd > chargedUsd + 1e-9)
+      return [`${chargedUsd} USD were charged to ${this.#tenant}, and ${billedUsd} billed.`]
     // Without a limit a request is not on record before it is made (spec R-STEP-6): one whose process was killed may be charged nowhere.
     if (maxBudgetUsd === null || (billedUsd <= chargedUsd + 1e-9 && chargedUsd <= maxBudgetUsd + 1e-9)) return []
     return [`Of ${maxBudgetUsd} USD ${chargedUsd} were charged, and ${billedUsd} billed.`]
@@ -228,11 +259,7 @@ class SoakClient {
     const problems: string[] = []
     if (this.#kind.meanwhile === 'steer' && this.#wasSaid && said.split(`"${noteOf(this.#id)}"`).length !== 2)
       problems.push(`What was said in mid-run is there ${said.split(`"${noteOf(this.#id)}"`).length - 1} times.`)
-    const results = added.flatMap((entry) => {
-      if (!('message' in entry) || typeof entry.message.content === 'string') return []
-      return entry.message.content.filter(isToolResult)
-    })
-    for (const { tool_use_id: id, content } of results) {
+    for (const { tool_use_id: id, content } of resultsIn(records)) {
       const told = JSON.stringify(content)
       if (!this.#answered.has(id) || told.includes('is unknown')) continue
       if (told.includes(`paid by ${id}`) !== allows(id))
@@ -240,6 +267,14 @@ class SoakClient {
     }
     return problems
   }
+}
+
+function resultsIn(records: readonly StepRecord[]): readonly ToolResultBlock[] {
+  const added = records.flatMap((record) => (record.type === 'lap' ? record.lap.added : []))
+  return added.flatMap((entry) => {
+    if (!('message' in entry) || typeof entry.message.content === 'string') return []
+    return entry.message.content.filter(isToolResult)
+  })
 }
 
 const allows = (callId: string): boolean => Number(callId.replaceAll(/\D/g, '')) % 3 !== 0

@@ -1,14 +1,45 @@
-// A worker of the soak: soak-worker.mjs PORT LOG. Its sessions do what the plan of their opening says, and note in LOG what they do outside, one line each.
+// A worker of the soak: soak-worker.mjs PORT LOG ADMIN INGRESS… Its sessions do what the plan of their opening says, and note in LOG what they do outside, one line
+// each. SIGTERM has it leave its sessions and end.
 import { appendFileSync } from 'node:fs'
-import { serve } from '@restatedev/restate-sdk'
-import { sessionServices } from '../../src/service/session-service.ts'
-import type { Plan, PlanWorld } from '../support/plan.ts'
+import type { AnyTool, Model } from '@halting/core'
+import { startWorker } from '../../src/worker/worker.ts'
+import { planOptions, type Plan, type PlanWorld } from '../support/plan.ts'
 import { sayTo, sessionOf } from '../support/play.ts'
 
-const [port = '0', log = '/dev/null'] = process.argv.slice(2)
+const [port = '0', log = '/dev/null', admin = '', ...nodes] = process.argv.slice(2)
 const note = (...words: readonly (string | number)[]): void => appendFileSync(log, `${words.join(' ')}\n`)
 
-const services = sessionServices({
+/** While it goes on, it is under way in this process. */
+async function underWay<T>(kind: string, work: () => Promise<T>): Promise<T> {
+  note('in', process.pid, kind)
+  try {
+    return await work()
+  } finally {
+    note('out', process.pid, kind)
+  }
+}
+
+function noted(tool: AnyTool): AnyTool {
+  if (!('execute' in tool)) return tool
+  const { execute } = tool
+  return { ...tool, execute: (input, context) => underWay(tool.name, async () => execute(input, context)) }
+}
+
+/** As a balancer before the nodes. */
+const anyNode: typeof fetch = (url, init) => {
+  // `callHandler` asks by a URL.
+  const { pathname } = url as URL
+  const node = nodes[Math.floor(Math.random() * nodes.length)]
+  const signals = [AbortSignal.timeout(10_000), ...(init?.signal ? [init.signal] : [])]
+  return fetch(new URL(pathname, node), { ...init, signal: AbortSignal.any(signals) })
+}
+
+const worker = await startWorker({
+  host: '127.0.0.1',
+  port: Number(port),
+  admin,
+  ingress: { url: nodes[0] ?? '', fetch: anyNode },
+  warn: (line) => console.error(line),
   async open({ sessionId, opening, journal }) {
     const world: PlanWorld = {
       effect: (callId) => note('paid', sessionId, callId),
@@ -16,13 +47,27 @@ const services = sessionServices({
       say: async (kind, callId) => sayTo(session, kind, callId),
     }
     // The soak wrote it.
-    const session = sessionOf(opening['plan'] as Plan, world, { journal, options: { sessionId } })
+    const plan = opening['plan'] as Plan
+    const { model, tools = [] } = planOptions(plan, world)
+    // A plan has one model.
+    const asked = model as Model
+    const options = {
+      sessionId,
+      tools: tools.map(noted),
+      model: {
+        ...asked,
+        call: (...given: Parameters<Model['call']>) => underWay('request', () => asked.call(...given)),
+      },
+    }
+    const session = sessionOf(plan, world, { journal, options })
+    note('in', process.pid, 'session')
     session.listen((event) => {
       if (event.type === 'question') note('asks', sessionId, event.question.callId)
       if (event.type === 'run_end') note('ended', sessionId, event.terminal.reason)
+      if (event.type === 'closed') note('out', process.pid, 'session')
     })
     return session
   },
 })
-await serve({ port: Number(port), services: [...services] })
+process.once('SIGTERM', () => void worker.drain(5_000).then(() => process.exit(0)))
 process.send?.('serving')

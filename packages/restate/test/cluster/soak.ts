@@ -1,11 +1,14 @@
-// Many sessions on three nodes while worker processes and nodes are killed, cut off and held at random. Run by scripts/cluster.mjs on a Node that the SDK runs on:
-// soak.mjs SERVER FOLDER MINUTES SESSIONS SEED. Every session ends with its right terminal, nothing is done twice, and what is not known is told.
+// Many sessions on three nodes while worker processes and nodes are killed, cut off, held and told to end at random. Run by scripts/cluster.mjs on a Node that the
+// SDK runs on: soak.mjs SERVER FOLDER MINUTES SESSIONS SEED. Every session ends with its right terminal, nothing is done twice, what is not known is told, and no
+// tenant spends more than it has; nothing is left in the engine.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { randomOf } from '../support/random.ts'
+import { Hits } from './hits.ts'
 import { OutsideLog } from './outside.ts'
 import { Cluster, wait } from './server.ts'
 import { playSoak, type SoakSession, type SoakWorld } from './soak-sessions.ts'
+import { Tenants } from './tenants.ts'
 import { Workers } from './workers.ts'
 
 const [program = '', folder = '', minutes = '2', sessions = '20', seed = '14'] = process.argv.slice(2)
@@ -13,54 +16,59 @@ const random = randomOf(Number(seed))
 /** So long sessions may take once nobody disturbs them any more. */
 const drainMs = 240_000
 
-const began = Date.now()
-const endsAt = began + Number(minutes) * 60_000
 const outsideLog = join(folder, 'outside.log')
-const world: SoakWorld = {
-  cluster: await Cluster.start(program, folder, 3),
-  outside: new OutsideLog(outsideLog),
-  turns: 20,
-  toolMs: 40,
-  deadline: endsAt + drainMs,
-}
-const { cluster } = world
+const cluster = await Cluster.start(program, folder, 3)
+const outside = new OutsideLog(outsideLog)
+const tenants = new Tenants(cluster, outside)
+const nodes = Array.from({ length: cluster.size }, (_, index) => cluster.ingress(index))
 const workers = await Workers.start(
   {
     program: fileURLToPath(new URL('soak-worker.mjs', import.meta.url)),
-    given: [outsideLog],
+    given: [outsideLog, cluster.admin(), ...nodes],
     logFile: join(folder, 'workers.log'),
   },
   3,
 )
 await cluster.register(workers.url)
+const began = Date.now()
+const endsAt = began + Number(minutes) * 60_000
+const world: SoakWorld = { cluster, outside, tenants, turns: 20, toolMs: 120, deadline: endsAt + drainMs }
 
-/** How often each fault came. */
-const faults = new Map<string, number>()
+const hits = new Hits()
 
 async function disturb(): Promise<void> {
   const worker = workers.ready[random(Math.max(1, workers.ready.length))]
   const drawn = random(100)
   if (worker === undefined) return
-  if (drawn < 45) {
-    count('worker processes killed')
+  const { pid } = worker.process
+  if (drawn < 33) {
     await workers.kill(worker)
-  } else if (drawn < 62) {
-    count('times the connections of a worker cut')
+    hit('killed a worker process', [pid])
+  } else if (drawn < 45) {
+    hit('told a worker process to end', [pid])
+    await workers.drain(worker)
+  } else if (drawn < 60) {
+    hit('cut the connections of a worker', [pid])
     workers.cut(worker)
-  } else if (drawn < 72) {
-    count('times a worker held still')
+  } else if (drawn < 68) {
+    hit('held a worker still', [pid])
     workers.hold(worker, true)
     await wait(500 + random(4_000))
     workers.hold(worker, false)
   } else {
-    count('nodes killed')
+    hit(
+      'killed a node',
+      workers.ready.map(({ process: { pid: of } }) => of),
+    )
     await cluster.kill(random(cluster.size))
     await cluster.ready()
   }
 }
 
-function count(fault: string): void {
-  faults.set(fault, (faults.get(fault) ?? 0) + 1)
+/** `processes`: whose work it may hit. */
+function hit(fault: string, processes: readonly (number | undefined)[]): void {
+  outside.read()
+  hits.add(fault, outside.underWay(processes))
 }
 
 const played: SoakSession[] = []
@@ -81,16 +89,39 @@ async function disturbAll(): Promise<void> {
   }
 }
 
-await Promise.all([disturbAll(), ...Array.from({ length: Number(sessions) }, () => lane())])
+let areOver = false
+async function lookAtMoney(): Promise<void> {
+  while (!areOver) {
+    await tenants.look()
+    await wait(500)
+  }
+}
 
-const problems = played.flatMap((session) => session.problems)
-if (problems.length > 0)
-  for (const row of await cluster.unfinished().catch((error: unknown) => [String(error)]))
-    console.error(JSON.stringify(row))
+const looking = lookAtMoney()
+await Promise.all([disturbAll(), ...Array.from({ length: Number(sessions) }, () => lane())])
+areOver = true
+await looking
+
+/** What is still there when every session has ended. It may take a moment until all is put away. */
+async function leftOver(): Promise<readonly string[]> {
+  for (let left = 60; ; left--) {
+    const unfinished = await cluster.unfinished()
+    if (unfinished.length === 0) return []
+    if (left === 0) return unfinished.map((row) => `The engine has not finished ${JSON.stringify(row)}`)
+    await wait(1_000)
+  }
+}
+
+const left = [...(await leftOver()), ...(await tenants.problemsAtEnd())]
+for (const problem of left) console.error(problem)
 const sum = (of: (session: SoakSession) => number): number => played.reduce((total, session) => total + of(session), 0)
 console.log(
-  `${played.length} sessions, ${sessions} at once, of ${sum(({ turns }) => turns)} turns and ${sum(({ records }) => records)} records in ${Math.round((Date.now() - began) / 1000)} s; ${[...faults].map(([fault, times]) => `${times} ${fault}`).join(', ')}; seed ${seed}`,
+  [
+    `${played.length} sessions, ${sessions} at once, of ${sum(({ turns }) => turns)} turns and ${sum(({ records }) => records)} records in ${Math.round((Date.now() - began) / 1000)} s; seed ${seed}`,
+    `  ${sum(({ unknown }) => unknown)} calls told as unknown; ${tenants.told}`,
+    ...hits.lines(),
+  ].join('\n'),
 )
 await workers.stop()
 await cluster.stop()
-process.exit(problems.length === 0 ? 0 : 1)
+process.exit(left.length === 0 && sum(({ problems }) => problems.length) === 0 ? 0 : 1)

@@ -108,12 +108,21 @@ export class Workers {
   }
 
   /** Ends a process at once. */
-  async kill(worker: WorkerProcess): Promise<void> {
+  kill(worker: WorkerProcess): Promise<void> {
+    return this.#end(worker, 'SIGKILL')
+  }
+
+  /** Tells a process to end, which leaves its sessions first. */
+  drain(worker: WorkerProcess): Promise<void> {
+    return this.#end(worker, 'SIGTERM')
+  }
+
+  async #end(worker: WorkerProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const { process: child } = worker
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = new Promise((resolve) => child.once('exit', resolve))
     worker.isReady = false
-    child.kill('SIGKILL')
+    child.kill(signal)
     await gone
   }
 

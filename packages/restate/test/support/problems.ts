@@ -1,4 +1,6 @@
+import type { ModelMessage } from '@halting/core'
 import { isToolResult, isToolUse } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
 import type { Played } from './play.ts'
@@ -7,23 +9,59 @@ import type { Played } from './play.ts'
 export function problemsOf({ records, effects }: Pick<Played, 'records' | 'effects'>): readonly string[] {
   const log = { keeps: 'nothing', append() {}, flush: () => undefined } as const
   const { transcript, open, ended } = new ClusterSession({ sessionId: 'played', path: 'played', records, log })
-  const messages = transcript.messages()
-  const problems = transcriptProblems(messages).map(String)
+  const problems: string[] = []
   if (open !== undefined) problems.push('A run did not end.')
   if (ended.length === 0) problems.push('No run ended.')
-  const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
-  const results = new Map(
-    blocks.filter(isToolResult).map(({ tool_use_id: id, content }) => [id, JSON.stringify(content)]),
-  )
   const did = new Set(effects)
   if (did.size < effects.length)
     problems.push(`Done twice: ${effects.filter((id, index) => effects.indexOf(id) !== index).join(', ')}.`)
-  for (const { id, name } of blocks.filter(isToolUse)) {
-    const told = results.get(id) ?? ''
-    const problem = problemOfCall(name, id, told, did.has(id))
-    if (problem !== undefined) problems.push(problem)
+  const asked = new Set<string>()
+  for (const messages of [transcript.messages(), ...transcriptsOfAgents(records)]) {
+    problems.push(...transcriptProblems(messages).map(String))
+    const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+    const results = new Map(
+      blocks.filter(isToolResult).map(({ tool_use_id: id, content }) => [id, JSON.stringify(content)]),
+    )
+    for (const { id, name } of blocks.filter(isToolUse)) {
+      asked.add(id)
+      const problem = problemOfCall(name, id, results.get(id) ?? '', did.has(id))
+      if (problem !== undefined) problems.push(problem)
+    }
   }
+  const inNone = [...did].filter((id) => !asked.has(id))
+  // What an agent said that was broken off may be on no record.
+  if (inNone.length > 0 && !hasOpenAgent(records)) problems.push(`Done, and in no transcript: ${inNone.join(', ')}.`)
   return problems
+}
+
+/** What subagents said, of those that ended. How they began is on no record: their prompt is in the call. */
+function transcriptsOfAgents(records: readonly StepRecord[]): readonly (readonly ModelMessage[])[] {
+  const going = new Map<string, readonly ModelMessage[]>()
+  const ended: (readonly ModelMessage[])[] = []
+  for (const record of records) {
+    if (record.type !== 'lap' && record.type !== 'end') continue
+    const { scope, added } = record.type === 'lap' ? record.lap : record
+    if (scope === '') continue
+    const came = added.flatMap((entry) => ('message' in entry ? [entry.message] : []))
+    const messages = [...(going.get(scope) ?? [{ role: 'user', content: 'part' } as const]), ...came]
+    going.set(scope, messages)
+    if (record.type === 'lap') continue
+    ended.push(messages)
+    // An agent of another run may have the same name.
+    going.delete(scope)
+  }
+  return ended
+}
+
+/** The agent within which a call was made. */
+const withinAgent = /\/(agent:.+\/)tool:/
+
+function hasOpenAgent(records: readonly StepRecord[]): boolean {
+  const ended = new Set(records.flatMap((record) => (record.type === 'end' ? [record.scope] : [])))
+  return records.some((record) => {
+    const scope = record.type === 'intent' ? withinAgent.exec(record.key)?.[1] : undefined
+    return scope !== undefined && !ended.has(scope)
+  })
 }
 
 /** Of what a call did and what the model was told of it. */
