@@ -48,9 +48,7 @@ const worker = await startWorker({
     }
     // The soak wrote it.
     const plan = opening['plan'] as Plan
-    const { model, tools = [] } = planOptions(plan, world)
-    // A plan has one model.
-    const asked = model as Model
+    const { model: asked, tools = [] } = planOptions(plan, world)
     const options = {
       sessionId,
       tools: tools.map(noted),

@@ -89,9 +89,9 @@ async function disturbAll(): Promise<void> {
   }
 }
 
-let areOver = false
+const over = new AbortController()
 async function lookAtMoney(): Promise<void> {
-  while (!areOver) {
+  while (!over.signal.aborted) {
     await tenants.look()
     await wait(500)
   }
@@ -99,7 +99,7 @@ async function lookAtMoney(): Promise<void> {
 
 const looking = lookAtMoney()
 await Promise.all([disturbAll(), ...Array.from({ length: Number(sessions) }, () => lane())])
-areOver = true
+over.abort()
 await looking
 
 /** What is still there when every session has ended. It may take a moment until all is put away. */

@@ -36,17 +36,18 @@ export function problemsOf({ records, effects }: Pick<Played, 'records' | 'effec
 
 /** What subagents said, of those that ended. How they began is on no record: their prompt is in the call. */
 function transcriptsOfAgents(records: readonly StepRecord[]): readonly (readonly ModelMessage[])[] {
-  const going = new Map<string, readonly ModelMessage[]>()
+  const going = new Map<string, Map<string, ModelMessage>>()
   const ended: (readonly ModelMessage[])[] = []
   for (const record of records) {
     if (record.type !== 'lap' && record.type !== 'end') continue
     const { scope, added } = record.type === 'lap' ? record.lap : record
     if (scope === '') continue
-    const came = added.flatMap((entry) => ('message' in entry ? [entry.message] : []))
-    const messages = [...(going.get(scope) ?? [{ role: 'user', content: 'part' } as const]), ...came]
-    going.set(scope, messages)
+    const entries = going.get(scope) ?? new Map<string, ModelMessage>()
+    going.set(scope, entries)
+    // One that lost its process goes through its laps again: the same entries have the same ids.
+    for (const entry of added) if ('message' in entry) entries.set(entry.id, entry.message)
     if (record.type === 'lap') continue
-    ended.push(messages)
+    ended.push([{ role: 'user', content: 'part' }, ...entries.values()])
     // An agent of another run may have the same name.
     going.delete(scope)
   }
