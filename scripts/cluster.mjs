@@ -34,6 +34,7 @@ const programs = [
   'upgrade',
   'program',
   'drain',
+  'waits',
   'three-nodes',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
@@ -52,6 +53,7 @@ const checks = {
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
   'workers behind one address, told to end while commands run': ['drain'],
+  'calls that wait for a person, and a back-up of the data': ['waits'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],

@@ -7,6 +7,11 @@ export class Slots {
     this.#free = most
   }
 
+  /** Somebody waits for one. */
+  get isWanted(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /** Gives back what it took when it is called; undefined where none came free in time, or `signal` aborted. */
   async take(patienceMs: number, signal: AbortSignal): Promise<(() => void) | undefined> {
     if (this.#free > 0) this.#free--

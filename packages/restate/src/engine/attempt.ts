@@ -10,6 +10,9 @@ import { keptFormat, recordsStep } from './format.ts'
 /** The name under which messages come to an invocation. */
 export const mailSignal = 'mail'
 
+/** How often a session at rest looks whether somebody wants its place. */
+const roomMs = 250
+
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
   /** A message from outside, as JSON. What the records show as taken comes again after a crash. */
@@ -26,7 +29,7 @@ export interface Found {
   readonly records: readonly StepRecord[]
   /** Where new records go. `finish` and `fail` end the attempt. */
   readonly log: ClusterLog
-  /** Aborted when the engine goes on with the session elsewhere. */
+  /** Aborted when the engine goes on with the session elsewhere, or this process lets go of it at rest. */
   readonly gone: AbortSignal
 }
 
@@ -35,12 +38,17 @@ export interface AttemptOptions {
   readonly store?: PayloadStore | undefined
   /** Messages that were there before the invocation. */
   readonly mail?: readonly string[]
-  /** Begins the work. Called once, when the engine has nothing more to tell of earlier attempts. */
+  /**
+   * Begins the work. Called when the engine has nothing more to tell of earlier attempts, and again after work at rest was let go of: `gone` of that is aborted,
+   * and what is begun then finds all that is on record and hears all that came.
+   */
   readonly begin: (found: Found) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
   readonly onBatch?: (batch: ReadBatch) => void
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure | undefined
+  /** Somebody waits for a place in this process: work at rest is let go of. */
+  readonly wantsRoom?: (() => boolean) | undefined
 }
 
 /** One attempt of the engine at an invocation: what is on record is read, then the work goes on. Gives what the handler gives back. */
@@ -60,16 +68,18 @@ type Came =
 
 /**
  * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
- * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, so it knows all that was.
+ * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, so it knows all that was. E4: at a rest the
+ * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt.
  */
 class Attempt {
   readonly #options: AttemptOptions
   readonly #engine: Engine
-  readonly #log: ClusterLog
+  #log: ClusterLog
   readonly #records: StepRecord[] = []
-  /** What came from outside and the work has not heard of. */
-  readonly #unheard: ((work: Work) => void)[] = []
+  /** All that came from outside. */
+  readonly #heard: ((work: Work) => void)[] = []
   #work: Work | undefined
+  #letGo = new AbortController()
   #hasBegun = false
   #mail: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
@@ -84,7 +94,7 @@ class Attempt {
     this.#options = options
     this.#engine = engine
     this.#log = new ClusterLog(store)
-    this.#unheard = mail.map((message) => (work) => work.deliver(message))
+    this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
     this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
     engine.gone.addEventListener('abort', () => this.#log.break())
@@ -145,8 +155,26 @@ class Attempt {
     if (this.#options.departure?.soon.aborted === true) throw new LeftError()
     this.#isResting = true
     const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
+    const watch = setInterval(() => {
+      if (this.#options.wantsRoom?.() === true) this.#makeRoom()
+    }, roomMs)
+    // Who is let go of by the engine waits here for ever.
+    for (const signal of [this.#released.signal, this.#engine.gone])
+      signal.addEventListener('abort', () => clearInterval(watch))
     this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
+    clearInterval(watch)
     this.#isResting = false
+  }
+
+  /** Lets go of the work: all that it was is on record. */
+  #makeRoom(): void {
+    if (this.#work === undefined) return
+    this.#letGo.abort()
+    this.#log.break()
+    this.#letGo = new AbortController()
+    this.#log = new ClusterLog(this.#options.store)
+    this.#work = undefined
+    this.#hasBegun = false
   }
 
   get #fromOutside(): readonly EnginePromise<Came>[] {
@@ -170,8 +198,8 @@ class Attempt {
 
   #tell(what: (work: Work) => void): void {
     this.#log.stir()
-    if (this.#work === undefined) this.#unheard.push(what)
-    else what(this.#work)
+    this.#heard.push(what)
+    if (this.#work !== undefined) what(this.#work)
   }
 
   #take(): Promise<string> {
@@ -183,14 +211,15 @@ class Attempt {
   }
 
   async #begin(): Promise<void> {
+    const log = this.#log
     try {
-      const records = [...this.#records]
-      const work = await this.#options.begin({ records, log: this.#log, gone: this.#engine.gone })
+      const gone = AbortSignal.any([this.#engine.gone, this.#letGo.signal])
+      const work = await this.#options.begin({ records: [...this.#records], log, gone })
       this.#work = work
-      for (const what of this.#unheard.splice(0)) what(work)
+      for (const what of this.#heard) what(work)
       await work.run()
     } catch (error) {
-      this.#log.fail(error)
+      log.fail(error)
     }
   }
 }

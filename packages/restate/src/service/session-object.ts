@@ -212,6 +212,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         }),
       onBatch: (batch) => record.onBatch(batch),
       departure: options.departure,
+      wantsRoom: options.wantsRoom,
     })
     await conversation.append(record.said, async (put) => context.run('put', put))
     // `SessionWork` wrote it.

@@ -13,7 +13,7 @@ export interface SessionToOpen {
   readonly opening: Opening
   /** What is kept of it: the `journal` of a session object. */
   readonly journal: ClusterSession
-  /** Aborted when the engine goes on with the session in another process. */
+  /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
   readonly gone: AbortSignal
 }
 
@@ -50,6 +50,11 @@ export interface SessionServiceOptions {
   /** Address of the engine's admin interface: with it `status` tells that the work at a session does not go on, and why. */
   readonly admin?: string
   readonly listener?: SessionListener
+  /**
+   * Whether somebody waits for a place in this process. A session at which nothing goes on but waiting, such as for a person, is closed here while it says so, and opened
+   * again when something comes.
+   */
+  readonly wantsRoom?: () => boolean
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
 }

@@ -54,7 +54,7 @@ export class SessionsOf {
 
 /**
  * A model that is scripted by what it is told last, so that it goes on in another process: first it calls Bash with the first of these commands, and then with
- * the next. Then it says "All done."; of a call whose outcome is unknown it says that. Gives the path, for `--script`.
+ * the next. Then it says "All done."; of a call that is denied, or whose outcome is unknown, it says that. Gives the path, for `--script`.
  */
 export function writeScript(path: string, ...commands: readonly string[]): string {
   const last = `did ${commands.length - 1}.`
@@ -65,6 +65,7 @@ export function writeScript(path: string, ...commands: readonly string[]): strin
   const endings = [
     { when: last, content: 'All done.' },
     { when: unknownOutcome, content: 'One is unknown.' },
+    { when: 'said no', content: 'One is denied.' },
   ]
   writeFileSync(path, JSON.stringify({ replies: [...calls, ...endings] }))
   return path
