@@ -1,20 +1,14 @@
 // Tries what runs on a cluster against a real one: nodes of Restate's server, workers on a Node that its SDK runs on; npm brings both. Needs a build. How often it
 // passed, failed or was skipped is in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
-import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { bundleInto, serverOf } from './cluster-programs.mjs'
 import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
 
-const platform = `${process.platform}-${process.arch}`
-/** Servers that npm has as packages, and the file of each that is run; the first is the engine. */
-const packages = {
-  restate: { name: `@restatedev/restate-server-${platform}`, version: '1.7.12', file: 'bin/restate-server' },
-  s3: { name: '@20minutes/s3rver', version: '4.0.4', file: 'lib/s3rver.js' },
-}
 const patienceMs = 600_000 + Number(numberOf('minutes', 0)) * 60_000
 const bundled = fileURLToPath(new URL('.tmp/cluster/', root))
 
@@ -59,7 +53,7 @@ const checks = {
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
 /** Programs that need another server than the engine. */
-const serverOf = { bucket: 's3' }
+const otherServers = { bucket: 's3' }
 
 const wanted = process.argv.slice(2).filter((each) => !each.startsWith('--'))
 const node = newestNode()
@@ -69,34 +63,10 @@ const outcomes = Object.entries(checks)
   .map(([title, check]) => outcomeOf(title, check))
 tell(outcomes)
 
-/** What is brought is kept in a folder of .tmp. */
-function fromNpm(key) {
-  const { name, version, file } = packages[key]
-  const folder = fileURLToPath(new URL(`.tmp/${key}/${version}/`, root))
-  const program = join(folder, 'node_modules', name, file)
-  if (existsSync(program)) return { program }
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
-  try {
-    const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
-    execFileSync('npm', ['install', ...options, `${name}@${version}`], {
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: patienceMs,
-    })
-    return { program }
-  } catch (error) {
-    const [why] = String(error.stderr || error.message)
-      .trim()
-      .split('\n')
-    return { why: `${name} cannot be had (${why})` }
-  }
-}
-
 async function bundlePrograms() {
   const cluster = (name) => `packages/restate/test/cluster/${name}.ts`
-  await bundle({ entryPoints: programs.map(cluster) })
-  await bundle({ entryPoints: { 'worker-later': cluster('worker') }, plugins: [laterFormat()] })
+  await bundleInto(bundled, { entryPoints: programs.map(cluster) })
+  await bundleInto(bundled, { entryPoints: { 'worker-later': cluster('worker') }, plugins: [laterFormat()] })
 }
 
 /** As a later version would be built: the format of what it keeps is another one. */
@@ -109,24 +79,8 @@ function laterFormat() {
   return { name: 'later format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
 }
 
-async function bundle(options) {
-  await build({
-    absWorkingDir: fileURLToPath(root),
-    ...options,
-    outdir: bundled,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
-    packages: 'external',
-    logLevel: 'warning',
-  })
-}
-
 function outcomeOf(title, [program, ...given]) {
-  const server = fromNpm(serverOf[program] ?? 'restate')
+  const server = serverOf(otherServers[program] ?? 'restate')
   const missing = server.why ?? node.why
   if (missing !== undefined) return { title, kind: 'skipped', why: missing }
   const folder = mkdtempSync(join(tmpdir(), 'halting-cluster-'))

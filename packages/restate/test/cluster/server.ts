@@ -53,6 +53,10 @@ export class Cluster {
     return `http://127.0.0.1:${this.#nodes[index]?.ports.admin}`
   }
 
+  pid(index = 0): number | undefined {
+    return this.#nodes[index]?.process?.pid
+  }
+
   #spawn(index: number): void {
     const node = this.#nodes[index]
     if (node === undefined) throw new Error(`There is no node ${index}.`)

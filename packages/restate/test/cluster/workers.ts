@@ -8,6 +8,8 @@ export interface WorkerProgram {
   readonly program: string
   /** Behind its port. */
   readonly given?: readonly string[]
+  /** Options of its Node. */
+  readonly execArgv?: readonly string[]
   /** Where what it says goes. */
   readonly logFile: string
   readonly onMessage?: (worker: WorkerProcess, message: unknown) => void
@@ -68,10 +70,12 @@ export class Workers {
   }
 
   async #spawn(): Promise<void> {
-    const { program, given = [], logFile, onMessage, onExit, onReady } = this.#program
+    const { program, given = [], execArgv = [], logFile, onMessage, onExit, onReady } = this.#program
     const port = await freePort()
     const log = openSync(logFile, 'a')
-    const child = spawn(process.execPath, [program, String(port), ...given], { stdio: ['ignore', log, log, 'ipc'] })
+    const child = spawn(process.execPath, [...execArgv, program, String(port), ...given], {
+      stdio: ['ignore', log, log, 'ipc'],
+    })
     const worker = new WorkerProcess(port, child)
     this.#workers.push(worker)
     child.on('message', (message) => {

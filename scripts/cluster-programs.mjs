@@ -1,0 +1,56 @@
+// What programs for a cluster are run with: servers that npm brings, kept in a folder of .tmp, and bundles for a Node that the engine's SDK runs on.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { root } from './packages.mjs'
+
+const platform = `${process.platform}-${process.arch}`
+/** Servers that npm has as packages, and the file of each that is run; the first is the engine. */
+const servers = {
+  restate: { name: `@restatedev/restate-server-${platform}`, version: '1.7.12', file: 'bin/restate-server' },
+  s3: { name: '@20minutes/s3rver', version: '4.0.4', file: 'lib/s3rver.js' },
+}
+const patienceMs = 600_000
+
+/** As `{ program, version }`, or `{ why }` where it cannot be had. */
+export function serverOf(key) {
+  const { name, version, file } = servers[key]
+  const folder = fileURLToPath(new URL(`.tmp/${key}/${version}/`, root))
+  const program = join(folder, 'node_modules', name, file)
+  if (existsSync(program)) return { program, version }
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+  try {
+    const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+    execFileSync('npm', ['install', ...options, `${name}@${version}`], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: patienceMs,
+    })
+    return { program, version }
+  } catch (error) {
+    const [why] = String(error.stderr || error.message)
+      .trim()
+      .split('\n')
+    return { why: `${name} cannot be had (${why})` }
+  }
+}
+
+/** `entryPoints` from the root of the repository; each becomes a file NAME.mjs in the folder. */
+export async function bundleInto(folder, options) {
+  await build({
+    absWorkingDir: fileURLToPath(root),
+    ...options,
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    packages: 'external',
+    logLevel: 'warning',
+  })
+}
