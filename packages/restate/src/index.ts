@@ -19,7 +19,13 @@ export type { Taken } from './service/named-handlers.ts'
 export type { RequestAnswer } from './service/answers.ts'
 export { SessionRefusedError } from './service/refused.ts'
 export type { FullStatus, WorkDone } from './service/session-object.ts'
-export type { SessionListener, SessionServiceOptions, SessionToOpen } from './service/session-options.ts'
+export type {
+  PreparedPrompt,
+  SessionListener,
+  SessionServiceOptions,
+  SessionToOpen,
+  WorkerSession,
+} from './service/session-options.ts'
 export { sessionServices } from './service/session-service.ts'
 export { stalled, type Stalled } from './service/stalled.ts'
 export type { OpenQuestion, SessionStatus } from './service/status.ts'

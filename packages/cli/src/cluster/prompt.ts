@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { MessageContent } from '@halting/core'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { watchInterruption } from '../headless/interruption.ts'
 import { createReport } from '../headless/report.ts'
@@ -52,7 +53,7 @@ export async function promptOnCluster(
         onQuestion: (question) => output.err(questionLine(sessionId, question, flags.cluster ?? '')),
         onNote: note,
       }),
-      ask: () => ask(live, { flags, prompt, messageId }),
+      ask: () => ask(live, { flags, content: contentOf(written, piped), messageId }),
       interruption,
       watcher: withPartial(report, sessionId, flags.includePartialMessages === true),
     })
@@ -64,15 +65,25 @@ export async function promptOnCluster(
   }
 }
 
+/** Commands and files that are written are looked up by the worker, in the first block; what was piped in beside it is none. */
+function contentOf(written: string, piped: string): MessageContent {
+  const [first = '', second] = [written, piped].filter((part) => part.trim() !== '')
+  if (second === undefined) return first
+  return [
+    { type: 'text', text: first },
+    { type: 'text', text: second },
+  ]
+}
+
 interface Asked {
   readonly flags: Flags
-  readonly prompt: string
+  readonly content: MessageContent
   readonly messageId: string | undefined
 }
 
 /** Without a prompt the session goes on with what was left; a run that goes on is followed to its end. */
-function ask({ session, isWorking }: RemoteLive, { flags, prompt, messageId }: Asked): void {
-  if (messageId !== undefined) session.prompt(prompt, { id: messageId })
+function ask({ session, isWorking }: RemoteLive, { flags, content, messageId }: Asked): void {
+  if (messageId !== undefined) session.prompt(content, { id: messageId })
   else if (!isWorking) session.resume(limitsOf(flags))
 }
 

@@ -1,9 +1,10 @@
-import type { SessionToOpen } from '@halting/restate'
-import type { Session, SessionParts } from '@halting/agent/session'
+import type { SessionToOpen, WorkerSession } from '@halting/restate'
+import type { SessionParts } from '@halting/agent/session'
 import { ConfigurationError, Transcript } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
+import type { LiveSession } from '../session/live-session.ts'
 import { openLive } from '../session/open-live.ts'
 import { UsageError } from '../usage-error.ts'
 import { flagsWith, readOpening } from './opening.ts'
@@ -28,7 +29,7 @@ export interface WorkerSessionsOptions {
 const patienceMs = 25_000
 
 /** Opens a session in this process as the flags of the worker say, in the folder of the session. */
-export async function openWorkerSession(options: WorkerSessionsOptions, asked: SessionToOpen): Promise<Session> {
+export async function openWorkerSession(options: WorkerSessionsOptions, asked: SessionToOpen): Promise<WorkerSession> {
   const { sessionId, gone } = asked
   const giveBack = await options.slots.take(patienceMs, gone)
   if (giveBack === undefined)
@@ -49,22 +50,30 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
 async function opened(
   { flags, program, workspaces, gates }: WorkerSessionsOptions,
   { sessionId, opening: given, journal }: SessionToOpen,
-): Promise<Session> {
+): Promise<WorkerSession> {
   const opening = readOpening(given)
   const kept = ownCopy(journal)
   const isNew = kept.open === undefined && kept.ended.length === 0
   const cwd = await workspaces.folderFor({ sessionId, isNew, folder: opening.folder })
-  const { session } = await openLive(
-    flagsWith(flags, opening),
-    inFolder(program, cwd, sessionId, flags.passEnv ?? []),
-    {
-      // Somebody answers by a request, today or in a week: the engine keeps the question.
-      answersQuestions: flags.onAsk === undefined,
-      kept,
-      ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
-    },
-  )
-  return session
+  const live = await openLive(flagsWith(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
+    // Somebody answers by a request, today or in a week: the engine keeps the question.
+    answersQuestions: flags.onAsk === undefined,
+    kept,
+    ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
+  })
+  return Object.assign(live.session, { prepare: preparedBy(live) })
+}
+
+/** Commands and files are those of the session's folder. They are looked up in a text, and in the first of several blocks: what stands behind, such as what was piped in, names none. */
+function preparedBy(live: Pick<LiveSession, 'prepare'>): NonNullable<WorkerSession['prepare']> {
+  return async (content, signal) => {
+    if (typeof content === 'string') return live.prepare(content, '', signal)
+    const [first, ...others] = content
+    if (first?.type !== 'text') return { content }
+    const { content: said, ...prepared } = await live.prepare(first.text, '', signal)
+    const blocks = typeof said === 'string' ? [{ ...first, text: said }] : said
+    return { ...prepared, content: [...blocks, ...others] }
+  }
 }
 
 /** What the worker says of a session begins with its id. */

@@ -22,6 +22,23 @@ export function openRunOf(records: readonly StepRecord[]): OpenRun | undefined {
   return { runId: runIdOf(run), ids: [...began, ...taken], isWithoutMessage: began.length === 0 }
 }
 
+/** Messages that are in the runs of these. */
+export function messagesIn(records: readonly StepRecord[]): ReadonlySet<string> {
+  const ids = records.flatMap((record) => {
+    if (record.type === 'control') return (record.control.messages ?? []).map(({ id }) => id)
+    const added =
+      record.type === 'start'
+        ? record.start.added
+        : record.type === 'lap'
+          ? record.lap.added
+          : record.type === 'end'
+            ? record.added
+            : []
+    return added.flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || [])
+  })
+  return new Set(ids)
+}
+
 /** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation. */
 export function untoldResults(
   sessionId: string,

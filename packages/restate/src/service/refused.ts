@@ -1,10 +1,10 @@
-import type { Session } from '@halting/agent/session'
 import type { Json } from '@halting/core'
 import type { Work } from '../engine/attempt.ts'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Spent } from '../fleet/budget.ts'
 import type { NumberedRequest } from './messages.ts'
 import { writtenNote } from './notes.ts'
+import type { WorkerSession } from './session-options.ts'
 import { figuresOf, type WorkEnd } from './work.ts'
 
 /** A worker can never open this session as it was asked for: to try again is of no use. */
@@ -16,11 +16,11 @@ export class SessionRefusedError extends Error {
 }
 
 type Opened =
-  | { readonly kind: 'open'; readonly session: Session }
+  | { readonly kind: 'open'; readonly session: WorkerSession }
   | { readonly kind: 'refused'; readonly error: SessionRefusedError }
 
 /** Rejects with everything else. */
-export async function openedOrRefused(opening: Promise<Session>): Promise<Opened> {
+export async function openedOrRefused(opening: Promise<WorkerSession>): Promise<Opened> {
   try {
     return { kind: 'open', session: await opening }
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Session, SessionEvent } from '@halting/agent/session'
+import type { MessageContent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
@@ -15,6 +16,22 @@ export interface SessionToOpen {
   readonly journal: ClusterSession
   /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
   readonly gone: AbortSignal
+}
+
+/** A prompt as it is sent. */
+export interface PreparedPrompt {
+  readonly content: MessageContent
+  /** The model of the run that begins with it. */
+  readonly model?: string
+}
+
+/** A session as a worker opens it. */
+export interface WorkerSession extends Session {
+  /**
+   * Makes a prompt ready, such as looking up the files that it names: once for each that is in no run on record, so again where a worker is lost meanwhile. What it
+   * throws refuses the prompt. Without it a prompt is sent as it is.
+   */
+  readonly prepare?: (content: MessageContent, signal: AbortSignal) => Promise<PreparedPrompt>
 }
 
 /** Who hears of the sessions of this process, such as `liveEvents` makes it. */
@@ -35,7 +52,7 @@ export interface SessionServiceOptions {
    * Opens a session in this process. It is closed when nothing is left to do in it. Rejecting makes the engine try again, here or elsewhere; rejecting with a
    * `SessionRefusedError` refuses what was asked of a session that has no open run.
    */
-  readonly open: (session: SessionToOpen) => Promise<Session>
+  readonly open: (session: SessionToOpen) => Promise<WorkerSession>
   /** Where what is large is kept. All workers of a cluster have the same. */
   readonly payloads?: PayloadStores
   /**

@@ -9,7 +9,7 @@ import type { Opening } from './messages.ts'
 import { sessionObject } from './names.ts'
 import type { Tenancy } from './tenancy.ts'
 import { writtenNote } from './notes.ts'
-import { openRunOf, untoldResults } from './open-run.ts'
+import { messagesIn, openRunOf, untoldResults } from './open-run.ts'
 import { openedOrRefused, RefusedWork } from './refused.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import type { WorkRecord } from './work-record.ts'
@@ -97,6 +97,7 @@ export class SessionsOfProcess {
       log,
       settled: record.settled,
       openRun: openRunOf(records),
+      onRecord: messagesIn(records),
       untold: untoldResults(sessionId, before, records, record.told),
       onEvent: (event) => listener?.onEvent(sessionId, event),
       spent: () => journal.spent,

@@ -1,18 +1,13 @@
 import { ConfigurationError, type Json, type SdkResult } from '@halting/core'
 import { compactCommand, messageOf, type PermissionAnswer } from '@halting/core/adapters'
-import type {
-  InterruptOptions,
-  QueuedMessage,
-  Question,
-  Session,
-  SessionEvent,
-  SessionSnapshot,
-} from '@halting/agent/session'
+import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '../fleet/budget.ts'
 import { whenIdle, type NumberedRequest } from './messages.ts'
 import { writtenNote, type WorkNote } from './notes.ts'
+import { RequestsInOrder } from './requests-in-order.ts'
+import type { PreparedPrompt, WorkerSession } from './session-options.ts'
 
 /** What the work gives back. */
 export type WorkEnd = {
@@ -40,7 +35,9 @@ export interface OpenRun {
 }
 
 export interface SessionWorkOptions {
-  readonly session: Session
+  readonly session: WorkerSession
+  /** Messages that are in runs on record. */
+  readonly onRecord?: ReadonlySet<string>
   readonly log: Pick<ClusterLog, 'note' | 'fail' | 'finish'>
   /** Numbers of requests whose outcome is on record. */
   readonly settled: ReadonlySet<number>
@@ -69,10 +66,17 @@ export class SessionWork implements Work {
   readonly #answers = new Map<string, PermissionAnswer>()
   #mayHaveBegunOpenRun: boolean
   #isEnding = false
+  readonly #inOrder: RequestsInOrder
 
   constructor(options: SessionWorkOptions) {
     this.#options = options
-    const { session, openRun, untold } = options
+    const { session, openRun, untold, onRecord = new Set() } = options
+    this.#inOrder = new RequestsInOrder({
+      prepare: session.prepare,
+      onRecord,
+      hear: (request, prepared) => this.#hear(request, prepared),
+      refuse: (request, error) => this.#refuseHeard(request, error),
+    })
     this.#mayHaveBegunOpenRun = openRun?.isWithoutMessage === true
     for (const { runId, result } of untold) this.#note({ type: 'result', runId, result })
     session.listen((event) => this.#onEvent(event))
@@ -150,22 +154,32 @@ export class SessionWork implements Work {
     if (this.#isEnding || request.number <= this.#heardUpTo) return
     this.#heardUpTo = request.number
     if (this.#options.settled.has(request.number)) return
+    this.#inOrder.take(request)
+  }
+
+  #hear(request: NumberedRequest, prepared?: PreparedPrompt): void {
     try {
-      this.#do(request)
+      this.#do(request, prepared)
     } catch (error) {
-      this.#settle([request.number])
-      this.#refuse(request, error)
+      this.#refuseHeard(request, error)
     }
   }
 
-  #do(numbered: NumberedRequest): void {
+  #refuseHeard(request: NumberedRequest, error: unknown): void {
+    this.#settle([request.number])
+    this.#refuse(request, error)
+  }
+
+  #do(numbered: NumberedRequest, prepared?: PreparedPrompt): void {
     const { session } = this.#options
     const { number, id, request } = numbered
     switch (request.type) {
       case 'prompt': {
-        const { content, when } = request
+        const { when } = request
+        const { content, model }: PreparedPrompt = prepared ?? { content: request.content }
         const compact = typeof content === 'string' ? compactCommand.exec(content) : null
-        if (compact === null) session.prompt(content, { id, ...(when !== undefined && { when }) })
+        const how = { id, ...(when !== undefined && { when }), ...(model !== undefined && { model }) }
+        if (compact === null) session.prompt(content, how)
         else this.#begin(numbered, () => session.compact((compact[1] ?? '').trim()))
         return
       }
@@ -251,6 +265,7 @@ export class SessionWork implements Work {
   }
 
   cancel(): void {
+    this.#inOrder.abort()
     this.#options.session.interrupt({ queue: 'give_back' })
   }
 
@@ -260,8 +275,9 @@ export class SessionWork implements Work {
     let upTo
     do {
       upTo = this.#heardUpTo
+      await this.#inOrder.over()
       await session.settled()
-    } while (upTo !== this.#heardUpTo)
+    } while (upTo !== this.#heardUpTo || this.#inOrder.isBusy)
     this.#isEnding = true
     const { snapshot } = session
     await session.close()

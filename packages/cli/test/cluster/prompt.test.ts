@@ -1,0 +1,157 @@
+// Holds rules of docs/spec.md: R-WORK-8a, R-WORK-12, R-WORK-12a
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { StepRecord } from '@halting/core/steps'
+import { afterEach, expect, test } from 'vitest'
+import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
+import { promptOnCluster } from '../../src/cluster/prompt.ts'
+import { Slots } from '../../src/cluster/slots.ts'
+import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
+import { Workspaces } from '../../src/cluster/workspaces.ts'
+import type { Flags } from '../../src/flags/flags.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+interface Setting {
+  readonly folder: string
+  readonly cluster: FakeCluster
+}
+
+/** A cluster whose worker is that of the program, with a scripted model. */
+async function setting(replies: readonly unknown[], flags: Flags = {}, onOpen = (): void => {}): Promise<Setting> {
+  const folder = mkdtempSync(join(tmpdir(), 'halting-prompt-'))
+  ends.push(() => rmSync(folder, { recursive: true, force: true }))
+  const template = join(folder, 'template')
+  mkdirSync(join(template, '.halting', 'commands'), { recursive: true })
+  writeFileSync(join(template, '.halting', 'commands', 'count.md'), 'Count the lines of $ARGUMENTS.')
+  writeFileSync(join(template, 'notes.txt'), 'one line of notes')
+  const script = join(folder, 'script.json')
+  writeFileSync(script, JSON.stringify({ replies }))
+  const workspaces = new Workspaces({ base: join(folder, 'workspaces'), template })
+  const env = { HOME: folder, PATH: process.env['PATH'] }
+  const program = programInMemory({ cwd: folder, env })
+  const cluster = await fakeCluster({
+    open: async (asked) => {
+      const session = await openWorkerSession(
+        {
+          flags: { ...flags, script },
+          program,
+          slots: new Slots(4),
+          workspaces,
+          refusal: (message) => new Error(message),
+        },
+        asked,
+      )
+      onOpen()
+      return session
+    },
+  })
+  ends.push(() => cluster.close())
+  return { folder, cluster }
+}
+
+interface Prompted {
+  readonly exitCode: number
+  readonly out: string
+  readonly err: string
+}
+
+async function prompt(
+  { cluster, folder }: Setting,
+  written: string,
+  { flags = {}, piped = '' }: { readonly flags?: Flags; readonly piped?: string } = {},
+): Promise<Prompted> {
+  const program = programInMemory({ cwd: folder, env: {} })
+  program.stdin.end(piped)
+  let err = ''
+  const output = { ...program.output, err: (text: string) => void (err += text) }
+  const given: Flags = { print: true, cluster: cluster.url, admin: cluster.url, ...flags }
+  const exitCode = await promptOnCluster(given, written === '' ? [] : [written], { ...program, output })
+  return { exitCode, out: program.written(), err }
+}
+
+/** Texts of the person that are on record. */
+function promptsIn(records: readonly StepRecord[]): readonly unknown[] {
+  return records.flatMap((record) => {
+    const added = record.type === 'start' ? record.start.added : record.type === 'lap' ? record.lap.added : []
+    return added.flatMap((entry) =>
+      entry.kind === 'user' && entry.inboxId !== undefined ? [entry.message.content] : [],
+    )
+  })
+}
+
+const sessionIdIn = ({ err }: Prompted): string => /session (\S+)/.exec(err)?.[1] ?? ''
+
+test('the answer and the exit code are those of a session of this machine, and another prompt goes on with it', async () => {
+  const given = await setting([{ content: 'Done.' }])
+  const first = await prompt(given, 'go')
+  expect({ exitCode: first.exitCode, out: first.out }).toEqual({ exitCode: 0, out: 'Done.\n' })
+  const sessionId = sessionIdIn(first)
+  const second = await prompt(given, 'and on', { flags: { resume: sessionId } })
+  expect(second).toEqual({ exitCode: 0, out: 'Done.\n', err: '' })
+  expect(promptsIn(await given.cluster.records(sessionId))).toEqual(['go', 'and on'])
+  await expect(prompt(given, 'go', { flags: { sessionId } })).rejects.toThrow('is in use already')
+  await expect(prompt(given, 'go', { flags: { resume: 'nobody' } })).rejects.toThrow('No conversation found')
+})
+
+test('lines of stream-json are those of one run, with what goes by where that was asked for', async () => {
+  const given = await setting([{ content: 'Done.' }])
+  const flags: Flags = { outputFormat: 'stream-json', verbose: true, includePartialMessages: true }
+  const { exitCode, out, err } = await prompt(given, 'go', { flags })
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line): string => {
+      const { type, subtype } = JSON.parse(line)
+      return type === 'system' ? subtype : type
+    })
+  expect({ exitCode, err, first: lines[0], last: lines.at(-1) }).toEqual({
+    exitCode: 0,
+    err: '',
+    first: 'init',
+    last: 'result',
+  })
+  expect(lines.filter((line) => line === 'assistant' || line === 'result')).toEqual(['assistant', 'result'])
+})
+
+test('a run that ends at a limit says how it goes on in the cluster, and goes on without a prompt', async () => {
+  const look = { content: [{ type: 'tool_use', name: 'Read', input: { file_path: 'notes.txt' } }] }
+  const given = await setting([look, { content: 'Read it.' }])
+  const first = await prompt(given, 'go', { flags: { maxTurns: 1 } })
+  expect(first.exitCode).toBe(3)
+  expect(first.err).toContain('max_turns')
+  const sessionId = sessionIdIn(first)
+  expect(first.err).toContain(`Go on: halting -p --resume ${sessionId} --max-turns 2 --cluster ${given.cluster.url}`)
+  const second = await prompt(given, '', { flags: { resume: sessionId, maxTurns: 5 } })
+  expect({ exitCode: second.exitCode, out: second.out }).toEqual({ exitCode: 0, out: 'Read it.\n' })
+})
+
+test('commands and files of the worker’s folder are looked up there; what was piped in names none', async () => {
+  const given = await setting([{ content: 'Three.' }, { content: 'One.' }])
+  const first = await prompt(given, '/count notes.txt', { piped: '/count me @notes.txt' })
+  const sessionId = sessionIdIn(first)
+  await prompt(given, 'And @notes.txt?', { flags: { resume: sessionId } })
+  const [counted, mentioned] = promptsIn(await given.cluster.records(sessionId))
+  expect(counted).toEqual([
+    { type: 'text', text: 'Count the lines of notes.txt.' },
+    { type: 'text', text: '/count me @notes.txt' },
+  ])
+  expect(JSON.stringify(mentioned)).toContain('one line of notes')
+})
+
+test('a prompt whose worker is lost as it is made ready is made ready by the next one, and is in the conversation once', async () => {
+  let opened = 0
+  const given: Setting = await setting([{ content: 'Three.' }], {}, () => {
+    if (++opened < 3) setImmediate(() => given.cluster.kill('5f0c1c6e-6f2d-4a53-9d7b-0d6c2c1f9a11'))
+  })
+  const sessionId = '5f0c1c6e-6f2d-4a53-9d7b-0d6c2c1f9a11'
+  const { exitCode, out } = await prompt(given, '/count notes.txt', { flags: { sessionId } })
+  expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Three.\n' })
+  expect(promptsIn(await given.cluster.records(sessionId))).toEqual(['Count the lines of notes.txt.'])
+  expect(opened).toBe(3)
+})

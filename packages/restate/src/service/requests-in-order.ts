@@ -1,0 +1,77 @@
+import type { MessageContent } from '@halting/core'
+import type { NumberedRequest } from './messages.ts'
+import type { PreparedPrompt, WorkerSession } from './session-options.ts'
+
+export interface RequestsInOrderOptions {
+  readonly prepare: WorkerSession['prepare']
+  /** Messages that are in a run on record: nothing of them is made ready again. */
+  readonly onRecord: ReadonlySet<string>
+  /** `prepared` is there for a prompt that was made ready. */
+  readonly hear: (request: NumberedRequest, prepared?: PreparedPrompt) => void
+  readonly refuse: (request: NumberedRequest, error: unknown) => void
+}
+
+/**
+ * Requests in the order in which they came, where a prompt has to be made ready before it is heard.
+ * Q1: nothing overtakes what came before. Q2: what ends a run ends what is made ready before it: that prompt is refused.
+ */
+export class RequestsInOrder {
+  readonly #options: RequestsInOrderOptions
+  readonly #behind: NumberedRequest[] = []
+  #making: { readonly controller: AbortController; readonly over: Promise<void> } | undefined
+
+  constructor(options: RequestsInOrderOptions) {
+    this.#options = options
+  }
+
+  get isBusy(): boolean {
+    return this.#making !== undefined
+  }
+
+  take(request: NumberedRequest): void {
+    if (this.#making === undefined) return this.#next(request)
+    this.#behind.push(request)
+    const { type } = request.request
+    if (type === 'interrupt' || type === 'stop' || type === 'close') this.abort()
+  }
+
+  /** What is made ready is not wanted any more. */
+  abort(): void {
+    this.#making?.controller.abort()
+  }
+
+  /** Resolves when nothing is made ready. */
+  async over(): Promise<void> {
+    while (this.#making !== undefined) await this.#making.over
+  }
+
+  #next(request: NumberedRequest): void {
+    const { prepare, onRecord, hear } = this.#options
+    if (prepare === undefined || request.request.type !== 'prompt' || onRecord.has(request.id)) return hear(request)
+    const controller = new AbortController()
+    this.#making = { controller, over: this.#make(prepare, request, request.request.content, controller.signal) }
+  }
+
+  async #make(
+    prepare: NonNullable<WorkerSession['prepare']>,
+    request: NumberedRequest,
+    content: MessageContent,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { hear, refuse } = this.#options
+    try {
+      const prepared = await prepare(content, signal)
+      signal.throwIfAborted()
+      this.#making = undefined
+      hear(request, prepared)
+    } catch (error) {
+      this.#making = undefined
+      refuse(request, signal.aborted ? new Error('It was taken back before a run took it.') : error)
+    }
+    while (!this.isBusy) {
+      const next = this.#behind.shift()
+      if (next === undefined) return
+      this.#next(next)
+    }
+  }
+}

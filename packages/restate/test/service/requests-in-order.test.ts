@@ -1,0 +1,56 @@
+// Holds rules of docs/spec.md: R-WORK-12, R-WORK-12a
+import { expect, test } from 'vitest'
+import type { NumberedRequest, SessionRequest } from '../../src/service/messages.ts'
+import { RequestsInOrder } from '../../src/service/requests-in-order.ts'
+
+const prompt = (content: string): SessionRequest => ({ type: 'prompt', content })
+
+function setting(onRecord: readonly string[] = []) {
+  const told: unknown[] = []
+  const making: { readonly content: unknown; readonly done: () => void; readonly fail: () => void }[] = []
+  const order = new RequestsInOrder({
+    onRecord: new Set(onRecord),
+    prepare: (content, signal) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')))
+        making.push({
+          content,
+          done: () => resolve({ content: `ready: ${JSON.stringify(content)}` }),
+          fail: () => reject(new Error('There is no such file.')),
+        })
+      }),
+    hear: ({ id }, prepared) => void told.push(prepared === undefined ? id : [id, prepared.content]),
+    refuse: ({ id }, error) => void told.push([id, String(error)]),
+  })
+  const take = (id: string, request: SessionRequest): void =>
+    order.take({ id, number: told.length + making.length, request } satisfies NumberedRequest)
+  return { order, take, told, making }
+}
+
+test('what came later is heard later, also where one before is made ready for long', async () => {
+  const { order, take, told, making } = setting()
+  take('a', prompt('one'))
+  take('b', { type: 'compact' })
+  take('c', prompt('two'))
+  expect([told, order.isBusy]).toEqual([[], true])
+  making[0]?.done()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(told).toEqual([['a', 'ready: "one"'], 'b'])
+  making[1]?.fail()
+  await order.over()
+  expect(told.at(-1)).toEqual(['c', 'Error: There is no such file.'])
+})
+
+test('what ends a run refuses a prompt that is not ready, and is heard itself', async () => {
+  const { order, take, told } = setting()
+  take('a', prompt('one'))
+  take('b', { type: 'interrupt' })
+  await order.over()
+  expect(told).toEqual([['a', 'Error: It was taken back before a run took it.'], 'b'])
+})
+
+test('a prompt that is in a run on record is not made ready again', () => {
+  const { take, told, making } = setting(['a'])
+  take('a', prompt('one'))
+  expect([told, making]).toEqual([['a'], []])
+})
