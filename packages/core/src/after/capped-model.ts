@@ -4,6 +4,7 @@ import type { Model } from '../model/model.ts'
 export function cappedModel(model: Model, mostOutputTokens: number): Model {
   const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
   const { id, contextWindow, maxServerToolUses, extraPasses, maxImageTokens } = model
+  const admit = model.admit?.bind(model)
   return {
     id,
     contextWindow,
@@ -11,6 +12,8 @@ export function cappedModel(model: Model, mostOutputTokens: number): Model {
     ...(maxServerToolUses !== undefined && { maxServerToolUses }),
     ...(extraPasses !== undefined && { extraPasses }),
     ...(maxImageTokens !== undefined && { maxImageTokens }),
+    // The cap is in the request that its call is given.
+    ...(admit !== undefined && { admit }),
     call: (request, options) => model.call(request, options),
   }
 }

@@ -1,3 +1,4 @@
+import type { BudgetLease } from '../budget/lease.ts'
 import type { Ledger } from '../budget/ledger.ts'
 import { AbortScope } from '../cancel/abort.ts'
 import { isModel, isSignal } from '../check-options.ts'
@@ -28,8 +29,9 @@ export interface StagesOptions {
 }
 
 /** What the list needs of where it runs. */
-export interface StagesHost extends Omit<StageSurroundings, 'signal' | 'model'> {
+export interface StagesHost extends Omit<StageSurroundings, 'signal' | 'model' | 'lease'> {
   readonly model: Model
+  readonly lease: BudgetLease | null
   readonly ledger: Ledger
   /** Ends the runs of the session, and what comes after them. */
   readonly signal: AbortSignal | undefined
@@ -50,7 +52,8 @@ export function startStages(stages: readonly Stage[], host: StagesHost, options:
   const queue = new EventQueue<SdkMessage<never>>()
   queue.listen()
   const { sessionId, runId } = host
-  const around = { ...host, model: options.model ?? host.model, signal: abort.signal }
+  const lease = host.lease && { lease: host.lease, askedNanos: 0 }
+  const around = { ...host, model: options.model ?? host.model, signal: abort.signal, lease }
   const ended = Promise.all(
     stages.map(async (stage): Promise<StageReport> => {
       const id = host.idOf(stage.name)

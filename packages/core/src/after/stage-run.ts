@@ -1,5 +1,6 @@
+import type { BudgetLease } from '../budget/lease.ts'
 import type { Amount, Ledger } from '../budget/ledger.ts'
-import { askPrices, nanosOf, noPrices, usdOf, type Prices } from '../budget/prices.ts'
+import { askPrices, nanosOf, noPrices, usdOf, type NanoUsd, type Prices } from '../budget/prices.ts'
 import { AbortScope, type AbortCause } from '../cancel/abort.ts'
 import { createDeadline } from '../cancel/deadline.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
@@ -40,6 +41,13 @@ export interface StageSurroundings {
   readonly ledger: Ledger
   readonly log: StepLog | undefined
   readonly signal: AbortSignal
+  /** Where what the session may spend is shared with others, and what stages of this list have asked of it. */
+  readonly lease: SharedLease | null
+}
+
+interface SharedLease {
+  readonly lease: BudgetLease
+  askedNanos: NanoUsd
 }
 
 /** What a stage came to, and what it has to tell. */
@@ -264,6 +272,8 @@ export class StageRun {
   }
 
   async #recordMost(kind: 'priced' | 'unpriced'): Promise<void> {
+    const { lease } = this.#around
+    if (kind === 'priced' && lease !== null) await this.#growLease(lease)
     // What others have only taken aside they may give back.
     const { nanos, tokens } = this.#ledger.unspent()
     const most: Amount = { nanos: kind === 'priced' ? Math.max(0, nanos) : 0, tokens: Math.max(0, tokens) }
@@ -272,6 +282,18 @@ export class StageRun {
     } catch (error) {
       throw new StageStop('failed', `Its beginning could not be recorded, so nothing was asked: ${messageOf(error)}`)
     }
+  }
+
+  /** What it may spend is asked for before its beginning says so: what it is charged, if nobody sees its end, is then the session's to spend (spec R-BUD-17c). */
+  async #growLease(shared: SharedLease): Promise<void> {
+    const { lease } = shared
+    const { ledger } = this.#around
+    shared.askedNanos += nanosOf(this.#limits.maxBudgetUsd)
+    const wanted = Math.min(shared.askedNanos, ledger.availableBesideLease().nanos)
+    const missing = wanted - ledger.available().nanos
+    if (missing <= 0) return
+    await lease.growTo(usdOf(nanosOf(lease.usd) + missing), { signal: this.#abort.signal })
+    this.#checkOpen()
   }
 
   async #record(stage: StageRecord): Promise<void> {

@@ -1,0 +1,100 @@
+// Stages after a run of a session whose budget is shared with others (spec R-BUD-17b, R-BUD-17c).
+import { expect, test } from 'vitest'
+import { afterRun, type Stage } from '../../src/after/index.ts'
+import type { BudgetLease, Prices, QueryEngine } from '../../src/index.ts'
+import type { KeptSession, StepRecord } from '../../src/steps/index.ts'
+import { foldSession } from '../../src/steps/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { engineOf } from '../support/engine.ts'
+
+/** A thousandth of a dollar a token, both ways. */
+const prices: Prices = {
+  cost: (_model, usage) => (usage.input_tokens + usage.output_tokens) / 1_000,
+  worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
+}
+/** Two dollars for each answer; at worst it is about three. */
+const usage = { input_tokens: 1_000, output_tokens: 1_000 }
+const model = () =>
+  scriptedModel(
+    ['done', 'noted', 'noted'].map((text) => ({ text, usage })),
+    { maxOutputTokens: 2_000 },
+  )
+const limits = { maxBudgetUsd: 6, maxTotalTokens: 1e6 }
+const asks = (name: string): Stage => ({
+  name,
+  limits,
+  run: async ({ ask }) => ({ kind: 'done', message: (await ask({ prompt: 'And now?' })).text }),
+})
+
+/** What others leave of a budget. */
+function leaseOf(totalUsd: number) {
+  const lease = {
+    name: 'the budget of acme',
+    usd: 0,
+    asked: [] as number[],
+    async growTo(wanted: number): Promise<void> {
+      lease.asked.push(wanted)
+      lease.usd = Math.min(Math.max(wanted, lease.usd), totalUsd)
+    },
+  }
+  return lease
+}
+
+function sessionOf(records: StepRecord[], lease: BudgetLease): KeptSession {
+  const log = {
+    keeps: 'all',
+    append: (record: StepRecord) => void records.push(record),
+    flush: () => undefined,
+  } as const
+  return { ...foldSession([]), log, lease }
+}
+
+async function submit(engine: QueryEngine): Promise<void> {
+  for await (const _message of engine.submit('go')) continue
+}
+
+test('stages ask for the most that they may spend before they begin, also beside each other', async () => {
+  const lease = leaseOf(1_000)
+  const records: StepRecord[] = []
+  const { engine } = engineOf([], { model: model(), prices, session: sessionOf(records, lease), sessionId: 'session' })
+  await submit(engine)
+  const reports = await afterRun(engine, [asks('memory'), asks('hint')]).ended
+  expect(reports.map(({ reason, costUsd }) => [reason, costUsd])).toEqual([
+    ['completed', 2],
+    ['completed', 2],
+  ])
+  // The run has spent two dollars.
+  expect(lease.usd).toBe(2 + 2 * limits.maxBudgetUsd)
+  const began = records.flatMap((record) =>
+    record.type === 'stage' && record.stage.phase === 'began' ? [record.stage.most.nanos] : [],
+  )
+  expect(began).toEqual([6e9, 6e9])
+})
+
+test('a stage that the lease gives too little asks for nothing, and its end says why', async () => {
+  const { engine } = engineOf([], { model: model(), prices, lease: leaseOf(2.9) })
+  await submit(engine)
+  const [report] = await afterRun(engine, [asks('memory')]).ended
+  expect([report?.reason, report?.committedUsd]).toEqual(['max_budget_usd', 0])
+})
+
+test('a stage that is ended while it waits for its lease is on no record, and charged nothing', async () => {
+  const lease = leaseOf(1_000)
+  const records: StepRecord[] = []
+  const asked = model()
+  const { engine } = engineOf([], { model: asked, prices, session: sessionOf(records, lease), sessionId: 'session' })
+  await submit(engine)
+  const waits = new Promise<void>((isWaiting) => {
+    const growTo: BudgetLease['growTo'] = async (_usd, { signal }) => {
+      isWaiting()
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    }
+    Object.assign(lease, { growTo })
+  })
+  const running = afterRun(engine, [asks('memory')])
+  await waits
+  running.abort()
+  const [report] = await running.ended
+  expect([report?.committedUsd, asked.requests.length]).toEqual([0, 1])
+  expect(records.filter((record) => record.type === 'stage' && record.stage.phase === 'began')).toEqual([])
+})
