@@ -25,6 +25,7 @@ const programs = [
   'bucket',
   'fleet',
   'fleet-worker',
+  'money',
   'upgrade',
   'program',
   'drain',
@@ -50,8 +51,11 @@ const checks = {
   'calls that wait for a person, and a back-up of the data': ['waits'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
+  'tenants, gates and a bucket by the program: a worker is killed': ['money'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
+/** Programs that need another server beside the engine. */
+const besideOf = { money: 's3' }
 /** Programs that need another server than the engine. */
 const otherServers = { bucket: 's3' }
 
@@ -81,11 +85,18 @@ function laterFormat() {
 
 function outcomeOf(title, [program, ...given]) {
   const server = serverOf(otherServers[program] ?? 'restate')
-  const missing = server.why ?? node.why
+  const beside = program in besideOf ? [serverOf(besideOf[program])] : []
+  const missing = server.why ?? node.why ?? beside[0]?.why
   if (missing !== undefined) return { title, kind: 'skipped', why: missing }
   const folder = mkdtempSync(join(tmpdir(), 'halting-cluster-'))
   try {
-    const parameters = [join(bundled, `${program}.mjs`), server.program, folder, ...given]
+    const parameters = [
+      join(bundled, `${program}.mjs`),
+      server.program,
+      folder,
+      ...given,
+      ...beside.map((each) => each.program),
+    ]
     const { status, stdout, stderr, error } = spawnSync(join(node.bin, 'node'), parameters, {
       encoding: 'utf8',
       timeout: patienceMs,

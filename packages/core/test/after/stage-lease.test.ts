@@ -50,7 +50,8 @@ function sessionOf(records: StepRecord[], lease: BudgetLease): KeptSession {
 }
 
 async function submit(engine: QueryEngine): Promise<void> {
-  for await (const _message of engine.submit('go')) continue
+  const messages: unknown[] = []
+  for await (const message of engine.submit('go')) messages.push(message)
 }
 
 test('stages ask for the most that they may spend before they begin, also beside each other', async () => {

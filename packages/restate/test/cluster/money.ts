@@ -1,0 +1,228 @@
+// Money, turns and a bucket by the program (R-WORK-9 to R-WORK-11): two workers of a tenant behind one gate, of which one is killed. Run by scripts/cluster.mjs:
+// money.mjs SERVER FOLDER S3, where S3 is the module of s3rver
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BudgetStatus } from '../../src/fleet/budget-service.ts'
+import type { GateStatus } from '../../src/fleet/gate-service.ts'
+import { Balancer, demand, type Program, Programs, until } from './programs.ts'
+import { Cluster, freePort, wait } from './server.ts'
+import { SessionsOf } from './sessions-of.ts'
+
+interface RunningServer {
+  run(): Promise<void>
+  close(): Promise<void>
+}
+
+const [server = '', folder = '', s3 = ''] = process.argv.slice(2)
+const programs = new Programs(folder)
+const cluster = await Cluster.start(server, folder, 1)
+const sessions = new SessionsOf(cluster)
+const mostAtOnce = 2
+const limitUsd = 2
+
+const bucketFolder = join(folder, 'bucket')
+const bucketPort = await freePort()
+// It has no types.
+const { default: S3rver } = (await import(s3)) as { default: new (options: object) => RunningServer }
+const configureBuckets = [{ name: 'large' }]
+const bucket = new S3rver({
+  port: bucketPort,
+  address: '127.0.0.1',
+  silent: true,
+  directory: bucketFolder,
+  configureBuckets,
+})
+await bucket.run()
+const env = {
+  AWS_ACCESS_KEY_ID: 'S3RVER',
+  AWS_SECRET_ACCESS_KEY: 'S3RVER',
+  AWS_ENDPOINT_URL: `http://127.0.0.1:${bucketPort}`,
+  HALTING_WORKER_TOKEN: 'of-the-worker',
+}
+
+const usage = { input_tokens: 3_000, output_tokens: 500 }
+const script = join(folder, 'script.json')
+const bash = (command: string) => [{ type: 'tool_use', name: 'Bash', input: { command } }]
+writeFileSync(
+  script,
+  JSON.stringify({
+    replies: [
+      { content: bash("env > env.txt; sleep 0.3; echo 'did 0.'"), usage, pace_ms: 40 },
+      { when: 'did 0.', content: bash("sleep 0.3; echo 'did 1.'"), usage, pace_ms: 40 },
+      { when: 'did 1.', content: 'All done.', usage, pace_ms: 40 },
+      { when: 'The outcome of this call is unknown', content: 'One is unknown.', usage },
+    ],
+  }),
+)
+const ports = [await freePort(), await freePort()]
+const address = await Balancer.start(ports)
+const workspaces = join(folder, 'workspaces')
+
+async function startWorker(port: number): Promise<Program> {
+  const where = ['--restate', cluster.ingress(), '--admin', cluster.admin(), '--register', address.url]
+  const how = [
+    '--script',
+    script,
+    '--model',
+    'claude-haiku-4-5',
+    '--permission-mode',
+    'bypassPermissions',
+    '--workspaces',
+    workspaces,
+  ]
+  const money = [
+    '--tenant',
+    'acme',
+    '--allowed-tenants',
+    'b,__proto__',
+    '--max-concurrent-requests',
+    String(mostAtOnce),
+  ]
+  const worker = programs.halting(
+    ['serve', ...where, '--port', String(port), ...how, ...money, '--payloads', 's3://large/of/halting'],
+    { env },
+  )
+  await worker.says('serving at')
+  return worker
+}
+
+const budgetOf = async (tenant: string): Promise<BudgetStatus> =>
+  // What the program prints.
+  JSON.parse(
+    await programs.run(['cluster', 'budget', tenant, '--cluster', cluster.ingress(), '--json']),
+  ) as BudgetStatus
+const prompt = (session: string, opening: object, content = 'Go.') =>
+  cluster.call(`halting_session/${session}/request`, {
+    id: `prompt-${session}`,
+    request: { type: 'prompt', content },
+    opening,
+  })
+async function reasonOf(session: string): Promise<string> {
+  let last = await sessions.status(session)
+  const done = (await cluster.call(`halting_session/${session}/result`, { id: `prompt-${session}`, wait: true })) as {
+    readonly state: string
+  }
+  demand(done.state === 'answered', `${session} has no answer: ${JSON.stringify(done)}`)
+  await until(
+    async () => (last = await sessions.status(session)).state === 'idle' && last.reason !== undefined,
+    () => `${session} does not end: ${JSON.stringify(last)}`,
+  )
+  return last.reason ?? ''
+}
+const objects = (): readonly string[] =>
+  readdirSync(bucketFolder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /[0-9a-f]{64}._S3rver_object$/.test(name),
+  )
+
+async function gates(): Promise<readonly string[]> {
+  const query = "select distinct service_key from state where service_name = 'halting_gate'"
+  const response = await fetch(`${cluster.admin()}/query`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  // Rows of the engine's own.
+  const { rows } = (await response.json()) as { readonly rows: readonly { readonly service_key: string }[] }
+  return rows.map((row) => row.service_key)
+}
+
+const workers: (Program | undefined)[] = []
+try {
+  for (const port of ports) workers.push(await startWorker(port))
+  const set = ['cluster', 'budget', 'acme', '--max-budget-usd', String(limitUsd), '--cluster', cluster.ingress()]
+  demand((await programs.run(set)).includes('$2.00 in all'), 'The limit is not told.')
+
+  // Whose budget it is not, a session does not spend from.
+  await prompt('thief', { tenant: 'others' })
+  const refused = (await cluster.call('halting_session/thief/result', { id: 'prompt-thief', wait: true })) as {
+    readonly state: string
+    readonly because?: string
+  }
+  demand(
+    refused.state === 'refused' && refused.because?.includes('the budget of others') === true,
+    `A session of another tenant is ${JSON.stringify(refused)}.`,
+  )
+  demand((await budgetOf('others')).leasedUsd === 0, 'Something was spent from the budget of others.')
+
+  // Twelve sessions, of which the money is enough for some at a time; one worker is killed in their middle.
+  const names = Array.from({ length: 12 }, (_, index) => `s${index}`)
+  await Promise.all(names.map((name) => prompt(name, {})))
+  let mostInside = 0
+  const over = new AbortController()
+  const watching = (async () => {
+    while (!over.signal.aborted) {
+      const [gate] = await gates()
+      // What the gate answers.
+      const status =
+        gate === undefined ? undefined : ((await cluster.call(`halting_gate/${gate}/status`)) as GateStatus)
+      mostInside = Math.max(mostInside, status?.inside ?? 0)
+      await wait(50)
+    }
+  })().catch((error: unknown) => demand(over.signal.aborted, String(error)))
+  await until(
+    async () => (await budgetOf('acme')).holders > 0,
+    () => 'Nobody holds a part.',
+  )
+  await wait(1_500)
+  await workers[0]?.kill()
+  const during = await budgetOf('acme')
+  workers[0] = await startWorker(ports[0] ?? 0)
+  const reasons = new Map<string, number>()
+  for (const name of names) {
+    const reason = await reasonOf(name)
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+  }
+  await until(
+    async () => (await budgetOf('acme')).holders === 0,
+    () => 'Somebody holds a part when all is over.',
+  )
+  over.abort()
+  await watching
+  const acme = await budgetOf('acme')
+  demand(
+    [...reasons.keys()].every((reason) => ['completed', 'max_budget_usd'].includes(reason)) && reasons.has('completed'),
+    `They ended as ${JSON.stringify([...reasons])}.`,
+  )
+  for (const { leasedUsd } of [during, acme]) demand(leasedUsd <= limitUsd, `$${leasedUsd} of $${limitUsd} are leased.`)
+  demand(acme.reservedUsd === 0 && acme.settledUsd > 0, `At the end the tenant has ${JSON.stringify(acme)}.`)
+  const found = await gates()
+  demand(found.length === 1 && /^scripted-[0-9a-f]{16}$/.test(found[0] ?? ''), `The gates are ${found.join(', ')}.`)
+  demand(mostInside <= mostAtOnce && mostInside > 0, `${mostInside} were inside at once.`)
+  const gate = (await cluster.call(`halting_gate/${found[0]}/status`)) as GateStatus
+  demand(gate.inside === 0 && gate.waiting === 0, `At the gate is ${JSON.stringify(gate)}.`)
+
+  // A tenant that an opening may name, whatever its name is; what is large is in the bucket, and goes with the session.
+  await prompt('large', { tenant: '__proto__' }, `Go. ${'x'.repeat(300_000)}`)
+  const large = await reasonOf('large')
+  const kept = objects()
+  demand(
+    kept.length > 0 && kept.every((name) => name.includes('of/halting/large')),
+    `The bucket has ${kept.join(', ')}.`,
+  )
+  const proto = await budgetOf('__proto__')
+  demand(proto.settledUsd > 0 && proto.holders === 0, `The tenant of the opening has ${JSON.stringify(proto)}.`)
+  await cluster.call('halting_session/large/remove')
+  demand(objects().length === 0, `After it was removed the bucket has ${objects().join(', ')}.`)
+  demand((await budgetOf('__proto__')).settledUsd === proto.settledUsd, 'What a removed session spent is not settled.')
+  // A session that got no money ran nothing.
+  const written = names.map((name) => join(workspaces, name, 'env.txt')).filter((path) => existsSync(path))
+  const seen = written.map((path) => readFileSync(path, 'utf8'))
+  demand(
+    seen.length > 0 &&
+      seen.every((text) => text.includes('PATH=') && !/AWS_ACCESS|AWS_SECRET|of-the-worker/.test(text)),
+    'A command sees what is the worker’s own.',
+  )
+  console.log(
+    `${[...reasons].map(([reason, count]) => `${count} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${kept.length} in the bucket, ${large}`,
+  )
+} catch (error) {
+  console.error(String(error))
+  for (const worker of workers) console.error(worker?.said.slice(-1_500))
+  process.exitCode = 1
+} finally {
+  await programs.end()
+  address.stop()
+  await cluster.stop()
+  await bucket.close()
+}
+process.exit()
