@@ -167,7 +167,7 @@ test('hooks and commands of a plugin are listed for a person, also where one of 
   writeFileSync(join(folder, 'hooks/hooks.json'), JSON.stringify({ hooks }))
   writeFileSync(join(folder, 'commands/greet.md'), 'Greet.')
   const shown = openSessionOf(await open({ pluginDir: [folder] }, program(project('app'))))
-  expect(shown.hooks).toEqual([{ event: 'PreToolUse Bash', what: '{"type":"command","command":"check"}' }])
+  expect(shown.here?.hooks).toEqual([{ event: 'PreToolUse Bash', what: '{"type":"command","command":"check"}' }])
   expect(shown.commands.map(({ name }) => name)).toEqual(['kit:greet'])
 })
 

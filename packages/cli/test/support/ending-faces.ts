@@ -56,14 +56,11 @@ export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
         session,
         prepare: async (text) => ({ content: text }),
         commands: [],
-        memoryFiles: [],
-        commandEnvironment: {},
+        before: async () => [],
+        entries: async () => [],
         redact: (text) => text,
         explain: (command) => permissions.explain(command),
-        describePermissions: () => [],
-        hooks: [],
-        servers: () => [],
-        changeServer: async () => undefined,
+        here: undefined,
       }
     },
   })

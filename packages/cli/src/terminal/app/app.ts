@@ -21,11 +21,10 @@ import { createShellCommands } from '../shell/shell-commands.ts'
 import { toldToModel } from '../shell/shell-command.ts'
 import { errorBlock, noticeBlock } from '../view/message-blocks.ts'
 import type { Theme } from '../theme.ts'
-import type { AppContext, OpenSession } from './context.ts'
+import type { AppContext, OpenSession, ShownCluster } from './context.ts'
 import { createConversation } from './conversation.ts'
 import { createHandIn, type When } from './hand-in.ts'
 import { createKeyActions } from './key-actions.ts'
-import { keptEntries } from './kept-entries.ts'
 import { createLayout } from './layout.ts'
 import { createOverlays } from './overlays.ts'
 import { createQuestions } from './show-questions.ts'
@@ -35,9 +34,12 @@ export interface AppOptions {
   readonly screen: Screen
   readonly program: Program
   readonly flags: Flags
+  /** Whose sessions `openSession` opens; those of this machine when absent. */
+  readonly cluster?: ShownCluster
   readonly bindings: Keybindings
   readonly history: PromptHistory
-  readonly files: FileList
+  /** What is completed behind an @; undefined where the files are on another machine. */
+  readonly files: FileList | undefined
   readonly theme: Theme
   /** Opens a session; what it has to say meanwhile it writes on the output of the program that it is given. */
   readonly openSession: (flags: Flags, program: Program) => Promise<OpenSession>
@@ -65,7 +67,7 @@ const longestCloseMs = 10_000
 
 /** The interactive program on a screen that was started. It keeps what is on the screen; the session keeps all else. */
 export function createApp(options: AppOptions): App {
-  const { screen, flags, bindings, history, theme, now } = options
+  const { screen, flags, cluster, bindings, history, theme, now } = options
   const { style } = theme
   const changed = (): void => screen.requestFrame()
   const print: AppContext['print'] = (block) => screen.print(block)
@@ -104,7 +106,7 @@ export function createApp(options: AppOptions): App {
       cwd: options.program.cwd,
       files: options.files,
       commands: () => [
-        ...listedCommands.map(({ name, command }) => ({
+        ...listedCommands(cluster).map(({ name, command }) => ({
           name,
           description: command.does,
           ...(command.argumentHint !== undefined && { argumentHint: command.argumentHint }),
@@ -127,7 +129,7 @@ export function createApp(options: AppOptions): App {
     style,
     place: () => ({
       cwd: context.cwd,
-      env: open?.commandEnvironment ?? options.program.env,
+      env: open?.here?.commandEnvironment ?? options.program.env,
     }),
     print,
     ended(command, ran) {
@@ -143,6 +145,7 @@ export function createApp(options: AppOptions): App {
     theme,
     program,
     flags,
+    cluster,
     bindings,
     editor,
     history,
@@ -228,6 +231,7 @@ export function createApp(options: AppOptions): App {
         screen.notify(`halting asks: ${event.question.toolName}`)
         return questions.look()
       case 'question_closed':
+      case 'changed':
         return questions.look()
       case 'failed':
         return handIn.returned(event.givenBack)
@@ -239,10 +243,7 @@ export function createApp(options: AppOptions): App {
 
   async function show(next: OpenSession): Promise<void> {
     open = next
-    const { file, last, canResume } = next.session.snapshot
-    const isNew = last === undefined && !canResume
-    const before = file === undefined || isNew ? [] : await keptEntries(file).catch(() => [])
-    conversation.show(next, before)
+    conversation.show(next, await next.before())
     questions.look()
     layout.arrange()
   }

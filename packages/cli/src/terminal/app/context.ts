@@ -1,5 +1,6 @@
 import type { Explanation } from '@halting/agent'
 import type { Session } from '@halting/agent/session'
+import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'
 import type { Style } from '../../io/style.ts'
 import type { Program } from '../../program.ts'
@@ -17,13 +18,23 @@ export interface OpenSession extends Taker {
   readonly session: Session
   /** What people wrote in files, and what servers have. */
   readonly commands: readonly WrittenCommand[]
+  /** What was said in it before it was opened. */
+  before(): Promise<readonly TranscriptEntry[]>
+  /** All that was said in it so far, in order. @throws UsageError where it is not kept. */
+  entries(): Promise<readonly TranscriptEntry[]>
+  redact(text: string): string
+  /** What the rules say of a command of bash, part by part. */
+  explain(command: string): Pick<Explanation, 'parts'>
+  /** Undefined for a session of a cluster. */
+  readonly here: OnThisMachine | undefined
+}
+
+/** What only a session of this machine has. */
+export interface OnThisMachine {
   /** Files with instructions that it was given. */
   readonly memoryFiles: readonly string[]
   /** The environment of the commands of tools: those of the person get the same, without keys. */
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
-  redact(text: string): string
-  /** What the rules say of a command of bash, part by part. */
-  explain(command: string): Pick<Explanation, 'parts'>
   /** A line for each rule; for a command of bash what would become of it. */
   describePermissions(command: string): readonly string[]
   readonly hooks: readonly { readonly event: string; readonly what: string }[]
@@ -32,7 +43,15 @@ export interface OpenSession extends Taker {
   changeServer(name: string, how: 'reconnect' | 'on' | 'off'): Promise<void>
 }
 
-interface WrittenCommand {
+/** The cluster whose sessions are shown, in the place of those of this machine. */
+export interface ShownCluster {
+  /** As it was named. */
+  readonly url: string
+  /** All of its sessions, those that go on first. */
+  sessions(): Promise<readonly { readonly sessionId: string; readonly facts: string }[]>
+}
+
+export interface WrittenCommand {
   readonly name: string
   readonly description: string
   readonly argumentHint?: string
@@ -63,6 +82,8 @@ export interface AppContext {
   /** Its output goes onto the screen. */
   readonly program: Program
   readonly flags: Flags
+  /** Undefined where sessions are those of this machine. */
+  readonly cluster: ShownCluster | undefined
   readonly bindings: Keybindings
   readonly editor: PromptEditor
   readonly history: PromptHistory

@@ -75,9 +75,10 @@ export function createConversation({ style, markdown, print, changed, now, onEve
         const { limits } = session.snapshot
         offer(endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style))
       }
-      const { last, canResume } = session.snapshot
-      if (before.length > 0 && last !== undefined) end(last, canResume)
-      else if (before.length > 0 && canResume) offer(unendedShown(style))
+      const { last, canResume, status } = session.snapshot
+      const isOver = before.length > 0 && status === 'idle'
+      if (isOver && last !== undefined) end(last, canResume)
+      else if (isOver && canResume) offer(unendedShown(style))
       unlisten = session.listen((event) => {
         if (event.type === 'run_start') offered = []
         shown.see(event).forEach(print)

@@ -1,13 +1,18 @@
 import { readJournal } from '@halting/agent'
 import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
-import { foldSession } from '@halting/core/steps'
+import { foldSession, type StepRecord } from '@halting/core/steps'
 import { saidText } from '../view/said-text.ts'
 import { shownIn } from '../../session/said-in.ts'
 
 /** All that was said in a session that is kept, in order. */
 export async function keptEntries(file: string): Promise<readonly TranscriptEntry[]> {
   const { runs } = await readJournal(file)
+  return entriesIn(runs)
+}
+
+/** All that was said in these runs, in order. */
+export function entriesIn(runs: readonly (readonly StepRecord[])[]): readonly TranscriptEntry[] {
   return [...shownIn(foldSession(runs))]
 }
 

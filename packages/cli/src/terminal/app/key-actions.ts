@@ -128,7 +128,8 @@ export function createKeyActions({
     const action = keys(data)
     if (isCovered()) return coveredKey(action)
     hint('')
-    const mention = pastedImage(data, app)
+    // A file of this machine is none of the session's.
+    const mention = app.cluster === undefined ? pastedImage(data, app) : undefined
     if (mention !== undefined) {
       app.editor.insert(mention)
       return true

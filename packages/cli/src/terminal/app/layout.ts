@@ -88,7 +88,8 @@ export function createLayout({
   function keyHints(): readonly string[] {
     if (overlays.shown !== undefined) return []
     if (hint() !== '') return [hint()]
-    if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', '@ files', '! shell']
+    const here = app.cluster === undefined ? ['@ files', '! shell'] : []
+    if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', ...here]
     return [`${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]
   }
   return {

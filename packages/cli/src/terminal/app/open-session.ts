@@ -1,26 +1,48 @@
+import type { SessionSnapshot } from '@halting/agent/session'
 import { isJsonObject } from '@halting/core/adapters'
 import type { LiveSession } from '../../session/live-session.ts'
 import { pluginsWithHooks } from '../../session/plugins.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
-import type { OpenSession } from './context.ts'
+import type { OnThisMachine, OpenSession } from './context.ts'
+import { keptEntries } from './kept-entries.ts'
 
 /** A live session, as the interactive program uses it. */
 export function openSessionOf(live: LiveSession): OpenSession {
-  const { session, toolbox, run } = live
+  const { session, toolbox } = live
   const { workspace, permissions } = toolbox
   return {
     session,
     get commands() {
       return live.commands()
     },
-    memoryFiles: live.memoryFiles.map(({ path }) => path),
-    commandEnvironment: workspace.env,
+    async before() {
+      const { file, last, canResume } = session.snapshot
+      const isNew = last === undefined && !canResume
+      return file === undefined || isNew ? [] : keptEntries(file).catch(() => [])
+    },
+    entries: async () => keptEntries(fileOf(session.snapshot)),
     prepare: (text) => live.prepare(text),
     redact: workspace.redact ?? ((text) => text),
+    explain: (command) => permissions.explain(command),
+    here: onThisMachine(live),
+  }
+}
+
+/** The file of a session. @throws UsageError for one that is not kept. */
+export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
+  if (file !== undefined) return file
+  throw new UsageError('This session is not kept on disk: there is nothing to read it from.')
+}
+
+function onThisMachine(live: LiveSession): OnThisMachine {
+  const { toolbox, run } = live
+  const { workspace, permissions } = toolbox
+  return {
+    memoryFiles: live.memoryFiles.map(({ path }) => path),
+    commandEnvironment: workspace.env,
     describePermissions: (command) => (command === '' ? ruleLines(live) : explained(permissions.explain(command))),
     hooks: [run.settings.hooks ?? {}, ...pluginsWithHooks(run).flatMap(({ hooks }) => hooks)].flatMap(hookRows),
-    explain: (command) => permissions.explain(command),
     servers: () =>
       (live.servers?.statuses() ?? []).map(({ name, status, tools, problem }) => ({
         name,
@@ -64,7 +86,7 @@ function explained({ behavior, parts, message }: Explanation): readonly string[]
 }
 
 /** As they were written: what of a plugin is none of this form is called by nobody. */
-function hookRows(events: object): OpenSession['hooks'] {
+function hookRows(events: object): OnThisMachine['hooks'] {
   return Object.entries(events).flatMap(([event, groups]: readonly [string, unknown]) =>
     listOf(groups).flatMap((group) => {
       const { matcher = '', hooks } = isJsonObject(group) ? group : {}

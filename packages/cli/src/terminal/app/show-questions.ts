@@ -26,11 +26,11 @@ const freshMs = 400
 export function createQuestions({ app, now }: Options): Questions {
   let lastKeyAt = -Infinity
   let timer: NodeJS.Timeout | undefined
-  let shown: { readonly id: string; readonly at: number; close: () => void } | undefined
+  let shown: { readonly callId: string; readonly at: number; close: () => void } | undefined
   const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
   const look = (): void => {
     clearTimeout(timer)
-    if (shown !== undefined && !waiting().some(({ id }) => id === shown?.id)) shown.close()
+    if (shown !== undefined && !waiting().some(({ callId }) => callId === shown?.callId)) shown.close()
     const [first] = waiting()
     if (shown !== undefined || first === undefined) return
     const wait = lastKeyAt + (app.editor.isEmpty ? quietMs : quietWithDraftMs) - now()
@@ -38,7 +38,7 @@ export function createQuestions({ app, now }: Options): Questions {
       timer = setTimeout(look, wait)
       return
     }
-    const own = { id: first.id, at: now(), close: (): void => undefined }
+    const own = { callId: first.callId, at: now(), close: (): void => undefined }
     shown = own
     void app
       .overlay<undefined>((close) => {
@@ -53,7 +53,8 @@ export function createQuestions({ app, now }: Options): Questions {
           cwd: app.cwd,
           rows: () => app.screen.rows,
           explain: (command) => app.open?.explain(command) ?? { parts: [] },
-          fileText,
+          // A path of another machine may name another file here.
+          fileText: app.cluster === undefined ? fileText : () => undefined,
         })
       })
       .then(() => {

@@ -26,11 +26,17 @@ export function createSubmit(
     app.history.add(text)
     app.editor.remember(text)
     const typed = shellCommandIn(text)
+    if (typed !== undefined && app.cluster !== undefined) {
+      app.editor.setText(text)
+      return app.note(`Nothing was run: ! is for this machine, and the session is on the cluster ${app.cluster.url}.`)
+    }
     if (typed !== undefined) return shell.run(typed)
     const written = app.open?.commands.map(({ name }) => name) ?? []
     const read = readCommand(text, commandNames, written)
     // Which ones there are is known when the session is open: it says so then.
-    if (read.kind === 'unknown' && app.open !== undefined) {
+    // A worker has commands that are not known here, until it has told of them.
+    const isKnown = app.cluster === undefined || written.length > 0
+    if (read.kind === 'unknown' && app.open !== undefined && isKnown) {
       // It stays where it can be put right.
       app.editor.setText(text)
       return app.note(read.says)

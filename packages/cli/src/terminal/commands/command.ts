@@ -4,6 +4,8 @@ import type { AppContext } from '../app/context.ts'
 export interface Command {
   readonly does: string
   readonly argumentHint?: string
+  /** What it is about is only there for a session of this machine: `/diff is about files of this machine`. */
+  readonly needs?: 'files' | 'settings' | 'record'
   /** What may stand behind it. */
   readonly values?: (app: AppContext) => readonly string[]
   /** What it throws is told. */

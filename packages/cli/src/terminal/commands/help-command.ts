@@ -18,7 +18,7 @@ const wellKnown: ReadonlySet<Action> = new Set<Action>([
 
 /** `/help`, and `?` on an empty line: the keys alone. */
 export function helpCommand(
-  listed: () => readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
+  listed: (app: AppContext) => readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
 ): Command {
   return {
     does: 'Commands and keys',
@@ -26,13 +26,15 @@ export function helpCommand(
     run(app, argument) {
       const written = app.open?.commands ?? []
       app.tell((width) => [
-        ...(argument === 'keys' ? [] : commandLines(app, listed(), written, width)),
+        ...(argument === 'keys' ? [] : commandLines(app, listed(app), written, width)),
         app.style.bold('Keys'),
         ...rowsOf(keyRows(app), width),
         app.style.dim(
           lineAfter(
             '  ',
-            '!command runs it and shows it to the model, !!command does not. @path brings in a file, @path#20-45 these lines.',
+            app.cluster === undefined
+              ? '!command runs it and shows it to the model, !!command does not. @path brings in a file, @path#20-45 these lines.'
+              : '@path brings in a file of the worker, @path#20-45 these lines.',
             width,
           ),
         ),

@@ -1,16 +1,15 @@
 import { inertGit } from '@halting/agent'
 import { oneLine } from '../../io/figures.ts'
-import { keptEntries } from '../app/kept-entries.ts'
 import { transcriptLines } from '../pager/transcript.ts'
 import { foldedLines, shownText } from '../view/lines.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { fileOf } from './session-commands.ts'
+import { openIn } from './session-commands.ts'
 
 const transcript: Command = {
   does: 'The whole conversation, with all results',
   async run(app) {
-    const entries = await keptEntries(fileOf(app))
+    const entries = await openIn(app).entries()
     const { style, cwd } = app
     app.page({
       title: 'The conversation',
@@ -43,6 +42,7 @@ const diffLimits = { mostBytes: 2_000_000, timeoutMs: 10_000 }
 
 const diff: Command = {
   does: 'What is changed in the repository since the last commit',
+  needs: 'files',
   async run(app) {
     const text = await gitDiff(app.cwd, app.program.env)
     if (text === undefined) return app.note('git tells no changes here: this is no repository, or it has no commit.')

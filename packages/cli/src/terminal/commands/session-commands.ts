@@ -4,8 +4,8 @@ import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../session/find-session.ts'
 import { whose } from '../../session/whose.ts'
-import type { AppContext } from '../app/context.ts'
-import { keptEntries, promptsIn } from '../app/kept-entries.ts'
+import type { AppContext, OpenSession, ShownCluster } from '../app/context.ts'
+import { promptsIn } from '../app/kept-entries.ts'
 import type { Flags } from '../../flags/flags.ts'
 import { saidText } from '../view/said-text.ts'
 import type { Command } from './command.ts'
@@ -24,6 +24,11 @@ function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): 
   return { ...others, ...chosen }
 }
 
+/** What goes on on a cluster goes on without this program. */
+function refuseWhileRunningHere(app: AppContext, what: string): boolean {
+  return app.cluster === undefined && refuseWhileRunning(app, what)
+}
+
 function refuseWhileRunning(app: AppContext, what: string): boolean {
   const status = app.open?.session.snapshot.status
   if (status === undefined || status === 'idle' || status === 'closed') return false
@@ -31,18 +36,16 @@ function refuseWhileRunning(app: AppContext, what: string): boolean {
   return true
 }
 
-/** The file of the session. @throws UsageError for one that is not kept. */
-export function fileOf(app: AppContext): string {
-  if (app.open === undefined) throw new UsageError('The session is being opened.')
-  const { file } = app.open.session.snapshot
-  if (file !== undefined) return file
-  throw new UsageError('This session is not kept on disk: there is nothing to read it from.')
+/** @throws UsageError while none is open. */
+export function openIn({ open }: Pick<AppContext, 'open'>): OpenSession {
+  if (open === undefined) throw new UsageError('The session is being opened.')
+  return open
 }
 
 const clear: Command = {
   does: 'Begin a new session; this one is kept',
   async run(app) {
-    if (refuseWhileRunning(app, 'begin a new session')) return
+    if (refuseWhileRunningHere(app, 'begin a new session')) return
     const before = app.open?.session.id
     await app.change(
       flagsFor(app.flags, {}),
@@ -55,15 +58,46 @@ const resume: Command = {
   does: 'Go on with another session',
   argumentHint: '[ID]',
   async run(app, argument) {
-    if (refuseWhileRunning(app, 'choose another session')) return
-    const id = argument === '' ? await chosenSession(app) : (await findSession(argument, app.program)).sessionId
+    if (refuseWhileRunningHere(app, 'choose another session')) return
+    const id = argument === '' ? await chosenSession(app) : await namedSession(app, argument)
     if (id === undefined) return
     if (id === app.open?.session.id) return app.note('This is that session.')
     await app.change(flagsFor(app.flags, { resume: id }), `The session ${id}`)
   },
 }
 
+async function namedSession({ cluster, program }: AppContext, named: string): Promise<string> {
+  if (cluster === undefined) return (await findSession(named, program)).sessionId
+  const all = await cluster.sessions().catch(() => [])
+  const [found, ...more] = all.filter(({ sessionId }) => sessionId.startsWith(named))
+  // One that the list does not know is looked for by its whole name.
+  return found === undefined || more.length > 0 ? named : found.sessionId
+}
+
 async function chosenSession(app: AppContext): Promise<string | undefined> {
+  const { cluster } = app
+  return cluster === undefined ? chosenHere(app) : chosenOfCluster(app, cluster)
+}
+
+async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<string | undefined> {
+  const others = (await cluster.sessions()).filter(({ sessionId }) => sessionId !== app.open?.session.id)
+  if (others.length === 0) {
+    app.note(`The cluster ${cluster.url} has no other session.`)
+    return undefined
+  }
+  return app.ask({
+    title: 'Go on with',
+    hint: 'Enter goes on with it · letters narrow the list · Esc stays',
+    choices: others.map(({ sessionId, facts }) => ({
+      value: sessionId,
+      label: oneLine(sessionId, 60),
+      detail: facts,
+      alsoFoundBy: sessionId,
+    })),
+  })
+}
+
+async function chosenHere(app: AppContext): Promise<string | undefined> {
   const all = await summariesOf((await keptSessions(whose(app.program), 'of this folder')).slice(0, 200))
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
   if (others.length === 0) {
@@ -109,7 +143,7 @@ const rewind: Command = {
     if (refuseWhileRunning(app, 'go back')) return
     const session = app.open?.session
     if (session === undefined) return
-    const prompts = promptsIn(await keptEntries(fileOf(app)))
+    const prompts = promptsIn(await openIn(app).entries())
     // Something may have been said while they were read.
     if (refuseWhileRunning(app, 'go back')) return
     if (prompts.length === 0) return app.note('Nothing was said yet that one could go back to.')
@@ -128,6 +162,7 @@ const rewind: Command = {
     app.note(
       `${said} where it was before that message${files.length === 0 ? '' : `; ${many(files.length, 'file')} changed back`}.`,
     )
+    if (app.cluster !== undefined) app.note('Its files, on the worker, stay as they are.')
     for (const { path, because } of left) app.note(`${path} stays as it is: ${because}`)
   },
 }

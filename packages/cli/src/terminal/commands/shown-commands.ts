@@ -5,11 +5,11 @@ import type { AppContext } from '../app/context.ts'
 import { nextStopText } from '../view/stop-panel.ts'
 import type { Command } from './command.ts'
 import { figureRows, lineAfter, rowsOf } from './rows.ts'
+import { openIn } from './session-commands.ts'
 import { setLimits } from './setting-commands.ts'
 
 function snapshotOf(app: AppContext): SessionSnapshot {
-  if (app.open === undefined) throw new UsageError('The session is being opened.')
-  return app.open.session.snapshot
+  return openIn(app).session.snapshot
 }
 
 const limits: Command = {
@@ -106,7 +106,9 @@ const permissions: Command = {
   does: 'The permission mode and the rules; with a command of bash: what would become of it',
   argumentHint: '[COMMAND]',
   run(app, argument) {
-    const lines = app.open?.describePermissions(argument) ?? []
+    const { here } = openIn(app)
+    const ofWorker = ['The rules are those that the worker of the session was started with.']
+    const lines = here?.describePermissions(argument) ?? ofWorker
     const { permissionMode } = snapshotOf(app)
     app.tell((width) => [
       app.style.bold(oneLine(argument === '' ? `Permissions, mode ${permissionMode}` : argument, width)),
@@ -120,18 +122,19 @@ const doings = ['reconnect', 'on', 'off'] as const
 
 const mcp: Command = {
   does: 'Servers of this session; connects one anew, switches one on or off',
+  needs: 'settings',
   argumentHint: '[reconnect|on|off NAME]',
   values: () => doings,
   async run(app, argument) {
-    const { open } = app
+    const here = app.open?.here
     if (argument !== '') {
       const [given = '', name = ''] = argument.split(/\s+/)
       const doing = doings.find((known) => known === given)
       if (doing === undefined || name === '')
         throw new UsageError('/mcp lists the servers; /mcp reconnect NAME, /mcp on NAME, /mcp off NAME change one.')
-      await open?.changeServer(name, doing)
+      await here?.changeServer(name, doing)
     }
-    const servers = open?.servers() ?? []
+    const servers = here?.servers() ?? []
     if (servers.length === 0) return app.note('This session has no servers. halting mcp add brings one in.')
     app.tell((width) => [
       app.style.bold('Servers'),
@@ -145,8 +148,9 @@ const mcp: Command = {
 
 const hooks: Command = {
   does: 'Hooks of this session',
+  needs: 'settings',
   run(app) {
-    const all = app.open?.hooks ?? []
+    const all = app.open?.here?.hooks ?? []
     if (all.length === 0) return app.note('This session has no hooks.')
     app.tell((width) => [
       app.style.bold(many(all.length, 'hook')),

@@ -39,7 +39,7 @@ const names = [
 export type CommandName = (typeof names)[number]
 
 const table: { readonly [name in CommandName]: Command } = {
-  help: helpCommand(() => listedCommands),
+  help: helpCommand((app) => listedCommands(app.cluster)),
   ...shownCommands,
   ...toldCommands,
   ...lookCommands,
@@ -52,13 +52,27 @@ const otherNames: { readonly [name: string]: CommandName } = { exit: 'quit', new
 
 export const commandNames: readonly string[] = [...names, ...Object.keys(otherNames)]
 
-export const listedCommands: readonly { readonly name: CommandName; readonly command: Command }[] = names.map(
-  (name) => ({ name, command: table[name] }),
-)
+/** Those that there are for sessions of this machine, or of a cluster. */
+export function listedCommands(
+  cluster: AppContext['cluster'],
+): readonly { readonly name: CommandName; readonly command: Command }[] {
+  const there = cluster === undefined ? names : names.filter((name) => table[name].needs === undefined)
+  return there.map((name) => ({ name, command: table[name] }))
+}
+
+/** Of a session on a cluster. */
+const why = {
+  files: 'the files of this one are on its worker.',
+  settings: 'this one has what its worker was started with.',
+  record: 'the record of this one is on the cluster.',
+} satisfies Record<NonNullable<Command['needs']>, string>
 
 /** Runs the command of that name; what goes wrong is told. */
 export function runCommand(app: AppContext, name: string, argument = ''): void {
   const known = names.find((each) => each === name) ?? otherNames[name]
   if (known === undefined) return
+  const { needs } = table[known]
+  if (needs !== undefined && app.cluster !== undefined)
+    return app.note(`/${known} is for sessions of this machine: ${why[needs]}`)
   void (async () => table[known].run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
 }

@@ -1,13 +1,14 @@
 import { linesOfTold, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
-import { keptEntries, lastAnswerIn } from '../app/kept-entries.ts'
+import { lastAnswerIn } from '../app/kept-entries.ts'
+import { fileOf } from '../app/open-session.ts'
 import type { Program } from '../../program.ts'
 import { copyableText } from '../screen/strip.ts'
 import { foldedLines } from '../view/lines.ts'
 import { captured } from './captured.ts'
 import type { Command } from './command.ts'
-import { fileOf } from './session-commands.ts'
+import { openIn } from './session-commands.ts'
 
 // What a command of the program tells in a shell is told here by the same one.
 
@@ -29,18 +30,21 @@ const why: Command = {
   does: 'Why the last run stopped, or what goes on; where turns, tokens, dollars and time went',
   async run(app) {
     const { why: told } = await import('../../why/why.ts')
-    await tellBy(app, (program) => told(app.flags, [fileOf(app)], program))
+    const open = openIn(app)
+    const session = app.cluster === undefined ? fileOf(open.session.snapshot) : open.session.id
+    await tellBy(app, (program) => told(app.flags, [session], program))
   },
 }
 
 const memory: Command = {
   does: 'Instructions and notes that the session was given',
   argumentHint: '[show TOPIC | forget ID]',
+  needs: 'settings',
   async run(app, argument) {
     const { memory: told } = await import('../../memory/memory.ts')
     const [doing = 'list', ...words] = argument.split(/\s+/).filter(Boolean)
     if (doing === 'dream') throw new UsageError('halting memory dream asks a model: run it in a shell.')
-    for (const path of app.open?.memoryFiles ?? []) app.note(`Read: ${path}`)
+    for (const path of app.open?.here?.memoryFiles ?? []) app.note(`Read: ${path}`)
     await tellBy(app, (program) => told(app.flags, [doing, ...words], program))
   },
 }
@@ -49,9 +53,10 @@ const formats = { md: 'markdown', markdown: 'markdown', html: 'html', jsonl: 'js
 
 const exportCommand: Command = {
   does: 'Write the session to a file: .md, .html or .jsonl',
+  needs: 'record',
   argumentHint: '[FILE]',
   async run(app, argument) {
-    const path = fileOf(app)
+    const path = fileOf(openIn(app).session.snapshot)
     const file = argument === '' ? `halting-${app.open?.session.id.slice(0, 8) ?? 'session'}.md` : argument
     const ending = /\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ''
     const format = Object.entries(formats).find(([name]) => name === ending)?.[1]
@@ -66,7 +71,7 @@ const copy: Command = {
   does: 'Copy the last answer; with a number that code block of it',
   argumentHint: '[N]',
   async run(app, argument) {
-    const said = lastAnswerIn(await keptEntries(fileOf(app)))
+    const said = lastAnswerIn(await openIn(app).entries())
     if (said === undefined) return app.note('Nothing was answered yet.')
     // Where it is pasted, it does what was seen: nothing that the screen left out goes with it.
     const answer = copyableText(said)

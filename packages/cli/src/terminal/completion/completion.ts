@@ -17,7 +17,8 @@ interface CompletedCommand {
 
 interface CompletionOptions {
   readonly cwd: string
-  readonly files: FileList
+  /** Undefined where no files of this machine are meant: none are offered. */
+  readonly files: FileList | undefined
   readonly commands: () => readonly CompletedCommand[]
 }
 
@@ -43,6 +44,7 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
         const found = ranked(values, argument, ({ value }) => value)
         return given(unlessWhole(found, argument), argument)
       }
+      if (files === undefined) return null
       const mention = /(?:^|[\s(])(@(?:"[^"]*|[^\s"]*))$/.exec(before)?.[1]
       if (mention !== undefined) {
         const found = await mentionItems(mention, files, cwd, signal)
