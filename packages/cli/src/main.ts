@@ -216,12 +216,12 @@ function isMissingKey(thrown: unknown): thrown is Error & MissingKey {
 }
 
 async function runPrompt(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  if (flags.cluster !== undefined) {
+  const { output, stdin } = program
+  const isInteractive = flags.print !== true && stdin.isTTY && output.isTerminal.stdout
+  if (flags.cluster !== undefined && !isInteractive) {
     const { promptOnCluster } = await import('./cluster/prompt.ts')
     return promptOnCluster(flags, words, program)
   }
-  const { output, stdin } = program
-  const isInteractive = flags.print !== true && stdin.isTTY && output.isTerminal.stdout
   if (isInteractive) {
     for (const warning of warningsOf(flags)) output.err(told(warning))
     const { runTerminal } = await import('./terminal/run-terminal.ts')

@@ -43,7 +43,8 @@ export async function listOfCluster(
   return 0
 }
 
-function factsOf({ state, reason, turns, usd, questions }: ListedSession): string {
+/** What stands with a session, in one line. */
+export function factsOf({ state, reason, turns, usd, questions }: ListedSession): string {
   const stands =
     state === 'requires_action'
       ? `waits for an answer: ${questions.map(({ callId }) => callId).join(', ')}`

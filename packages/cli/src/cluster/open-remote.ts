@@ -13,6 +13,8 @@ export interface RemoteLive {
   readonly session: Session
   readonly client: ClusterClient
   readonly isNew: boolean
+  /** How many records it had when it was opened: the session tells what comes after them. */
+  readonly since: number
   /** A run went on when it was opened. */
   readonly isWorking: boolean
 }
@@ -69,7 +71,7 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
   const { model } = flags
   if (!isNew && (model !== undefined || Object.keys(limits).length > 0))
     session.set({ limits, ...(model !== undefined && { model }) })
-  return { session, client, isNew, isWorking: status.isWorking }
+  return { session, client, isNew, since: status.records, isWorking: status.isWorking }
 }
 
 /** The limits that flags name, as a session sets them. */

@@ -24,7 +24,8 @@ export async function promptOnCluster(
   program: Program,
 ): Promise<number> {
   const { output, stdin } = program
-  if (flags.print !== true) throw new UsageError('--cluster needs -p: halting -p "PROMPT" --cluster URL.')
+  if (flags.print !== true)
+    throw new UsageError('--cluster needs -p where there is no terminal: halting -p "PROMPT" --cluster URL.')
   const isNew = flags.resume === undefined
   if (isNew && written.trim() === '' && stdin.isTTY) throw noPrompt()
   const note = (text: string): void => output.err(told(text))

@@ -30,7 +30,8 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    meaning: 'Of -p, sessions, why, what-if, approve, deny and cluster budget: the cluster behind this address',
+    meaning:
+      'Of a session, -p, sessions, why, what-if, approve, deny and cluster budget: the cluster behind this address',
   },
   restate: {
     names: ['--restate'],

@@ -1,4 +1,5 @@
-import { redactSecrets } from '@halting/agent'
+import { redactSecrets, type Settings } from '@halting/agent'
+import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import type { Program } from '../program.ts'
@@ -6,11 +7,12 @@ import { checkModel } from '../session/models.ts'
 import { settingsFor } from '../session/run-settings.ts'
 import { trustAtStart } from '../trust/at-start.ts'
 import { UsageError } from '../usage-error.ts'
-import { createApp } from './app/app.ts'
+import { type AppOptions, createApp } from './app/app.ts'
+import type { OpenSession } from './app/context.ts'
 import { branchReader } from './app/branch.ts'
 import { workTree } from './app/work-tree.ts'
 import { openSessionOf } from './app/open-session.ts'
-import { fileList } from './completion/file-list.ts'
+import { type FileList, fileList } from './completion/file-list.ts'
 import { openHistory } from './history/history-file.ts'
 import { readKeybindings } from './keys/keybindings.ts'
 import { createTheme, firstTheme, themeNamed } from './theme.ts'
@@ -26,11 +28,8 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   const { env, cwd, stdin, output } = program
   const why = whyNoScreen(env, { stdin, stdout: process.stdout })
   if (why !== undefined) throw new UsageError(why)
-  await trustAtStart(given, program, { stdin, stderr: process.stderr })
-  const run = await settingsFor(given, program)
-  // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
-  checkModel(run)
-  const { settings } = run
+  const cluster = await shownCluster(given)
+  const settings = cluster === undefined ? await ownSettings(given, program) : await settingsOfPerson(program)
   const folder = ownFolder(program)
   const bindings = await readKeybindings(folder)
   const history = await openHistory({
@@ -43,35 +42,23 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   // `--resume` alone asks which.
   const { resume, ...others } = given
   const flags = resume === '' ? others : given
-  let isFirst = true
   const screen = createScreen(processTerminal(stdin, process.stdout), {
     onSignal: (signal) => app.leave(signalExitCodes[signal]),
   })
   const asked = given.theme ?? themeNamed(settings.theme)
   const theme = createTheme(firstTheme(asked, env, undefined))
-  const branchOf = branchReader(cwd, () => performance.now())
-  const tree = workTree(cwd, env, () => screen.requestFrame())
+  const sessions = cluster === undefined ? sessionsHere(program, () => screen.requestFrame()) : sessionsOf(cluster)
   const app = createApp({
     screen,
     program,
     flags,
     bindings,
     history,
-    files: fileList(cwd, () => performance.now()),
+    ...(cluster !== undefined && { cluster }),
     theme,
-    async openSession(chosen, around) {
-      // Loaded when the screen is there already.
-      const { openLive } = await import('../session/open-live.ts')
-      const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
-      isFirst = false
-      live.session.listen((event) => tree.onEvent(event))
-      tree.look()
-      return openSessionOf(live)
-    },
-    branch() {
-      const branch = branchOf()
-      return branch !== '' && tree.hasChanges ? `${branch}*` : branch
-    },
+    files: sessions.files,
+    openSession: sessions.open,
+    branch: () => sessions.place(app.last),
     now: () => Date.now(),
   })
   screen.start()
@@ -87,8 +74,71 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   } finally {
     await screen.stop()
   }
-  const last = app.last?.session.snapshot
-  if (last?.file !== undefined && last.last !== undefined)
-    output.out(`Go on with it: halting --resume ${app.last?.session.id}\n`)
+  if (app.last !== undefined) output.out(sessions.comingBack(app.last))
   return exitCode
+}
+
+/** Where sessions are, as the program shows them. */
+interface Sessions {
+  readonly files: FileList | undefined
+  readonly open: AppOptions['openSession']
+  /** Where this one is, in a few words. */
+  place(open: OpenSession | undefined): string
+  /** The last line: how one goes on with it; '' where there is nothing to go on with. */
+  comingBack(open: OpenSession): string
+}
+
+function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
+  const branchOf = branchReader(cwd, () => performance.now())
+  const tree = workTree(cwd, env, changed)
+  let isFirst = true
+  return {
+    files: fileList(cwd, () => performance.now()),
+    async open(chosen, around) {
+      // Loaded when the screen is there already.
+      const { openLive } = await import('../session/open-live.ts')
+      const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
+      isFirst = false
+      live.session.listen((event) => tree.onEvent(event))
+      tree.look()
+      return openSessionOf(live)
+    },
+    place() {
+      const branch = branchOf()
+      return branch !== '' && tree.hasChanges ? `${branch}*` : branch
+    },
+    comingBack({ session: { id, snapshot } }) {
+      const isThere = snapshot.file !== undefined && snapshot.last !== undefined
+      return isThere ? `Go on with it: halting --resume ${id}\n` : ''
+    },
+  }
+}
+
+function sessionsOf(cluster: ClusterInTerminal): Sessions {
+  return {
+    files: undefined,
+    open: (chosen, around) => cluster.open(chosen, around),
+    place: (open) => cluster.placeOf(open?.session),
+    comingBack: ({ session }) => cluster.comingBack(session),
+  }
+}
+
+async function shownCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal | undefined> {
+  if (cluster === undefined) return undefined
+  const { clusterInTerminal } = await import('../cluster/open-in-terminal.ts')
+  return clusterInTerminal(cluster, admin)
+}
+
+/** For a session of this machine. */
+async function ownSettings(given: Flags, program: Program): Promise<Settings> {
+  await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
+  const run = await settingsFor(given, program)
+  // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
+  checkModel(run)
+  return run.settings
+}
+
+/** Nothing of this folder means anything to a session that is elsewhere. */
+async function settingsOfPerson(program: Program): Promise<Settings> {
+  return (await settingsFor({ settingSources: ['user'] }, program)).settings
 }

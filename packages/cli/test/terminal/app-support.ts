@@ -6,7 +6,7 @@ import type { Flags } from '../../src/flags/flags.ts'
 import type { Program } from '../../src/program.ts'
 import { openLive } from '../../src/session/open-live.ts'
 import { type App, createApp } from '../../src/terminal/app/app.ts'
-import type { OpenSession } from '../../src/terminal/app/context.ts'
+import type { OpenSession, ShownCluster } from '../../src/terminal/app/context.ts'
 import { openSessionOf } from '../../src/terminal/app/open-session.ts'
 import { fileList } from '../../src/terminal/completion/file-list.ts'
 import { openHistory, type PromptHistory } from '../../src/terminal/history/history-file.ts'
@@ -66,6 +66,8 @@ export interface AppSetup {
   readonly whileOpening?: readonly string[]
   /** Opens the session; that of flags and settings when absent. */
   readonly open?: (flags: Flags, program: Program) => Promise<OpenSession>
+  /** Whose sessions `open` opens; those of this machine when absent. */
+  readonly cluster?: ShownCluster
   /** Milliseconds; those of the day when absent. */
   readonly now?: () => number
 }
@@ -94,10 +96,11 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
   const app = createApp({
     screen,
     program: programInMemory({ cwd, env, isTerminal: true }),
-    flags: { script, ...setup.flags },
+    flags: setup.cluster === undefined ? { script, ...setup.flags } : (setup.flags ?? {}),
+    ...(setup.cluster !== undefined && { cluster: setup.cluster }),
     bindings: bindingsOf(setup.keybindings, 'keybindings.json'),
     history,
-    files: fileList(cwd, () => performance.now()),
+    files: setup.cluster === undefined ? fileList(cwd, () => performance.now()) : undefined,
     theme: createTheme('none'),
     async openSession(flags, program) {
       const live = await open(flags, program)
@@ -116,7 +119,7 @@ export async function startApp(setup: AppSetup = {}): Promise<RunningApp> {
   app.begin({ prompt: setup.prompt ?? '' })
   for (const data of setup.whileOpening ?? []) terminal.type(data)
   const { model = 'scripted' } = setup.script ?? {}
-  await terminal.sees(` · ${String(model)}`)
+  await terminal.sees(setup.cluster === undefined ? ` · ${String(model)}` : 'on the cluster')
   const type = (...data: readonly string[]): void => data.forEach((each) => terminal.type(each))
   return {
     terminal,
@@ -140,7 +143,7 @@ async function openOwn(flags: Flags, program: Program): Promise<OpenSession> {
   return openSessionOf(await openLive(flags, program, { answersQuestions: true, background: 'keep' }))
 }
 
-function folder(prefix: string): string {
+export function folder(prefix: string): string {
   const made = mkdtempSync(join(tmpdir(), prefix))
   onTestFinished(() => rmSync(made, { recursive: true, force: true }))
   return made

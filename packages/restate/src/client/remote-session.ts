@@ -53,6 +53,8 @@ export class RemoteSession implements Session {
   readonly #follower: Follower
   readonly #own: OwnRequests
   readonly #answered = new Set<string>()
+  /** Messages that were taken back, or given back. */
+  readonly #takenBack = new Set<string>()
   readonly #onSettled: (() => void)[] = []
   #told: SessionSnapshot
   #status: FullStatus | undefined
@@ -111,13 +113,15 @@ export class RemoteSession implements Session {
       own: this.#own.messages,
       isAsking: this.#own.isAsking,
       answered: this.#answered,
+      takenBack: this.#takenBack,
       isClosed: this.#isClosed,
     })
   }
 
   listen(listener: (event: SessionEvent) => void): () => void {
     const stop = this.#listeners.add(listener)
-    if (this.#held !== undefined) queueMicrotask(() => this.#tellHeld())
+    // Whoever listens in this turn hears it, too.
+    if (this.#held !== undefined) setImmediate(() => this.#tellHeld())
     return stop
   }
 
@@ -186,16 +190,23 @@ export class RemoteSession implements Session {
 
   retract(id: string): boolean {
     const isThere = this.snapshot.queue.some((message) => message.id === id)
-    if (isThere) this.#send({ type: 'retract', message: id })
-    return isThere
+    if (!isThere) return false
+    this.#send({ type: 'retract', message: id })
+    this.#takeBack([id])
+    return true
   }
 
   interrupt(options: InterruptOptions = {}): Interrupted {
     const { queue, status } = this.snapshot
     this.#send({ type: 'interrupt', ...options })
     const isKept = options.queue !== 'give_back'
-    if (!isKept) this.#own.taken(queue.map(({ id }) => id))
+    if (!isKept) this.#takeBack(queue.map(({ id }) => id))
     return { wasRunning: status !== 'idle', stillQueued: isKept ? queue : [], givenBack: isKept ? [] : queue }
+  }
+
+  #takeBack(ids: readonly string[]): void {
+    for (const id of ids) this.#takenBack.add(id)
+    this.#own.taken(ids)
   }
 
   stop(message?: string): void {

@@ -48,23 +48,26 @@ export interface KnownHere {
   readonly isAsking: boolean
   /** Calls of the run that goes on, about which this client has said something. A worker that takes the run up asks again, and is answered by the cluster. */
   readonly answered: ReadonlySet<string>
+  /** Messages that this client has taken back. No worker may have heard of it yet. */
+  readonly takenBack: ReadonlySet<string>
   readonly isClosed: boolean
 }
 
 /** What a client shows: the snapshot of the worker, with what it has asked for and no worker has told of yet. */
 export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionSnapshot {
-  const { own, isAsking, answered, isClosed } = known
+  const { own, isAsking, answered, takenBack, isClosed } = known
   const questions = told.questions.filter(({ callId }) => !answered.has(callId))
   const isWorking = known.status?.isWorking === true || isAsking
   const isRunning = isWorking || told.status === 'running' || told.status === 'requires_action'
   const status = questions.length > 0 ? 'requires_action' : isRunning ? 'running' : 'idle'
-  const queued = new Set(told.queue.map(({ id }) => id))
+  const waiting = told.queue.filter(({ id }) => !takenBack.has(id))
+  const queued = new Set(waiting.map(({ id }) => id))
   return {
     ...told,
     status: isClosed ? 'closed' : status,
     activity: status === 'idle' ? { type: 'idle' } : told.activity,
     // What begins a run does not wait for one.
-    queue: told.status === 'idle' ? told.queue : [...told.queue, ...own.filter(({ id }) => !queued.has(id))],
+    queue: told.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
     questions,
     // It is so when the end is told: the work may not be over by then.
     canResume: told.canResume && !isAsking && !isClosed,

@@ -19,7 +19,7 @@ import { streamingMarkdown } from '../markdown/streaming-markdown.ts'
 import type { Screen } from '../screen/screen-port.ts'
 import { createShellCommands } from '../shell/shell-commands.ts'
 import { toldToModel } from '../shell/shell-command.ts'
-import { errorBlock, noticeBlock } from '../view/message-blocks.ts'
+import { dimBlock, errorBlock, noticeBlock } from '../view/message-blocks.ts'
 import type { Theme } from '../theme.ts'
 import type { AppContext, OpenSession, ShownCluster } from './context.ts'
 import { createConversation } from './conversation.ts'
@@ -243,7 +243,9 @@ export function createApp(options: AppOptions): App {
 
   async function show(next: OpenSession): Promise<void> {
     open = next
-    conversation.show(next, await next.before())
+    const before = await next.before()
+    if (cluster !== undefined) print(dimBlock('', `Session ${next.session.id} on the cluster ${cluster.url}`, style))
+    conversation.show(next, before)
     questions.look()
     layout.arrange()
   }

@@ -16,9 +16,15 @@ const wellKnown: ReadonlySet<Action> = new Set<Action>([
   'deleteRight',
 ])
 
+const inLine =
+  '!command runs it and shows it to the model, !!command does not. @path brings in a file, @path#20-45 these lines.'
+const inLineOfWorker = '@path brings in a file of the worker, @path#20-45 these lines.'
+
 /** `/help`, and `?` on an empty line: the keys alone. */
 export function helpCommand(
-  listed: (app: AppContext) => readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
+  listed: (
+    app: AppContext,
+  ) => readonly { readonly name: string; readonly command: Pick<Command, 'does' | 'argumentHint'> }[],
 ): Command {
   return {
     does: 'Commands and keys',
@@ -29,15 +35,7 @@ export function helpCommand(
         ...(argument === 'keys' ? [] : commandLines(app, listed(app), written, width)),
         app.style.bold('Keys'),
         ...rowsOf(keyRows(app), width),
-        app.style.dim(
-          lineAfter(
-            '  ',
-            app.cluster === undefined
-              ? '!command runs it and shows it to the model, !!command does not. @path brings in a file, @path#20-45 these lines.'
-              : '@path brings in a file of the worker, @path#20-45 these lines.',
-            width,
-          ),
-        ),
+        app.style.dim(lineAfter('  ', app.cluster === undefined ? inLine : inLineOfWorker, width)),
       ])
     },
   }

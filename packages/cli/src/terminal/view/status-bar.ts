@@ -21,7 +21,8 @@ export function statusBar(input: () => StatusInput, style: Style): Component {
       const running = snapshot.tasks.filter(({ status }) => status === 'running').length
       const parts = [
         modeWords(snapshot.permissionMode).short,
-        snapshot.model,
+        // Of a session on a cluster it is known when a worker has it.
+        ...(snapshot.model === '' ? [] : [snapshot.model]),
         ...(branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),
         ...keys,

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Session } from '@halting/agent/session'
+import { foldSession, runsOf } from '@halting/core/steps'
+import type { FlagName, Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+import type { Program } from '../program.ts'
+import { saidIn } from '../session/said-in.ts'
+import { entriesIn } from '../terminal/app/kept-entries.ts'
+import type { OpenSession, ShownCluster, WrittenCommand } from '../terminal/app/context.ts'
+import { factsOf, sessionsOfCluster } from './list.ts'
+import { asked, clientOf } from './of-cluster.ts'
+import { openRemote } from './open-remote.ts'
+
+/** What the interactive program heeds itself. */
+const heeded: readonly FlagName[] = ['theme', 'noAnimation', 'forkSession', 'quiet', 'verbose']
+
+/** Sessions of a cluster, for the interactive program. */
+export interface ClusterInTerminal extends ShownCluster {
+  open(flags: Flags, program: Program): Promise<OpenSession>
+  /** Where a session is: the cluster, and the folder on its worker once that is known. */
+  placeOf(session: Session | undefined): string
+  /** How one comes back to what was left; '' where nothing was said. */
+  comingBack(session: Session): string
+}
+
+/** So long a session that is opened is waited for until something is known of it. */
+const patienceMs = 3_000
+
+export function clusterInTerminal(url: string, admin: string | undefined): ClusterInTerminal {
+  const left = new Map<string, { hasBegun: boolean; goesOn: boolean }>()
+  return {
+    url,
+    async sessions() {
+      const all = await sessionsOfCluster({ cluster: url, ...(admin !== undefined && { admin }) })
+      return all
+        .toSorted((one, other) => Number(one.state === 'idle') - Number(other.state === 'idle'))
+        .map((session) => ({ sessionId: session.sessionId, facts: factsOf(session) }))
+    },
+    async open(flags, program) {
+      const { session, client, since, isNew } = await openRemote(await chosenIn(flags, program), program, {
+        heeded,
+        // What is shown of it tells that.
+        note: () => undefined,
+      })
+      const known = { hasBegun: !isNew, goesOn: false }
+      left.set(session.id, known)
+      let commands: readonly WrittenCommand[] = []
+      const follow = (): void =>
+        void session.listen((event) => {
+          if (event.type === 'message' && event.message.type === 'system' && event.message.subtype === 'init')
+            commands = (event.message.slash_commands ?? []).map((name) => ({ name, description: '' }))
+          if (event.type === 'closed') return
+          known.goesOn = session.snapshot.status !== 'idle'
+          known.hasBegun ||= known.goesOn
+        })
+      if (!isNew) await knownOf(session)
+      return {
+        session,
+        get commands() {
+          return commands
+        },
+        async before() {
+          const records = isNew ? [] : await client.records(session.id)
+          // What happened since then is told, and so is the turn that goes on.
+          follow()
+          return [...saidIn(foldSession(runsOf(records.slice(0, since))))]
+        },
+        entries: async () => entriesIn(runsOf(await client.records(session.id))),
+        // Commands and files are looked up by the worker.
+        prepare: async (text) => ({ content: text }),
+        redact: (text) => text,
+        explain: () => ({ parts: [] }),
+        here: undefined,
+      }
+    },
+    placeOf(session) {
+      const folder = session?.snapshot.cwd.split('/').at(-1) ?? ''
+      return `${new URL(url).host}${folder === '' ? '' : ` …/${oneLine(folder, 20)}`}`
+    },
+    comingBack({ id }) {
+      const { hasBegun, goesOn } = left.get(id) ?? { hasBegun: false, goesOn: false }
+      if (!hasBegun) return ''
+      const command = `halting ${shellQuoted(['--cluster', url, '--resume', id])}`
+      return goesOn ? `It goes on on the cluster. Come back to it: ${command}\n` : `Go on with it: ${command}\n`
+    },
+  }
+}
+
+/** A copy is a session of its own. */
+async function chosenIn(given: Flags, program: Program): Promise<Flags> {
+  const { forkSession, ...flags } = given
+  const { resume } = flags
+  if (forkSession !== true || resume === undefined || resume === '') return given
+  return { ...flags, resume: await asked(flags, clientOf(flags, program).fork(resume)) }
+}
+
+/** What its worker, or its last one, showed of it. */
+async function knownOf(session: Session): Promise<void> {
+  for (let waitedMs = 0; session.snapshot.model === '' && waitedMs < patienceMs; waitedMs += 25) await pause(25)
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
+import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { Slots } from '../../src/cluster/slots.ts'
+import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
+import { Workspaces } from '../../src/cluster/workspaces.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
+import { folder, type AppSetup, type RunningApp, startApp } from '../terminal/app-support.ts'
+
+/** A cluster whose worker is the program's, with the scripted model: nothing but the engine is made up. */
+export async function clusterOfReplies(
+  replies: readonly unknown[],
+): Promise<FakeCluster & { readonly folder: string }> {
+  const home = folder('halting-worker-')
+  const base = join(home, 'workspaces')
+  mkdirSync(base)
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify({ replies }))
+  const program = programInMemory({ cwd: home, env: { PATH: process.env['PATH'], HOME: home } })
+  const workspaces = new Workspaces({ base, template: undefined, allowed: undefined })
+  const own = {
+    flags: { script, allowedTools: ['Bash(echo *)', 'Bash(sleep *)'] },
+    program,
+    slots: new Slots(16),
+    workspaces,
+    refusal: (message: string) => new Error(message),
+  }
+  const cluster = await fakeCluster({ open: (asked) => openWorkerSession(own, asked) })
+  onTestFinished(() => cluster.close())
+  return { ...cluster, folder: base }
+}
+
+/** The interactive program over it. */
+export function startOnCluster(
+  { url }: Pick<FakeCluster, 'url'>,
+  setup: AppSetup = {},
+  cluster = clusterInTerminal(url, url),
+): Promise<RunningApp> {
+  return startApp({
+    ...setup,
+    flags: { cluster: url, admin: url, ...setup.flags },
+    cluster,
+    open: (flags, program) => cluster.open(flags, program),
+  })
+}

@@ -1,0 +1,135 @@
+// Holds rules of docs/spec.md: R-TERM-80, R-TERM-81, R-TERM-82
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { answering, key, type RunningApp } from '../terminal/app-support.ts'
+import { clusterOfReplies, startOnCluster } from './terminal-on-fake.ts'
+
+const call = (name: string, input: unknown) => ({ type: 'tool_use', name, input })
+const says = (...content: readonly unknown[]) => ({ content })
+
+const idOf = ({ opened }: RunningApp): string => opened.at(-1)?.session.id ?? ''
+/** How often a line is on the screen, or above it. */
+const times = ({ terminal }: RunningApp, line: string): number => terminal.all().filter((each) => each === line).length
+
+test('a session of a cluster is one conversation as any other: text, calls, a question, the ending with its figures', async () => {
+  const cluster = await clusterOfReplies([
+    says('I write it.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
+    says('Done, and **bold**.'),
+  ])
+  const app = await startOnCluster(cluster)
+  app.say('write out.txt')
+  await app.terminal.sees('? Write')
+  await answering()
+  app.type('y')
+  await app.terminal.sees('✓ done · 2 turns')
+  expect(app.terminal.all()).toContain('⏺ Write out.txt +1 −0 (new file)')
+  const [folder = ''] = readdirSync(cluster.folder)
+  expect(readFileSync(join(cluster.folder, folder, 'out.txt'), 'utf8')).toBe('hello\n')
+  expect([times(app, '> write out.txt'), times(app, 'I write it.'), times(app, 'Done, and bold.')]).toEqual([1, 1, 1])
+})
+
+test('a worker that is killed, and a connection that is cut, tell nothing twice and leave nothing out', async () => {
+  // The next worker has a model that begins anew.
+  const cluster = await clusterOfReplies([
+    { when: 'go', ...says('First I wait.', call('Bash', { command: 'sleep 0.5; echo slept' })) },
+    { when: 'slept', ...says('Then I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })) },
+    { when: 'out.txt', ...says('All is done.') },
+  ])
+  const app = await startOnCluster(cluster)
+  app.say('go')
+  await app.terminal.sees('? Write')
+  expect(cluster.kill(idOf(app))).toBe(true)
+  cluster.cutOff(true)
+  await app.terminal.sees('It is asked again')
+  cluster.cutOff(false)
+  await app.terminal.sees('? Write')
+  await answering()
+  app.type('y')
+  await app.terminal.sees('✓ done')
+  const lines = ['> go', 'First I wait.', 'Then I ask.', 'All is done.']
+  expect(lines.map((line) => times(app, line))).toEqual([1, 1, 1, 1])
+  expect(app.terminal.all().filter((line) => line.includes('asked again'))).toHaveLength(1)
+})
+
+test('who leaves is told how to come back, and finds what was said', async () => {
+  const cluster = await clusterOfReplies([
+    says('I ask.', call('Write', { file_path: 'out.txt', content: 'hello\n' })),
+    says('All is done.'),
+  ])
+  const shown = clusterInTerminal(cluster.url, cluster.url)
+  const app = await startOnCluster(cluster, {}, shown)
+  const { session } = app.opened[0] ?? {}
+  if (session === undefined) throw new Error('no session')
+  expect(shown.comingBack(session)).toBe('')
+  app.say('go')
+  await app.terminal.sees('? Write')
+  app.app.leave(0)
+  await app.app.ended
+  const command = `halting --cluster ${cluster.url} --resume ${session.id}\n`
+  expect(shown.comingBack(session)).toBe(`It goes on on the cluster. Come back to it: ${command}`)
+
+  const again = await startOnCluster(cluster, { flags: { resume: session.id } })
+  await again.terminal.sees('? Write')
+  expect([times(again, '> go'), times(again, 'I ask.')]).toEqual([1, 1])
+  await answering()
+  again.type('y')
+  await again.terminal.sees('✓ done')
+  expect(times(again, 'All is done.')).toBe(1)
+})
+
+test('nothing that is typed runs on this machine, and what needs it says so', async () => {
+  const cluster = await clusterOfReplies([])
+  const app = await startOnCluster(cluster, { columns: 120 })
+  app.say('!touch here')
+  await app.terminal.sees('Nothing was run: ! is for this machine')
+  expect(existsSync(join(app.cwd, 'here'))).toBe(false)
+  // It stays where it can be taken to another terminal.
+  expect(app.terminal.all().some((line) => line.startsWith('> !touch here'))).toBe(true)
+  app.type(key.ctrl('c'))
+  for (const [command, why] of [
+    ['/diff', 'the files of this one are on its worker.'],
+    ['/memory', 'this one has what its worker was started with.'],
+    ['/export', 'the record of this one is on the cluster.'],
+  ] as const) {
+    app.say(command)
+    await app.terminal.sees(why)
+  }
+  app.say('/help')
+  await app.terminal.holds(/^ {2}\/rewind/m)
+  expect(app.terminal.all().join('\n')).not.toMatch(/^ {2}\/diff/m)
+  expect(cluster.requests).toEqual([])
+})
+
+test('steering, the queue, an interruption, going back, a new one and the list of sessions', async () => {
+  const cluster = await clusterOfReplies([
+    says('I wait.', call('Bash', { command: 'sleep 30' })),
+    says('First answer.'),
+    says('Second answer.'),
+  ])
+  const app = await startOnCluster(cluster)
+  app.say('one')
+  await app.terminal.sees('⏺ Bash sleep 30')
+  app.type('later', key.altEnter)
+  await app.terminal.sees('after the run: "later"')
+  app.type(key.altUp)
+  await app.terminal.sees('> later')
+  app.type(key.ctrl('c'), key.escape)
+  await app.terminal.sees('■ Stopped')
+  await app.settled()
+  app.say('/rewind')
+  await app.terminal.sees('Go back to before')
+  app.type(key.enter)
+  await app.terminal.sees('on the worker, stay as they are')
+  app.type(key.ctrl('c'))
+  const before = idOf(app)
+  app.say('/clear')
+  await app.terminal.sees('A new session. The one before')
+  expect(idOf(app)).not.toBe(before)
+  app.say('/resume')
+  await app.terminal.sees('Go on with')
+  await app.terminal.sees(before.slice(0, 30))
+  app.type(key.enter)
+  await app.terminal.sees(`The session ${before}`)
+})
