@@ -1,4 +1,4 @@
-import { RestatePromise, type Context, type internal } from '@restatedev/restate-sdk'
+import { RestatePromise, type Context, type internal, type Serde } from '@restatedev/restate-sdk'
 import { checkNode } from './check-node.ts'
 import type { Engine, EnginePromise } from './engine.ts'
 
@@ -9,7 +9,7 @@ export function restateEngine(context: Context): Engine {
   const internalContext = context as internal.ContextInternal
   return {
     // Nothing is tried again here: a step that fails ends the attempt, and the next one reads the record first.
-    once: (name, effect) => promiseOf(context.run(name, effect)),
+    once: (name, effect) => promiseOf(context.run(name, effect, { serde: text })),
     sleep: (ms) => promiseOf(context.sleep(ms)),
     signal: (name) => promiseOf(context.signal<string>(name)),
     cancelled: () => promiseOf(internalContext.cancellation()),
@@ -17,6 +17,13 @@ export function restateEngine(context: Context): Engine {
     first: (promises) => RestatePromise.race((promises as readonly Wrapped<never>[]).map(({ promise }) => promise)),
     gone: context.request().attemptCompletedSignal,
   }
+}
+
+/** As it is: a batch is JSON already, and need not be made a string of JSON. */
+const text: Serde<string> = {
+  contentType: 'application/json',
+  serialize: (value) => Buffer.from(value),
+  deserialize: (bytes) => Buffer.from(bytes).toString('utf8'),
 }
 
 interface Wrapped<T> extends EnginePromise<T> {

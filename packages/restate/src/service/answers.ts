@@ -13,6 +13,11 @@ export type RequestAnswer =
   | { readonly state: 'answered'; readonly runId: string; readonly result: SdkResult }
   | { readonly state: 'refused'; readonly because: string }
 
+/** Nothing else will become of it. */
+export function isOver({ state }: RequestAnswer): boolean {
+  return state === 'answered' || state === 'refused'
+}
+
 type KeptRequest = { readonly runId: string } | { readonly because: string }
 
 const requestKey = (id: string): string => `request/${id}`

@@ -25,6 +25,7 @@ import {
   mailboxObject,
   sessionObject,
   type Begun,
+  type Listener,
   type MailboxObject,
   type MailboxStatus,
   type SessionObject,
@@ -95,10 +96,11 @@ export function mailboxDefinition({
         return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
       },
 
-      /** An awakeable is resolved when something is answered for. False where nobody works: nothing will be. */
-      listen: async (context: ObjectContext, awakeable: string): Promise<boolean> => {
+      /** An awakeable is resolved when something is answered for. False where nothing will be. */
+      listen: async (context: ObjectContext, { awakeable, ifWaiting }: Listener): Promise<boolean> => {
         const mailbox = await readMailbox(context)
         if (mailbox.worker === undefined) return false
+        if (ifWaiting !== undefined && !(await isWaiting(context, mailbox, ifWaiting))) return false
         writeMailbox(context, listen(mailbox, awakeable))
         return true
       },

@@ -29,13 +29,20 @@ export interface MailboxStatus {
   readonly tenancy?: Tenancy
 }
 
+/** Who is to be woken when something is answered for. */
+export interface Listener {
+  readonly awakeable: string
+  /** Only while the request of this name waits. */
+  readonly ifWaiting?: string
+}
+
 /** What the objects ask of each other. */
 export type MailboxObject = {
   push(context: ObjectContext, request: PushRequest): Promise<boolean>
   begin(context: ObjectContext, invocation: string): Promise<Begun>
   waiting(context: ObjectContext, after: number): Promise<WaitingPage>
   settle(context: ObjectContext, upTo: number): Promise<WaitingPage>
-  listen(context: ObjectContext, awakeable: string): Promise<boolean>
+  listen(context: ObjectContext, listener: Listener): Promise<boolean>
   wake(context: ObjectContext): Promise<void>
   adopt(context: ObjectContext, opening: Opening): Promise<void>
   forget(context: ObjectContext): Promise<void>

@@ -15,7 +15,7 @@ import { restateEngine } from '../engine/restate-engine.ts'
 import type { Spent } from '../fleet/budget.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
-import { answerTo, resultOfRun, type RequestAnswer } from './answers.ts'
+import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
 import { Conversation, type State } from './conversation.ts'
 import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
@@ -123,15 +123,17 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
         const id = checkedId(name)
         for (;;) {
-          const { isWaiting } = await mailboxOf(context).status(id)
-          const answer = await answerTo(context, id, isWaiting)
-          const isOpen = answer.state === 'waiting' || answer.state === 'running'
-          if (wait !== true || !isOpen) return answer
+          const answer = await answerTo(context, id, false)
+          if (isOver(answer)) return answer
+          if (wait !== true) {
+            const { isWaiting } = await mailboxOf(context).status(id)
+            return answerTo(context, id, isWaiting)
+          }
           const { id: awakeable, promise } = context.awakeable<void>()
-          if (!(await mailboxOf(context).listen(awakeable))) return answerTo(context, id, false)
+          const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
+          if (!(await mailboxOf(context).listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
           // It may have been answered for before anybody listened.
-          const since = await answerTo(context, id, isWaiting)
-          if (since.state === answer.state) await promise
+          if (!isOver(await answerTo(context, id, false))) await promise
         }
       }),
 

@@ -35,7 +35,8 @@ export class WorkRecord {
     const notes = (batch.notes ?? []).map(readNote)
     const answers = notes.map((note) => this.#take(note))
     if (batch.records.length > 0) this.keep(batch.records, batch.kept)
-    if (answers.includes(true))
+    // At the end the mailbox wakes who waits as it settles.
+    if (answers.includes(true) && batch.done === undefined)
       this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key).wake()
   }
 

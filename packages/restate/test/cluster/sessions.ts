@@ -77,6 +77,7 @@ await check('requests by names of their own, each counts once', async () => {
   deepStrictEqual({ reason, turns, isWorking }, { reason: 'completed', turns: 2, isWorking: false })
   strictEqual((await client.done('named'))?.results.length, 1)
   deepStrictEqual(await client.result('named', 'nobody'), { state: 'unknown' })
+  deepStrictEqual(await client.result('named', 'nobody', { wait: true }), { state: 'unknown' })
 })
 
 await check('bad input has an answer, and nothing is lost', async () => {
@@ -105,6 +106,9 @@ await check(
       events.filter((event) => event.type === 'loop' && event.event.type === 'model_update').length
     // In the middle of the second reply.
     await until(() => deltas() > 28)
+    // What nobody asked for is not waited for, also while somebody works.
+    deepStrictEqual(await client.result('cut', 'nobody', { wait: true }), { state: 'unknown' })
+    const answered = client.result('cut', 'p', { wait: true })
     const { live } = await client.status('cut')
     const worker = workers.ready.find((each) => liveUrls.get(each) === live)
     ok(worker)
@@ -114,6 +118,7 @@ await check(
     ok(deltas() > before, 'it is live again')
     strictEqual(session.snapshot.status, 'idle')
     strictEqual(session.snapshot.last?.reason, 'completed')
+    strictEqual(((await answered) as { readonly state: string }).state, 'answered')
     const since = client.session('cut', undefined, { since: 0 })
     const read = listened(since)
     await since.settled()
