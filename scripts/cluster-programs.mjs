@@ -10,6 +10,7 @@ const platform = `${process.platform}-${process.arch}`
 /** Servers that npm has as packages, and the file of each that is run; the first is the engine. */
 const servers = {
   restate: { name: `@restatedev/restate-server-${platform}`, version: '1.7.12', file: 'bin/restate-server' },
+  'restate-cli': { name: '@restatedev/restate', version: '1.7.12', file: 'lib/index.js' },
   s3: { name: '@20minutes/s3rver', version: '4.0.4', file: 'lib/s3rver.js' },
 }
 const patienceMs = 600_000

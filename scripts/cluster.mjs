@@ -31,6 +31,7 @@ const programs = [
   'drain',
   'waits',
   'three-nodes',
+  'operations',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -49,6 +50,7 @@ const checks = {
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
   'workers behind one address, told to end while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
+  'a session that is paused, large records, a worker that others reach': ['operations'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
@@ -58,6 +60,8 @@ const checks = {
 const besideOf = { money: 's3' }
 /** Programs that need another server than the engine. */
 const otherServers = { bucket: 's3' }
+/** What a program is given behind all else, where npm has it. */
+const companions = { operations: 'restate-cli' }
 
 const wanted = process.argv.slice(2).filter((each) => !each.startsWith('--'))
 const node = newestNode()
@@ -88,6 +92,7 @@ function outcomeOf(title, [program, ...given]) {
   const beside = program in besideOf ? [serverOf(besideOf[program])] : []
   const missing = server.why ?? node.why ?? beside[0]?.why
   if (missing !== undefined) return { title, kind: 'skipped', why: missing }
+  const companion = companions[program] === undefined ? [] : [serverOf(companions[program]).program ?? '']
   const folder = mkdtempSync(join(tmpdir(), 'halting-cluster-'))
   try {
     const parameters = [
@@ -95,6 +100,7 @@ function outcomeOf(title, [program, ...given]) {
       server.program,
       folder,
       ...given,
+      ...companion,
       ...beside.map((each) => each.program),
     ]
     const { status, stdout, stderr, error } = spawnSync(join(node.bin, 'node'), parameters, {

@@ -9,21 +9,47 @@ import { askEngine } from './engine-request.ts'
 /** A row of the list of sessions. */
 interface ListedSession extends SessionStatus {
   readonly sessionId: string
+  /** The engine has paused the work at it, which goes on when this invocation is resumed. */
+  readonly pausedInvocation?: string
 }
 
-const query = `select service_key, value_utf8 from state where service_name = 'halting_session' and key = 'status'`
+const kept = `select service_key, value_utf8 from state where service_name = 'halting_session' and key = 'status'`
+const paused = `select target_service_key as service_key, id from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status = 'paused'`
+/** Of a session that was paused before anything of it was on record. */
+const nothingYet: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
 
 /** What is kept of all sessions, by the engine's own query language. @throws UsageError that says what is the matter, and where. */
 export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<readonly ListedSession[]> {
-  // What the engine answers to this query.
+  const invocations = new Map((await rowsOf<PausedRow>(flags, paused)).map((row) => [row.service_key, row.id]))
+  const sessions = new Map((await rowsOf<KeptRow>(flags, kept)).map((row) => [row.service_key, row.value_utf8]))
+  return [...new Set([...sessions.keys(), ...invocations.keys()])].map((sessionId) => {
+    const text = sessions.get(sessionId)
+    const invocation = invocations.get(sessionId)
+    return {
+      sessionId,
+      // Only the object of a session writes it.
+      ...(text === undefined ? nothingYet : (JSON.parse(text) as SessionStatus)),
+      ...(invocation !== undefined && { state: 'paused', pausedInvocation: invocation }),
+    }
+  })
+}
+
+interface KeptRow {
+  readonly service_key: string
+  readonly value_utf8: string
+}
+
+interface PausedRow {
+  readonly service_key: string
+  readonly id: string
+}
+
+async function rowsOf<T>(flags: Pick<Flags, 'cluster' | 'admin'>, query: string): Promise<readonly T[]> {
+  // What the engine answers to a query.
   const { rows } = (await askEngine({ url: new URL('/query', adminOf(flags)), body: { query } })) as {
-    readonly rows: readonly { readonly service_key: string; readonly value_utf8: string }[]
+    readonly rows: readonly T[]
   }
-  return rows.map((row) => ({
-    sessionId: row.service_key,
-    // Only the object of a session writes it.
-    ...(JSON.parse(row.value_utf8) as SessionStatus),
-  }))
+  return rows
 }
 
 /** `halting sessions --cluster URL`: what stands with every session of a cluster; those that go on come first. */
@@ -44,14 +70,14 @@ export async function listOfCluster(
 }
 
 /** What stands with a session, in one line. */
-export function factsOf({ state, reason, turns, usd, questions }: ListedSession): string {
+export function factsOf({ state, reason, turns, usd, questions, pausedInvocation }: ListedSession): string {
   const stands =
     state === 'requires_action'
       ? `waits for an answer: ${questions.map(({ callId }) => callId).join(', ')}`
       : state === 'idle'
         ? (reason ?? 'nothing was run')
         : state === 'paused'
-          ? 'is paused'
+          ? `is paused: restate invocations resume ${pausedInvocation}`
           : 'goes on'
   return [many(turns, 'turn'), ...(usd > 0 ? [money(usd)] : []), stands].join(', ')
 }

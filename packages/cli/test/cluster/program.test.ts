@@ -20,6 +20,8 @@ const status = {
   isClosed: false,
   waiting: 0,
 }
+/** Invocations that the engine has paused. */
+let paused: readonly object[] = []
 let server: Server | undefined
 let url = ''
 let hasWorker = true
@@ -33,7 +35,9 @@ beforeAll(async () => {
       asked.push({ path: request.url ?? '', body: text === '' ? undefined : JSON.parse(text) })
       const answers: { readonly [end: string]: unknown } = {
         '/status': status,
-        '/query': { rows: [{ service_key: 's-1', value_utf8: JSON.stringify(status) }] },
+        '/query': text.includes('sys_invocation')
+          ? { rows: paused }
+          : { rows: [{ service_key: 's-1', value_utf8: JSON.stringify(status) }] },
         '/records': { first: 0, records: [] },
       }
       const answer = Object.entries(answers).find(([end]) => hasWorker && request.url?.endsWith(end) === true)
@@ -65,6 +69,18 @@ test('sessions of a cluster are listed in the words of local ones', async () => 
   expect({ code, stdout }).toEqual({ code: 0, stdout: 's-1  2 turns, $0.0100, completed\n' })
   const { stdout: json } = await run(['sessions', '--cluster', url, '--admin', url, '--json'])
   expect(JSON.parse(json)).toEqual({ sessions: [{ sessionId: 's-1', ...status }] })
+})
+
+test('a session that the engine has paused is listed as that, first, with what lets it go on', async () => {
+  paused = [
+    { service_key: 's-1', id: 'inv_1' },
+    { service_key: 's-0', id: 'inv_0' },
+  ]
+  const { stdout } = await run(['sessions', '--cluster', url, '--admin', url])
+  paused = []
+  expect(stdout).toBe(
+    's-0  0 turns, is paused: restate invocations resume inv_0\ns-1  2 turns, $0.0100, is paused: restate invocations resume inv_1\n',
+  )
 })
 
 test('what cannot be asked of a cluster is refused before anything is asked', async () => {
