@@ -23,6 +23,8 @@ import { StateLines } from './state-lines.ts'
 
 /** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
 const patienceMs = 1_000
+/** How long a cluster that does not answer is waited for at the end of stdin. */
+const longestPatienceMs = 30_000
 
 /**
  * Serves a host until it has said all and everything that it handed in has its result; gives the exit code.
@@ -53,6 +55,7 @@ interface HostParts {
  * H1: the session is opened once: by `initialize`, or by the first line that needs it.
  * H2: what was said before a request is handed in before it is served.
  * H3: whatever was handed in has a result line; the end of stdin ends nothing that goes on.
+ * H4: a session of a cluster is let go of, and goes on there; at a signal at once.
  */
 class Host {
   readonly #flags: Flags
@@ -135,9 +138,25 @@ class Host {
     const finished = async (): Promise<void> => {
       await this.#handIn.waiting
       await this.#control.answeredAll()
-      await this.#opened?.session.settled()
+      if (this.#opened !== undefined) await this.#settled(this.#opened)
     }
     await Promise.race([finished(), left])
+  }
+
+  /** A session of a cluster that waits for an answer is left so: here is nobody any more who gives one. */
+  async #settled({ session, goesOn }: Opened): Promise<void> {
+    if (goesOn === undefined) return session.settled()
+    const waiting = new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (!goesOn.isWaiting()) return
+        this.#warn(goesOn.told)
+        resolve()
+      }
+      session.listen(look)
+      look()
+    })
+    await Promise.race([session.settled(), waiting])
+    this.#states.tell(session)
   }
 
   async #end(): Promise<void> {
@@ -146,7 +165,14 @@ class Host {
     // What is started on the way is ended with the program.
     const opened = this.#opened ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
     if (opened === undefined) return
-    const { session } = opened
+    const { session, goesOn } = opened
+    if (goesOn !== undefined) {
+      await Promise.race([
+        opened.close(),
+        setTimeout(isAborted ? patienceMs : longestPatienceMs, undefined, { ref: false }),
+      ])
+      return
+    }
     if (isAborted) session.interrupt({ queue: 'give_back', because: causeOf(this.#interruption.signal) })
     await session.settled()
     await this.#replaying.catch(() => undefined)
@@ -230,7 +256,8 @@ class Host {
       const opened = await this.#openWith(given, this.#control, this.#program)
       this.#opened = opened
       this.#states.know(opened.session)
-      opened.session.listen((event) => this.#onEvent(opened, event))
+      const hear = (event: SessionEvent): void => this.#onEvent(opened, event)
+      opened.session.listen(opened.through?.(hear) ?? hear)
       return opened
     } catch (thrown) {
       this.#breaks(thrown)
@@ -265,6 +292,7 @@ class Host {
       case 'run_end':
         this.#lastError = event.result.is_error ? 'of_run' : 'none'
         this.#states.end()
+        this.#states.tell(session)
         return
       case 'changed':
         this.#states.tell(session)
@@ -296,19 +324,21 @@ class Host {
     if (told === undefined || this.#handIn.isToldAgain(told.uuid)) return
     this.#write(told)
     if (message.type !== 'system' || message.subtype !== 'init') return
-    this.#replay(this.#states.begun())
+    const ids = this.#states.begun()
     if (this.#opened !== undefined) this.#states.tell(this.#opened.session)
+    this.#replay(ids)
   }
 
   /** A message is told again when it is on disk: whoever kills the program after that finds it there. */
   #replay(ids: readonly string[]): void {
     const lines = this.#handIn.replayed(ids, this.#sessionId())
-    const flush = this.#opened?.flush
-    if (lines.length === 0 || flush === undefined) return
-    this.#replaying = this.#replaying.then(async () => {
-      await flush()
+    if (lines.length === 0 || this.#opened === undefined) return
+    const { flush } = this.#opened
+    const tell = (): void => {
       for (const line of lines) this.#write(line)
-    })
+    }
+    if (flush === undefined) return tell()
+    this.#replaying = this.#replaying.then(flush).then(tell)
     // What is wrong with the disk ends the run, which says so.
     this.#replaying.catch(() => undefined)
   }

@@ -25,7 +25,9 @@ export function hosted(program: Program): Hosted {
   const serve = async (): Promise<number> => {
     for (const line of [...warnings, ...warningsOf(flags)]) program.output.err(told(line))
     const { serveHost } = await import('./host.ts')
-    return serveHost(flags, program)
+    if (flags.cluster === undefined) return serveHost(flags, program)
+    const { openForHostOnCluster } = await import('../cluster/host-session.ts')
+    return serveHost(flags, program, openForHostOnCluster)
   }
   if (flags.help === true || flags.version === true) return { flags, serve }
   checkAgreement(flags)

@@ -1,4 +1,4 @@
-import type { Session } from '@halting/agent/session'
+import type { Session, SessionEvent } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { Program } from '../program.ts'
 import type { LiveSession, Prepared } from '../session/live-session.ts'
@@ -28,7 +28,18 @@ export interface Opened {
   /** Further fields of `get_context_usage`. */
   readonly memoryFiles: () => readonly JsonObject[]
   readonly agentTokens: () => readonly JsonObject[]
-  /** Resolves when what was told so far is on disk. */
-  readonly flush: () => Promise<void>
+  /** Requests that this session cannot serve, by subtype, and why. */
+  readonly notHere?: { readonly [subtype: string]: string }
+  /** What is told on its way to the host; as it is when absent. */
+  readonly through?: (next: (event: SessionEvent) => void) => (event: SessionEvent) => void
+  /** It is on a cluster: what goes on goes on without this program. Absent for a session of this process. */
+  readonly goesOn?: {
+    /** For an answer that nobody here can give. */
+    readonly isWaiting: () => boolean
+    /** What a person is told of one that is left so. */
+    readonly told: string
+  }
+  /** Resolves when what was told so far is on disk; undefined where it is kept already. */
+  readonly flush: (() => Promise<void>) | undefined
   readonly close: () => Promise<void>
 }

@@ -70,6 +70,8 @@ const table: { readonly [subtype: string]: ServeOne } = {
 export function serveRequest(request: HostRequest, serving: Serving): Answered | Promise<Answered> {
   const serve = Object.hasOwn(table, request.subtype) ? table[request.subtype] : undefined
   if (serve === undefined) throw new UsageError(`Unsupported control request subtype: ${request.subtype}`)
+  const { notHere = {} } = serving.opened
+  if (Object.hasOwn(notHere, request.subtype)) throw new UsageError(notHere[request.subtype] ?? '')
   return serve(request.fields, serving)
 }
 

@@ -50,7 +50,9 @@ export class StateLines {
     const { status, permissionMode } = snapshot
     const known = { uuid: randomUUID(), session_id: id }
     if (this.#run === 'opening') return
-    const state = this.#run === 'none' && status === 'running' ? this.#state : status
+    // Of a session elsewhere it may be known that it is over before its last line came.
+    const now = this.#run === 'open' && status === 'idle' ? 'running' : status
+    const state = this.#run === 'none' && now === 'running' ? this.#state : now
     if (state !== this.#state && state !== 'closed') {
       this.#state = state
       this.#write({ type: 'system', subtype: 'session_state_changed', state, ...known })

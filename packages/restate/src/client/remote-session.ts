@@ -21,9 +21,11 @@ import {
 } from '@halting/core'
 import type { PermissionAnswer } from '@halting/core/adapters'
 import { foldSession, runsOf } from '@halting/core/steps'
-import type { Opening, SessionRequest } from '../service/messages.ts'
+import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { FullStatus } from '../service/session-object.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
+import { AskedQuestions } from './asked-questions.ts'
+import { AskedSettings } from './asked-settings.ts'
 import { Follower } from './follower.ts'
 import { OwnRequests } from './own-requests.ts'
 import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
@@ -52,7 +54,8 @@ export class RemoteSession implements Session {
   readonly #listeners = new EventListeners()
   readonly #follower: Follower
   readonly #own: OwnRequests
-  readonly #answered = new Set<string>()
+  readonly #questions = new AskedQuestions((event) => this.#tell(event))
+  readonly #settings = new AskedSettings()
   /** Messages that were taken back, or given back. */
   readonly #takenBack = new Set<string>()
   readonly #onSettled: (() => void)[] = []
@@ -89,6 +92,8 @@ export class RemoteSession implements Session {
       onSnapshot: (snapshot) => {
         this.#told = snapshot
         this.#isDoneRead = false
+        this.#settings.hear(snapshot)
+        for (const question of snapshot.questions) this.#questions.ask(question)
         this.#listeners.tellOfChange()
       },
       onLeft: () => this.#onLeft(),
@@ -108,11 +113,11 @@ export class RemoteSession implements Session {
   }
 
   get snapshot(): SessionSnapshot {
-    return shownSnapshot(this.#told, {
+    return shownSnapshot(this.#settings.over(this.#told), {
       status: this.#status,
       own: this.#own.messages,
       isAsking: this.#own.isAsking,
-      answered: this.#answered,
+      questions: this.#questions.shown(this.#told.questions),
       takenBack: this.#takenBack,
       isClosed: this.#isClosed,
     })
@@ -139,8 +144,11 @@ export class RemoteSession implements Session {
 
   #onEvent(event: SessionEvent): void {
     if (event.type === 'run_start' || event.type === 'taken') this.#own.taken(event.ids)
+    if (event.type === 'question') return this.#questions.ask(event.question)
+    if (event.type === 'question_closed') return this.#questions.close(event.id, event.because)
     if (event.type === 'run_end') {
-      this.#answered.clear()
+      this.#questions.end()
+      this.#settings.end()
       this.#ended.add(event.runId)
     }
     this.#tell(event)
@@ -178,6 +186,8 @@ export class RemoteSession implements Session {
 
   #send(request: SessionRequest, id: string = randomUUID()): void {
     this.#checkOpen()
+    const again = whenIdle(request) === 'begins' && this.snapshot.status === 'idle' ? this.#settings.again() : undefined
+    if (again !== undefined) this.#own.send({ type: 'set', change: again }, randomUUID())
     this.#own.send(request, id)
     this.#listeners.tellOfChange()
   }
@@ -214,13 +224,15 @@ export class RemoteSession implements Session {
   }
 
   set(change: SettingsChange): void {
+    this.#checkOpen()
+    this.#settings.ask(change)
     this.#send({ type: 'set', change })
   }
 
   answer(questionId: string, answer: PermissionAnswer): boolean {
     const question = this.snapshot.questions.find(({ id }) => id === questionId)
     if (question === undefined) return false
-    this.#answered.add(question.callId)
+    this.#questions.answer(question.callId)
     this.#send({ type: 'answer', callId: question.callId, answer })
     return true
   }

@@ -46,8 +46,8 @@ export interface KnownHere {
   readonly own: readonly QueuedMessage[]
   /** Something was asked for that begins a run, and no run is known to have begun by it. */
   readonly isAsking: boolean
-  /** Calls of the run that goes on, about which this client has said something. A worker that takes the run up asks again, and is answered by the cluster. */
-  readonly answered: ReadonlySet<string>
+  /** Those that wait for an answer. */
+  readonly questions: SessionSnapshot['questions']
   /** Messages that this client has taken back. No worker may have heard of it yet. */
   readonly takenBack: ReadonlySet<string>
   readonly isClosed: boolean
@@ -55,8 +55,7 @@ export interface KnownHere {
 
 /** What a client shows: the snapshot of the worker, with what it has asked for and no worker has told of yet. */
 export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionSnapshot {
-  const { own, isAsking, answered, takenBack, isClosed } = known
-  const questions = told.questions.filter(({ callId }) => !answered.has(callId))
+  const { own, isAsking, questions, takenBack, isClosed } = known
   const isWorking = known.status?.isWorking === true || isAsking
   const isRunning = isWorking || told.status === 'running' || told.status === 'requires_action'
   const status = questions.length > 0 ? 'requires_action' : isRunning ? 'running' : 'idle'

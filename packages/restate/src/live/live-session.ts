@@ -38,8 +38,9 @@ export class LiveSession {
     const send = (message: LiveMessage): void => reader.send(framed(message))
     send({ type: 'hello', records: this.#position })
     for (const { number, record } of this.#records) if (number > since) send({ type: 'record', number, record })
-    send({ type: 'snapshot', snapshot: this.#session.snapshot })
     for (const event of this.#events) send({ type: 'event', event })
+    // What it shows came of what was told.
+    send({ type: 'snapshot', snapshot: this.#session.snapshot })
     this.#readers.add(reader)
     return () => void this.#readers.delete(reader)
   }

@@ -41,8 +41,8 @@ test('records are numbered, and who comes back is told those that it has not', a
   expect(await readAll(response)).toEqual([
     { type: 'hello', records: 6 },
     { type: 'record', number: 6, record: rewind },
-    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(snapshotOfNothing('a session'))) },
     { type: 'event', event: { type: 'run_start', runId: 'run1', ids: ['p'] } },
+    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(snapshotOfNothing('a session'))) },
     { type: 'record', number: 7, record: rewind },
     { type: 'event', event: { type: 'note', text: 'hello' } },
     { type: 'over' },

@@ -1,0 +1,167 @@
+import type { SessionEvent } from '@halting/agent/session'
+import type { JsonObject } from '@halting/core'
+import type { FlagName, Flags } from '../flags/flags.ts'
+import { type Control, ControlError } from '../host/control.ts'
+import { HostServers } from '../host/host-servers.ts'
+import type { Given } from '../host/initialize.ts'
+import type { Opened } from '../host/opened.ts'
+import { answerByHost } from '../host/questions.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { checkMode } from '../session/check-mode.ts'
+import { UsageError } from '../usage-error.ts'
+import { openRemote } from './open-remote.ts'
+import { withPartial } from './partial.ts'
+import { questionLine } from './question-line.ts'
+
+/** What this face heeds beside what opens a session. */
+const heeded: readonly FlagName[] = [
+  'print',
+  'inputFormat',
+  'outputFormat',
+  'verbose',
+  'debug',
+  'replayUserMessages',
+  'awaitInitialize',
+  'includePartialMessages',
+  'permissionPromptTool',
+  'permissionPrompts',
+  'permissionMode',
+]
+
+/** Opens the session of a cluster that a host asked for (spec R-HOST-17). @throws UsageError for what only a session of this machine has. */
+export async function openForHostOnCluster(given: Given, control: Control, program: Program): Promise<Opened> {
+  refuseGiven(given)
+  const { output } = program
+  const note = (text: string): void => output.err(told(text))
+  const flags = withoutNothing(given.flags, note)
+  const { permissionPromptTool, permissionPrompts, permissionMode, cluster = '' } = flags
+  const asks = permissionPrompts === 'none' ? undefined : permissionPromptTool
+  if (asks !== undefined && asks !== 'stdio')
+    throw new UsageError(
+      `--permission-prompt-tool ${asks} does not go with --cluster: the servers are those of the worker. stdio asks the host.`,
+    )
+  const { session } = await openRemote(flags, program, { heeded, note })
+  if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
+  if (asks === 'stdio') answerByHost(session, whileItIsThere(control))
+  else
+    session.listen((event) => {
+      if (event.type === 'question') output.err(questionLine(session.id, event.question, cluster))
+    })
+  return {
+    session,
+    about,
+    prepare: (content) => ({ content }),
+    servers: undefined,
+    hostServers: new HostServers(control),
+    env: program.env,
+    commands: () => [],
+    agents: () => [],
+    plugins: () => ({ all: [], problems: [] }),
+    readAnew: () => Promise.resolve(),
+    hasPlugin: () => false,
+    keepsFiles: false,
+    memoryFiles: () => [],
+    agentTokens: () => [],
+    notHere,
+    through: (next) => partialOf(session.id, flags.includePartialMessages === true, next),
+    goesOn: {
+      isWaiting: () => session.snapshot.status === 'requires_action',
+      told: `the session stays on the cluster, and waits for an answer: halting sessions --cluster ${cluster}`,
+    },
+    // What was handed in is with the cluster before it tells of it.
+    flush: undefined,
+    close: () => session.close(),
+  }
+}
+
+const about: JsonObject = {
+  commands: [],
+  agents: [],
+  output_style: 'default',
+  available_output_styles: ['default'],
+  models: [],
+  account: {},
+  claude_code_version: '2.1.0',
+}
+
+const ofWorker = 'what sessions of a cluster may do is said where their worker starts (halting serve).'
+
+/** Requests that only a session of this machine can serve, and why. */
+const notHere: NonNullable<Opened['notHere']> = {
+  mcp_status: `mcp_status is not there with --cluster: system/init of each run names the servers of the worker.`,
+  mcp_set_servers: `mcp_set_servers is not there with --cluster: ${ofWorker}`,
+  mcp_reconnect: `mcp_reconnect is not there with --cluster: the servers are those of the worker.`,
+  mcp_toggle: `mcp_toggle is not there with --cluster: the servers are those of the worker.`,
+  mcp_message: `mcp_message is not there with --cluster: a worker reaches no server in the process of a host.`,
+  rewind_files: `rewind_files is not there with --cluster: the files of the session are with its worker.`,
+  reload_skills: `reload_skills is not there with --cluster: the worker reads them when it opens the session.`,
+  reload_plugins: `reload_plugins is not there with --cluster: the worker reads them when it opens the session.`,
+}
+
+/** @throws UsageError for fields of `initialize` that a worker does not heed. Those that are flags are refused as flags. */
+function refuseGiven(given: Given): void {
+  const { hooks, sdkServers, skills, toolAliases, planInstructions, title, summarizesAgents } = given
+  const names = Object.entries({
+    hooks: hooks !== undefined && Object.keys(hooks).length > 0,
+    sdkMcpServers: sdkServers.length > 0,
+    skills: skills !== undefined,
+    toolAliases: toolAliases !== undefined,
+    planModeInstructions: planInstructions !== undefined,
+    title: title !== undefined,
+    agentProgressSummaries: summarizesAgents,
+  }).flatMap(([name, isGiven]) => (isGiven ? [name] : []))
+  if (names.length > 0)
+    throw new UsageError(`initialize: ${names.join(', ')} cannot be had with --cluster: ${ofWorker}`)
+}
+
+/** SDKs say with each session that there is no system prompt and no file of settings: on a cluster these are the worker's, whatever is said here. */
+function withoutNothing(flags: Flags, note: (text: string) => void): Flags {
+  const { systemPrompt, settingSources, ...others } = flags
+  if (systemPrompt === '') note('the system prompt of the worker stays: an empty one does not go with --cluster.')
+  return {
+    ...others,
+    ...(systemPrompt !== undefined && systemPrompt !== '' && { systemPrompt }),
+    ...(settingSources !== undefined && settingSources.length > 0 && { settingSources }),
+  }
+}
+
+/** A host that is gone says nothing: the question waits on the cluster for who answers it. */
+function whileItIsThere(control: Control): Pick<Control, 'request'> {
+  return {
+    async request(...asked) {
+      try {
+        return await control.request(...asked)
+      } catch (thrown) {
+        if (thrown instanceof ControlError && thrown.code === 'gone')
+          throw new ControlError('withdrawn', thrown.message)
+        throw thrown
+      }
+    },
+  }
+}
+
+/** The pieces of messages are told as the host asked for them, and not as the worker was started. */
+function partialOf(
+  sessionId: string,
+  isWanted: boolean,
+  next: (event: SessionEvent) => void,
+): (event: SessionEvent) => void {
+  const nothing = (): void => undefined
+  const watcher = withPartial(
+    {
+      onEvent: (event) => next({ type: 'loop', event }),
+      see: (message) => next({ type: 'message', message }),
+      end: nothing,
+      after: nothing,
+      release: nothing,
+    },
+    sessionId,
+    isWanted,
+  )
+  return (event) => {
+    if (event.type === 'loop') watcher.onEvent(event.event)
+    else if (event.type === 'message') watcher.see(event.message)
+    else next(event)
+  }
+}

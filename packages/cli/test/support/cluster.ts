@@ -1,0 +1,54 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ScriptedServer, startScriptedServer } from '@halting/models/scripted'
+import { SessionRefusedError } from '../../../restate/src/service/refused.ts'
+import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
+import { Slots } from '../../src/cluster/slots.ts'
+import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
+import { Workspaces } from '../../src/cluster/workspaces.ts'
+import type { Flags } from '../../src/flags/flags.ts'
+import { programInMemory } from './program-in-memory.ts'
+
+export interface ServedCluster {
+  readonly cluster: FakeCluster
+  readonly url: string
+  readonly service: ScriptedServer
+  /** Where its sessions have their folders. */
+  readonly base: string
+  readonly close: () => Promise<void>
+}
+
+/** A cluster with a worker of `halting serve` with these flags, whose model answers with these replies. */
+export async function servedCluster(replies: readonly unknown[], flags: Flags = {}): Promise<ServedCluster> {
+  const service = await startScriptedServer({ replies })
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-cluster-')))
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: home,
+    TMPDIR: home,
+    ANTHROPIC_API_KEY: 'k',
+    ANTHROPIC_BASE_URL: service.url,
+    ANTHROPIC_MODEL: 'claude-sonnet-5-5',
+  }
+  const base = join(home, 'sessions')
+  const options = {
+    flags,
+    program: programInMemory({ cwd: home, env }),
+    slots: new Slots(8),
+    workspaces: new Workspaces({ base }),
+    refusal: (message: string) => new SessionRefusedError(message),
+  }
+  const cluster = await fakeCluster({ open: (asked) => openWorkerSession(options, asked) })
+  return {
+    cluster,
+    url: cluster.url,
+    service,
+    base,
+    async close() {
+      await cluster.close()
+      await service.close()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
