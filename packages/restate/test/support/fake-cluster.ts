@@ -29,6 +29,8 @@ import type { WorkEnd } from '../../src/service/work.ts'
 import { FakeInvocation, type FakeAttempt } from './fake-engine.ts'
 import { MemoryState } from './memory-state.ts'
 
+export { SessionRefusedError } from '../../src/service/refused.ts'
+
 /** A cluster of one worker, of which nothing is real but its service: requests come over HTTP, live events go over HTTP, and what is kept is in memory. */
 export interface FakeCluster {
   /** Where it takes requests, and is administered. */
