@@ -6,6 +6,8 @@ import { UsageError } from '../usage-error.ts'
 export interface SessionOpening {
   /** A folder below the one that the worker allows (`--folders`). */
   readonly folder?: string
+  /** Written by the cluster where it is a copy of another session. */
+  readonly forkedFrom?: string
   readonly model?: string
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
@@ -22,7 +24,7 @@ const limits = {
 
 /** @throws UsageError for what is none. Fields that we do not know are other people's. */
 export function readOpening(given: JsonObject): SessionOpening {
-  for (const name of ['folder', 'model'] as const)
+  for (const name of ['folder', 'forkedFrom', 'model'] as const)
     if (given[name] !== undefined && (typeof given[name] !== 'string' || given[name] === ''))
       throw new UsageError(`The opening of a session has its ${name} as a text.`)
   for (const name of Object.keys(limits))

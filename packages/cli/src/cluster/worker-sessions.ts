@@ -54,7 +54,7 @@ async function opened(
   const opening = readOpening(given)
   const kept = ownCopy(journal)
   const isNew = kept.open === undefined && kept.ended.length === 0
-  const cwd = await workspaces.folderFor({ sessionId, isNew, folder: opening.folder })
+  const cwd = await workspaces.folderFor({ sessionId, isNew, forkedFrom: opening.forkedFrom, folder: opening.folder })
   const live = await openLive(flagsWith(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
     // Somebody answers by a request, today or in a week: the engine keeps the question.
     answersQuestions: flags.onAsk === undefined,

@@ -17,6 +17,8 @@ export interface WantedWorkspace {
   readonly sessionId: string
   /** Nothing is on record of it yet. */
   readonly isNew: boolean
+  /** The session that it is a copy of. */
+  readonly forkedFrom?: string | undefined
   /** What its opening names. */
   readonly folder?: string | undefined
 }
@@ -30,29 +32,31 @@ export class Workspaces {
   }
 
   /**
-   * The folder of a session; one that begins gets it now, whole or not at all.
+   * The folder of a session; one that begins gets it now, whole or not at all. That of a copy is a copy of the other one's as it is by then.
    * @throws UsageError for a folder that it may not have. @throws Error where the folder of a session that goes on is not on this machine.
    */
-  async folderFor({ sessionId, isNew, folder }: WantedWorkspace): Promise<string> {
+  async folderFor({ sessionId, isNew, forkedFrom, folder }: WantedWorkspace): Promise<string> {
     if (folder !== undefined) return this.#named(folder)
     const own = join(this.#options.base, nameFor(sessionId))
     if (await isFolder(own)) return own
-    if (!isNew)
+    const other = forkedFrom === undefined ? undefined : join(this.#options.base, nameFor(forkedFrom))
+    const source = isNew ? this.#options.template : other
+    if (!isNew && (source === undefined || !(await isFolder(source))))
       throw new Error(
         `The folder of the session ${sessionId} is not here: ${own}. It goes on where its folder is; workers on several machines need one folder for --workspaces.`,
       )
-    await this.#make(own)
+    await this.#make(own, source)
     return own
   }
 
-  async #make(own: string): Promise<void> {
-    const { base, template } = this.#options
+  async #make(own: string, source: string | undefined): Promise<void> {
+    const { base } = this.#options
     const half = join(base, `.${randomUUID()}`)
     await mkdir(base, { recursive: true })
     try {
-      if (template === undefined) await mkdir(half)
+      if (source === undefined) await mkdir(half)
       // Where the file system can, a copy shares what it holds with what it is of.
-      else await cp(template, half, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
+      else await cp(source, half, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE })
       await rename(half, own)
     } catch (error) {
       await rm(half, { recursive: true, force: true })

@@ -35,7 +35,9 @@ export function whyText(
   const said = (text: string): string => wrapped(oneLine(text, Infinity), columns)
   const sections = [
     [
-      said(`${oneLine(run.runId, 40)} of the session ${oneLine(sessionId, 60)} in ${oneLine(cwd, 200)}`),
+      said(
+        `${oneLine(run.runId, 40)} of the session ${oneLine(sessionId, 60)}${cwd === '' ? '' : ` in ${oneLine(cwd, 200)}`}`,
+      ),
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],

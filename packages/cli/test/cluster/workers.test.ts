@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-1, R-WORK-2, R-WORK-3, R-WORK-5
+// Holds rules of docs/spec.md: R-WORK-1, R-WORK-1a, R-WORK-2, R-WORK-3, R-WORK-5
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +25,19 @@ test('a session that begins gets a copy of the template, and finds it as it left
   expect(await workspaces.folderFor({ sessionId: 's-1', isNew: false })).toBe(own)
   expect(readFileSync(join(own, 'a.txt'), 'utf8')).toBe('changed')
   expect(readFileSync(join(template, 'a.txt'), 'utf8')).toBe('as it was')
+})
+
+test('a copy of a session works in a copy of its folder, and one whose folder is elsewhere is left to another worker', async () => {
+  const workspaces = new Workspaces({ base: join(folder, 'copies') })
+  const own = await workspaces.folderFor({ sessionId: 's-1', isNew: true })
+  writeFileSync(join(own, 'notes.txt'), 'kept')
+  const copy = await workspaces.folderFor({ sessionId: 's-2', isNew: false, forkedFrom: 's-1' })
+  writeFileSync(join(own, 'notes.txt'), 'changed')
+  expect(copy).not.toBe(own)
+  expect(readFileSync(join(copy, 'notes.txt'), 'utf8')).toBe('kept')
+  await expect(workspaces.folderFor({ sessionId: 's-3', isNew: false, forkedFrom: 's-9' })).rejects.toThrow(
+    'is not here',
+  )
 })
 
 test('an id that is a path leads nowhere', async () => {
