@@ -14,6 +14,7 @@ const bundled = fileURLToPath(new URL('.tmp/cluster/', root))
 
 /** What is bundled: programs of packages/restate/test/cluster, and the workers that they start. */
 const programs = [
+  'access',
   'kit',
   'kit-worker',
   'soak',
@@ -45,6 +46,7 @@ const checks = {
     numberOf('seed', 14),
   ],
   'the same sessions in memory and on a node': ['same', numberOf('sessions', 20), numberOf('seed', 14)],
+  'who may do what: a token, and an engine that signs': ['access'],
   'two versions of a worker beside each other': ['upgrade'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],

@@ -124,13 +124,20 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 
 /** @throws UsageError for a flag that says nothing to this command. */
 function refuseFlagsOfClusters(
-  { cluster, server, restate, register, folders, payloads, grace, ...flags }: Flags,
+  { cluster, server, restate, register, folders, payloads, identityKey, grace, ...flags }: Flags,
   command?: Command,
 ): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError('--cluster belongs to -p, sessions, why, what-if, approve, deny and cluster budget.')
   if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
-  for (const [flag, given] of Object.entries({ restate, register, folders, payloads, grace }))
+  for (const [flag, given] of Object.entries({
+    restate,
+    register,
+    folders,
+    payloads,
+    'identity-key': identityKey,
+    grace,
+  }))
     if (given !== undefined && command !== 'serve') throw new UsageError(`--${flag} belongs to halting serve.`)
   for (const [flag, given] of [
     ['--tenant', flags.tenant],

@@ -53,6 +53,10 @@ describe('what the table reads', () => {
       '--max-concurrent-requests': ['8', { maxConcurrentRequests: 8 }],
       '--requests-per-minute': ['50', { requestsPerMinute: 50 }],
       '--tokens-per-minute': ['200k', { tokensPerMinute: 200_000 }],
+      '--identity-key': [
+        'publickeyv1_Hsp9Y1JigHZFmCXUguhcY7f5X6Dhzho8QQQ8G82d2YCp',
+        { identityKey: ['publickeyv1_Hsp9Y1JigHZFmCXUguhcY7f5X6Dhzho8QQQ8G82d2YCp'] },
+      ],
       '--concurrency': ['8', { concurrency: 8 }],
       '--grace': ['90s', { grace: 90_000 }],
       '--server': ['a/restate-server', { server: 'a/restate-server' }],

@@ -53,6 +53,7 @@ export async function cluster(
         ...played.flags,
         restate: engine.ingress,
         admin: engine.admin,
+        identityKey: [...(flags.identityKey ?? []), engine.identityKey],
         port: flags.port ?? (await freePort(workerPort)),
         workspaces: flags.workspaces ?? join(folder, 'workspaces'),
       },
@@ -153,12 +154,12 @@ function endingOf(terminal: Terminal): string {
     : told(oneLine(terminal.signal.message, 300)).trim()
 }
 
-function tellNext({ prompt }: Played, { ingress }: EngineProcess, { output }: Program): void {
+function tellNext({ prompt }: Played, { ingress, identityKey }: EngineProcess, { output }: Program): void {
   const commands = [
     ['-p', prompt, '--cluster', ingress],
     ['sessions', '--cluster', ingress],
     ['why', 'SESSION', '--cluster', ingress],
-    ['serve', '--restate', ingress, '--register', '--port', '0'],
+    ['serve', '--restate', ingress, '--register', '--port', '0', '--identity-key', identityKey],
   ]
   output.out(
     `What comes next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C ends the cluster; its data stays.\n`,

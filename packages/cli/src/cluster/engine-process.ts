@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, openSync } from 'node:fs'
+import { chmodSync, mkdirSync, openSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UsageError } from '../usage-error.ts'
+import { identityIn } from './engine-identity.ts'
 
 /** An engine of one node, started by this program and ended with it. */
 export interface EngineProcess {
   /** Where it takes requests. */
   readonly ingress: string
   readonly admin: string
+  /** What its requests to workers are signed with, as workers are told of it. */
+  readonly identityKey: string
   /** The file that it writes what it does to. */
   readonly log: string
   /** Resolves when it is gone. */
@@ -29,16 +32,20 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
     await freePort(usual.admin),
     await freePort(usual.node),
   ]
-  mkdirSync(folder, { recursive: true })
+  // It holds all that was said.
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  chmodSync(folder, 0o700)
+  const identity = await identityIn(folder)
   const log = join(folder, 'server.log')
-  const file = openSync(log, 'a')
+  const file = openSync(log, 'a', 0o600)
   const child = spawn(binary, ['--base-dir', folder, '--node-name', 'dev'], {
     stdio: ['ignore', file, file],
     // A Ctrl-C of the terminal is for this program, which ends it once the worker is done.
     detached: true,
     env: {
-      ...process.env,
+      ...ownEnvironment(process.env),
       RESTATE_CLUSTER_NAME: 'halting-dev',
+      RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identity.pemFile,
       RESTATE_DISABLE_TELEMETRY: 'true',
       DO_NOT_TRACK: '1',
       RESTATE_LOG_FILTER: 'warn',
@@ -61,6 +68,7 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
   const engine: EngineProcess = {
     ingress: `http://${host}:${ingress}`,
     admin: `http://${host}:${admin}`,
+    identityKey: identity.publicKey,
     log,
     gone,
     async end() {
@@ -72,6 +80,12 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
   }
   await ready(engine, child)
   return engine
+}
+
+/** Keys of models are no affair of the server. */
+function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|RUST_\w+|RESTATE_\w+|LD_LIBRARY_PATH)$/
+  return Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name)))
 }
 
 async function ready(engine: EngineProcess, child: ChildProcess): Promise<void> {

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Worker } from '@halting/restate'
+import type { IngressOptions, Worker } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
@@ -8,6 +8,7 @@ import { elapsed, many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
+import { clusterTokens } from './cluster-token.ts'
 import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
 import { payloadsAt } from './payloads.ts'
@@ -54,6 +55,8 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   const restate = await loadRestate('serve')
   const { createLiveEvents, startWorker, SessionRefusedError } = restate
   const { output, cwd, env } = program
+  const tokens = clusterTokens(env)
+  const [clusterToken] = tokens
   const slots = new Slots(flags.concurrency ?? defaults.concurrency)
   const folder = (path: string | undefined): string | undefined => path && resolve(cwd, path)
   const workspaces = new Workspaces({
@@ -63,7 +66,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   })
   const refusal = (message: string): Error => new SessionRefusedError(message)
   const payloads = flags.payloads === undefined ? undefined : payloadsAt(flags.payloads, program, restate)
-  const ingress = flags.restate === undefined ? undefined : { url: flags.restate }
+  const ingress = ingressOf(flags.restate, clusterToken)
   const limits = gateLimits(flags)
   const gates = ingress && limits && new Gates(restate, ingress, limits)
   const own = withPaths(flags, cwd)
@@ -82,6 +85,8 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       ...(payloads !== undefined && { payloads }),
       port: flags.port ?? defaults.port,
       admin: adminOf(flags),
+      tokens,
+      ...(flags.identityKey !== undefined && { identityKeys: flags.identityKey }),
       ...(ingress !== undefined && { ingress }),
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
@@ -102,6 +107,10 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       `The worker cannot listen: ${messageOf(error)}. --port names another port, 0 any that is free.`,
     )
   }
+}
+
+function ingressOf(url: string | undefined, token: string | undefined): IngressOptions | undefined {
+  return url === undefined ? undefined : { url, ...(token !== undefined && { token }) }
 }
 
 /** @throws UsageError for what is not of a worker, and for folders that are not there. */

@@ -7,6 +7,7 @@ import type { Program } from '../program.ts'
 import type { LiveSession } from '../session/live-session.ts'
 import { openLive } from '../session/open-live.ts'
 import { UsageError } from '../usage-error.ts'
+import { clusterTokenVariable } from './cluster-token.ts'
 import { flagsWith, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
@@ -83,7 +84,8 @@ function inFolder(program: Program, cwd: string, sessionId: string, passEnv: rea
     output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(sessionId, 40)}: `))
   const env = { ...program.env }
   // They are the worker's own, and of no use to a session but that of other sessions.
-  for (const name of [workerTokenVariable, ...bucketKeyVariables]) if (!passEnv.includes(name)) delete env[name]
+  for (const name of [workerTokenVariable, clusterTokenVariable, ...bucketKeyVariables])
+    if (!passEnv.includes(name)) delete env[name]
   return {
     ...program,
     cwd,

@@ -1,6 +1,6 @@
 import type { FlagFor } from './flag-kinds.ts'
 import type { Flags } from './flags.ts'
-import { address, duration, filledText, list, portNumber, tokens, wholeNumber } from './values.ts'
+import { address, duration, filledText, identityKey, list, portNumber, tokens, wholeNumber } from './values.ts'
 
 type ClusterFlag =
   | 'cluster'
@@ -13,6 +13,7 @@ type ClusterFlag =
   | 'workspaceTemplate'
   | 'folders'
   | 'payloads'
+  | 'identityKey'
   | 'concurrency'
   | 'tenant'
   | 'allowedTenants'
@@ -105,6 +106,14 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'PLACE',
     read: filledText,
     meaning: 'Of serve: a folder that all workers share, or s3://BUCKET/PREFIX, for what is too large for the cluster',
+  },
+  identityKey: {
+    names: ['--identity-key'],
+    group: 'cluster',
+    kind: 'list',
+    value: 'KEY',
+    read: identityKey,
+    meaning: 'Of serve: answer only the engine that signs with this key (publickeyv1_...); may be given several times',
   },
   concurrency: {
     names: ['--concurrency'],

@@ -147,6 +147,7 @@ export interface Flags {
   readonly workspaceTemplate?: string
   readonly folders?: string
   readonly payloads?: string
+  readonly identityKey?: readonly string[]
   readonly concurrency?: number
   readonly tenant?: string
   readonly allowedTenants?: readonly string[]

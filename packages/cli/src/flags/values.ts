@@ -139,6 +139,13 @@ export function single(given: string): Reading<readonly string[]> {
   return given === '' ? { expected: 'something that is not empty' } : { value: [given] }
 }
 
+/** A public key of an engine, as its server tells it. */
+export function identityKey(given: string): Reading<readonly string[]> {
+  return /^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(given)
+    ? { value: [given] }
+    : { expected: 'a public key as the engine tells it: publickeyv1_...' }
+}
+
 const knownFinishReasons: readonly string[] =
   'end_turn max_tokens stop_sequence tool_use pause_turn refusal model_context_window_exceeded'.split(' ')
 

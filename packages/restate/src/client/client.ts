@@ -11,6 +11,8 @@ export interface ClusterClientOptions {
   readonly ingress: string
   /** Sent with each request to it, such as an authorization. */
   readonly headers?: { readonly [name: string]: string }
+  /** Of the cluster, where its workers ask for one: each request proves that it is known, and has it not with it. */
+  readonly token?: string
   /** How live events are had of workers. */
   readonly worker?: {
     readonly token?: string

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, SdkResult } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
+import { checkToken } from '../access/proof.ts'
 import { wholeRecords } from '../engine/batch.ts'
 import { sessionObject } from '../service/names.ts'
 import type { WorkDone } from '../service/session-object.ts'
@@ -9,11 +10,12 @@ import type { ClusterClient, ClusterClientOptions } from './client.ts'
 import { Ingress } from './ingress.ts'
 import { RemoteSession } from './remote-session.ts'
 
-/** Needs no engine in this process, and runs on every Node that the other packages run on. */
+/** Needs no engine in this process, and runs on every Node that the other packages run on. @throws ConfigurationError for a token that can be guessed. */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
-  const { ingress: url, headers, worker = {}, payloads } = options
+  const { ingress: url, headers, token, worker = {}, payloads } = options
+  if (token !== undefined) checkToken(token)
   const fetchOf = options.fetch ?? fetch
-  const ingress = new Ingress({ url, fetch: fetchOf, ...(headers !== undefined && { headers }) })
+  const ingress = new Ingress({ url, token, fetch: fetchOf, ...(headers !== undefined && { headers }) })
   const call = <T>(key: string, handler: string, input?: Json, signal?: AbortSignal): Promise<T> =>
     ingress.call<T>(sessionObject, key, handler, input, signal)
 

@@ -1,10 +1,12 @@
 import { ConfigurationError, HaltingError, type Json } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { proofHeaders } from '../access/proof.ts'
 
 export interface IngressOptions {
   /** Of the engine, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly headers?: { readonly [name: string]: string }
+  readonly token?: string | undefined
   readonly fetch: typeof fetch
 }
 
@@ -36,14 +38,19 @@ export class Ingress {
   }
 
   async #try(path: string, input: Json | undefined, signal: AbortSignal | undefined): Promise<Came> {
-    const { url, headers, fetch } = this.#options
+    const { url, headers, token, fetch } = this.#options
+    const body = input === undefined ? undefined : JSON.stringify(input)
     let response: Response
     let text: string
     try {
       response = await fetch(new URL(path, url), {
         method: 'POST',
-        headers: { ...headers, ...(input !== undefined && { 'content-type': 'application/json' }) },
-        ...(input !== undefined && { body: JSON.stringify(input) }),
+        headers: {
+          ...headers,
+          ...proofHeaders(token, path, body),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body }),
         ...(signal !== undefined && { signal }),
       })
       text = await response.text()

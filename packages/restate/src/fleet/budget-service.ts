@@ -5,6 +5,7 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { guarded } from '../access/guard.ts'
 import { isJsonObject } from '@halting/core/adapters'
 import { badInput } from '../service/checked.ts'
 import {
@@ -94,10 +95,12 @@ export type BudgetHandlers = {
   readonly holders: (context: ObjectSharedContext) => Promise<readonly LeaseHolder[]>
 }
 
-export function budgetDefinition(): VirtualObjectDefinition<typeof budgetObject, BudgetHandlers> {
+export function budgetDefinition(
+  tokens?: readonly string[],
+): VirtualObjectDefinition<typeof budgetObject, BudgetHandlers> {
   return object({
     name: budgetObject,
-    options: { enableLazyState: true },
+    options: { enableLazyState: true, ...guarded(tokens, ['release', 'close', 'isHeld']) },
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
         if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))
@@ -124,6 +127,7 @@ export function budgetDefinition(): VirtualObjectDefinition<typeof budgetObject,
         ): Promise<number> => change(context, whose, (leased) => close(leased, spent)),
       ),
       isHeld: handlers.object.shared(
+        { ingressPrivate: true },
         async (context: ObjectSharedContext, whose: LeasedSession): Promise<boolean> =>
           (await context.get<Lease>(leaseKey(whose)))?.isHeld === true,
       ),

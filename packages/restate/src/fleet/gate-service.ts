@@ -9,6 +9,7 @@ import {
   type ServiceDefinition,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { guarded } from '../access/guard.ts'
 import { isJsonObject } from '@halting/core/adapters'
 import { badInput } from '../service/checked.ts'
 import {
@@ -66,7 +67,7 @@ type GateHandlers = {
   readonly status: (context: ObjectSharedContext) => Promise<GateStatus>
 }
 
-export function gateDefinition(): VirtualObjectDefinition<typeof gateObject, GateHandlers> {
+export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinition<typeof gateObject, GateHandlers> {
   const read = async (context: ObjectContext | ObjectSharedContext): Promise<Gate> =>
     (await context.get<Gate>(gateKey)) ?? newGate
 
@@ -90,7 +91,7 @@ export function gateDefinition(): VirtualObjectDefinition<typeof gateObject, Gat
 
   return object({
     name: gateObject,
-    options: { enableLazyState: true },
+    options: { enableLazyState: true, ...guarded(tokens, ['enter', 'tick', 'passTime']) },
     handlers: {
       setLimits: async (context: ObjectContext, given: Partial<GateLimits>): Promise<void> => {
         const limits = checkedLimits(given)
@@ -143,9 +144,10 @@ type PassHandlers = {
   readonly enter: (context: Context, request: PassRequest) => Promise<boolean>
 }
 
-export function passDefinition(): ServiceDefinition<typeof passService, PassHandlers> {
+export function passDefinition(tokens?: readonly string[]): ServiceDefinition<typeof passService, PassHandlers> {
   return service({
     name: passService,
+    options: guarded(tokens),
     handlers: {
       enter: async (context: Context, given: PassRequest): Promise<boolean> => {
         const { gate, ...asking } = checkedPass(given)

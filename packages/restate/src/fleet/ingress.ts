@@ -1,10 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { HaltingError, type Json } from '@halting/core'
+import { proofHeaders } from '../access/proof.ts'
 
 /** A way to the engine for what is no handler: its ingress, by plain HTTP. */
 export interface IngressOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string
+  /** Of the cluster, where its workers ask for one. */
+  readonly token?: string
   /** As the runtime has it when absent. */
   readonly fetch?: typeof fetch
 }
@@ -23,16 +26,18 @@ const longestWaitMs = 5_000
  * @throws HaltingError `driver` for a call that the engine refuses.
  */
 export async function callHandler(
-  { url, fetch: ask = fetch }: IngressOptions,
+  { url, token, fetch: ask = fetch }: IngressOptions,
   path: string,
   given: Json,
   { signal, idempotencyKey }: CallOptions,
 ): Promise<Json> {
+  const body = JSON.stringify(given)
   const headers = {
+    ...proofHeaders(token, path, body),
     'content-type': 'application/json',
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   }
-  const request = { method: 'POST', headers, body: JSON.stringify(given), signal }
+  const request = { method: 'POST', headers, body, signal }
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
     signal.throwIfAborted()
     // What cannot be reached, or is cut off, is tried again.

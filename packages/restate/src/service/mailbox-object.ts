@@ -50,7 +50,8 @@ export function mailboxDefinition({
 
   return object({
     name: mailboxObject,
-    options: { enableLazyState: true, journalRetention: 0 },
+    // Sessions alone ask it: what comes by the ingress goes through the handlers of a session.
+    options: { enableLazyState: true, journalRetention: 0, ingressPrivate: true },
     handlers: {
       push: async (context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> => {
         if (opening !== undefined) await keepOpening(context, opening)

@@ -8,6 +8,7 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { guarded } from '../access/guard.ts'
 import { attempt } from '../engine/attempt.ts'
 import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
@@ -64,6 +65,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
   return object({
     name: sessionObject,
     options: {
+      ...guarded(options.tokens, ['work', 'adopt']),
       enableLazyState: true,
       explicitCancellation: true,
       // The records tell what happened. A journal that is kept beside them would hold all that was said before once more, for each prompt.

@@ -14,11 +14,12 @@ export function sessionServices(
   options: SessionServiceOptions,
 ): readonly (VirtualObjectDefinition<string, unknown> | ServiceDefinition<string, unknown>)[] {
   checkNode()
+  const { tokens } = options
   return [
     sessionDefinition(options),
     mailboxDefinition(options),
-    budgetDefinition(),
-    gateDefinition(),
-    passDefinition(),
+    budgetDefinition(tokens),
+    gateDefinition(tokens),
+    passDefinition(tokens),
   ]
 }

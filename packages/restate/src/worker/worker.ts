@@ -15,6 +15,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> 
   readonly admin: string
   /** Under which the engine reaches this worker, or what stands before several; `http://HOST:PORT` without it. */
   readonly advertise?: string
+  /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
+  readonly identityKeys?: readonly string[]
   /** What goes wrong and is tried again, for whoever operates it. */
   readonly warn?: (line: string) => void
 }
@@ -41,7 +43,7 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, warn, ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], warn, ...service } = options
   const departure = new Departure()
   const engine = new EngineAdmin(admin)
   const whyNotReady = async (): Promise<string | undefined> =>
@@ -51,6 +53,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     port,
     http2: createEndpointHandler({
       services: [...sessionServices({ ...service, admin, departure })],
+      ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: ({ level }, message, ...more) => {
         // Who may ask it is the network's affair, and said in the guide.
         if (String(message).startsWith('Accepting requests without validating')) return

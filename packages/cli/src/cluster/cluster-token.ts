@@ -1,0 +1,20 @@
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** What workers ask of everybody who calls them by the cluster, and what who asks proves to know. */
+export const clusterTokenVariable = 'HALTING_CLUSTER_TOKEN'
+
+const shortest = 16
+
+/**
+ * The tokens of the cluster. Whoever asks uses the first; workers take each of them, so that one may take the place of another.
+ * @throws UsageError for one that can be guessed. It does not say which.
+ */
+export function clusterTokens(env: Program['env']): readonly string[] {
+  const tokens = (env[clusterTokenVariable] ?? '').split(/[\s,]+/).filter((token) => token !== '')
+  if (tokens.some((token) => token.length < shortest))
+    throw new UsageError(
+      `${clusterTokenVariable} holds a token of less than ${shortest} characters. openssl rand -hex 32 makes one.`,
+    )
+  return tokens
+}

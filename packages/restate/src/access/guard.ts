@@ -1,0 +1,40 @@
+import { TerminalError, type HooksProvider } from '@restatedev/restate-sdk'
+import { checkToken, isProof, proofHeader } from './proof.ts'
+
+/** Options of a service whose handlers may be called from outside, all but those that only other handlers call. */
+export interface Guarded {
+  readonly hooks?: HooksProvider[]
+}
+
+/**
+ * Every handler of the service asks for a proof of one of the tokens, but for the inner ones, which the engine keeps from the outside. A handler that nobody named here
+ * asks. Without tokens none does.
+ */
+export function guarded(tokens: readonly string[] | undefined, inner: readonly string[] = []): Guarded {
+  if (tokens === undefined || tokens.length === 0) return {}
+  for (const token of tokens) checkToken(token)
+  return { hooks: [proven(tokens, inner)] }
+}
+
+function proven(tokens: readonly string[], inner: readonly string[]): HooksProvider {
+  return ({ request: { target, headers, body } }) => {
+    const { service, handler, key } = target
+    if (inner.includes(handler)) return {}
+    return {
+      interceptor: {
+        // It is asked before the input is looked at, and by every attempt, which all find the same.
+        handler(next) {
+          const given = headers.get(proofHeader)
+          const parts = key === undefined ? [service, handler] : [service, key, handler]
+          const asked = { target: parts.map((part) => encodeURIComponent(part)).join('/'), body }
+          if (tokens.some((token) => isProof(given, token, asked))) return next()
+          const because =
+            given === undefined
+              ? 'This cluster asks for proof of its token: set HALTING_CLUSTER_TOKEN, or the `token` of the client.'
+              : 'The token of this client is not that of the cluster (HALTING_CLUSTER_TOKEN).'
+          return Promise.reject(new TerminalError(because, { errorCode: given === undefined ? 401 : 403 }))
+        },
+      },
+    }
+  }
+}

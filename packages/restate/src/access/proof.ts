@@ -1,0 +1,43 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { ConfigurationError } from '@halting/core'
+
+/** The header that a proof comes in. */
+export const proofHeader = 'x-halting-proof'
+
+/** What is asked, and of which handler. */
+export interface AskedOf {
+  /** `SERVICE/HANDLER`, or `OBJECT/KEY/HANDLER`, each part as `encodeURIComponent` writes it: no part can be taken for another one. */
+  readonly target: string
+  readonly body: string | Uint8Array
+}
+
+const shortestToken = 16
+
+/**
+ * Shows that who asks knows the token. The engine keeps the headers of a call as long as it keeps the call, so the token is not among them. A proof is of one call: who
+ * reads it there can ask the same once more, and nothing else.
+ */
+export function proofOf(token: string, { target, body }: AskedOf): string {
+  return createHmac('sha256', token).update(`${target}\n`).update(body).digest('hex')
+}
+
+/** For a call by the ingress at this path; `/send` behind it is no part of what is asked. */
+export function proofHeaders(token: string | undefined, path: string, body = ''): { readonly [name: string]: string } {
+  if (token === undefined) return {}
+  const target = path.replace(/^\//, '').replace(/\/send$/, '')
+  return { [proofHeader]: proofOf(token, { target, body }) }
+}
+
+export function isProof(given: string | undefined, token: string, asked: AskedOf): boolean {
+  if (given === undefined) return false
+  const [one, other] = [Buffer.from(given), Buffer.from(proofOf(token, asked))]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+/** @throws ConfigurationError for one that can be guessed. */
+export function checkToken(token: string): string {
+  if (token.length >= shortestToken) return token
+  throw new ConfigurationError(
+    `A token of a cluster has ${shortestToken} characters at least, such as those of: openssl rand -hex 32`,
+  )
+}

@@ -1,0 +1,135 @@
+// Holds rules of docs/spec.md: R-CLU-16, R-CLU-16a.
+import { ConfigurationError } from '@halting/core'
+import { expect, test } from 'vitest'
+import { guarded, type Guarded } from '../../src/access/guard.ts'
+import { proofHeader, proofHeaders } from '../../src/access/proof.ts'
+import { createClusterClient } from '../../src/client/cluster-client.ts'
+import { budgetDefinition } from '../../src/fleet/budget-service.ts'
+import { gateDefinition, passDefinition } from '../../src/fleet/gate-service.ts'
+import { callHandler } from '../../src/fleet/ingress.ts'
+import { sessionDefinition } from '../../src/service/session-object.ts'
+
+const token = 'a token that nobody guesses'
+
+interface Call {
+  readonly service: string
+  readonly handler: string
+  readonly key?: string
+  readonly body: string
+  readonly headers: { readonly [name: string]: string }
+}
+
+/** What a service that is guarded answers to a call: `done`, or the code that it is refused with. */
+async function answerTo(tokens: readonly string[] | undefined, call: Call): Promise<unknown> {
+  const { service, handler, key, body, headers } = call
+  const [provider] = guarded(tokens, ['inner']).hooks ?? []
+  const request = {
+    target: { service, handler, ...(key !== undefined && { key }) },
+    headers: new Map(Object.entries(headers)),
+    body: new TextEncoder().encode(body),
+  }
+  // It reads nothing else.
+  const hooks = provider?.({ request } as unknown as Parameters<typeof provider>[0])
+  const intercept = hooks?.interceptor?.handler
+  try {
+    await intercept?.(() => Promise.resolve())
+    return 'done'
+  } catch (error) {
+    return (error as { readonly code: unknown }).code
+  }
+}
+
+const call = { service: 'halting_session', key: 'a/b c', handler: 'prompt', body: '{"content":"x"}' }
+const path = '/halting_session/a%2Fb%20c/prompt'
+
+test('a call is answered with proof of a token of the cluster, and not without', async () => {
+  const headers = proofHeaders(token, path, call.body)
+  expect(await answerTo([token], { ...call, headers })).toBe('done')
+  expect(await answerTo(['another that nobody guesses', token], { ...call, headers })).toBe('done')
+  expect(await answerTo([token], { ...call, headers: proofHeaders(token, `${path}/send`, call.body) })).toBe('done')
+  expect(await answerTo([token], { ...call, headers: {} })).toBe(401)
+  for (const proof of ['', 'x', token, '0'.repeat(64)])
+    expect(await answerTo([token], { ...call, headers: { [proofHeader]: proof } })).toBe(403)
+  expect(
+    await answerTo([token], { ...call, headers: proofHeaders('another that nobody guesses', path, call.body) }),
+  ).toBe(403)
+})
+
+test('a proof is of one call: of this body, to this handler of this session', async () => {
+  const headers = proofHeaders(token, path, call.body)
+  expect(headers[proofHeader]).not.toContain(token)
+  for (const other of [
+    { body: '{"content":"y"}' },
+    { handler: 'close' },
+    { key: 'a' },
+    { key: 'a/b c/prompt' },
+    { service: 'halting_budget' },
+  ])
+    expect(await answerTo([token], { ...call, ...other, headers })).toBe(403)
+  expect(await answerTo([token], { service: 'halting_session', handler: 'prompt', body: call.body, headers })).toBe(403)
+})
+
+test('what handlers ask of each other needs no proof, and without a token nothing does', async () => {
+  expect(await answerTo([token], { ...call, handler: 'inner', headers: {} })).toBe('done')
+  expect(await answerTo(undefined, { ...call, headers: {} })).toBe('done')
+  expect(await answerTo([], { ...call, headers: {} })).toBe('done')
+})
+
+test('the client and the calls of workers prove that they know the token, and do not tell it', async () => {
+  const asked: Call[] = []
+  const ask: typeof fetch = async (input, init) => {
+    const parts = (input as URL).pathname.slice(1).split('/').map(decodeURIComponent)
+    const [service = '', key = '', handler = ''] = parts.length === 2 ? [parts[0], undefined, parts[1]] : parts
+    const headers = Object.fromEntries(new Headers(init?.headers))
+    asked.push({ service, ...(parts.length > 2 && { key }), handler, body: String(init?.body ?? ''), headers })
+    return Response.json(null)
+  }
+  const client = createClusterClient({ ingress: 'http://engine', token, fetch: ask })
+  await client.status('a session & more')
+  await client.result('a session', 'p')
+  await client.request('a session', { type: 'prompt', content: 'ä' }, { id: 'p' })
+  const { signal } = new AbortController()
+  const ingress = { url: 'http://engine', token, fetch: ask }
+  await callHandler(ingress, 'halting_pass/enter', { gate: 'key' }, { signal })
+  await callHandler(ingress, `halting_gate/${encodeURIComponent('a key')}/leave/send`, { ticket: 't' }, { signal })
+  expect(asked.length).toBe(5)
+  for (const one of asked) {
+    expect(await answerTo([token], one)).toBe('done')
+    expect(JSON.stringify(one.headers)).not.toContain(token)
+  }
+})
+
+test('the engine keeps from the outside what asks for no proof, and nothing else', () => {
+  const options = {
+    open: () => Promise.reject(new Error('Nothing is opened.')),
+    tokens: [token],
+  }
+  for (const definition of [
+    sessionDefinition(options),
+    budgetDefinition([token]),
+    gateDefinition([token]),
+    passDefinition([token]),
+  ]) {
+    const { name, options: given } = definition as unknown as { name: string; options: Guarded }
+    const handlers = ('object' in definition ? definition.object : definition.service) as Readonly<
+      Record<string, object>
+    >
+    const isOpen = (handler: string): boolean =>
+      // It reads nothing else.
+      given.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor === undefined
+    // The SDK keeps the options of a handler under a symbol of it.
+    const isInner = (handle: object): boolean =>
+      Object.getOwnPropertySymbols(handle).some((symbol) => {
+        const kept: unknown = Reflect.get(handle, symbol)
+        return typeof kept === 'object' && kept !== null && Reflect.get(kept, 'ingressPrivate') === true
+      })
+    for (const [handler, handle] of Object.entries(handlers))
+      expect({ name, handler, isOpen: isOpen(handler) }).toEqual({ name, handler, isOpen: isInner(handle) })
+  }
+})
+
+test('a token that can be guessed is none', () => {
+  expect(() => guarded(['short'])).toThrow(ConfigurationError)
+  expect(() => guarded(['short'])).not.toThrow('"short"')
+  expect(() => createClusterClient({ ingress: 'http://engine', token: 'short' })).toThrow(ConfigurationError)
+})
