@@ -110,18 +110,16 @@ test('the engine keeps from the outside what asks for no proof, and nothing else
     gateDefinition([token]),
     passDefinition([token]),
   ]) {
-    const { name, options: given } = definition as unknown as { name: string; options: Guarded }
-    const handlers = ('object' in definition ? definition.object : definition.service) as Readonly<
-      Record<string, object>
-    >
+    const { name, options: given, ...parts } = definition as unknown as { name: string; options: Guarded }
+    const [handlers = {}] = Object.values(parts) as readonly Readonly<Record<string, object>>[]
     const isOpen = (handler: string): boolean =>
       // It reads nothing else.
       given.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor === undefined
     // The SDK keeps the options of a handler under a symbol of it.
     const isInner = (handle: object): boolean =>
       Object.getOwnPropertySymbols(handle).some((symbol) => {
-        const kept: unknown = Reflect.get(handle, symbol)
-        return typeof kept === 'object' && kept !== null && Reflect.get(kept, 'ingressPrivate') === true
+        const kept = Reflect.get(handle, symbol) as { readonly options?: { readonly ingressPrivate?: boolean } }
+        return kept.options?.ingressPrivate === true
       })
     for (const [handler, handle] of Object.entries(handlers))
       expect({ name, handler, isOpen: isOpen(handler) }).toEqual({ name, handler, isOpen: isInner(handle) })
