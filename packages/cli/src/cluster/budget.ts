@@ -1,9 +1,10 @@
 import type { BudgetStatus, LeaseHolder } from '@halting/restate'
+import { proofHeaders } from '@halting/restate/client'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { headersFor } from './cluster-headers.ts'
+import { clusterTokens } from './cluster-token.ts'
 import { askEngine } from './engine-request.ts'
 
 /** `halting cluster budget TENANT --cluster URL`: what a tenant's sessions may spend together, and have; with `--max-budget-usd N` from now on N. */
@@ -19,12 +20,12 @@ export async function budget(
   if (flags.cluster === undefined)
     throw new UsageError('halting cluster budget needs the address of the cluster: --cluster http://127.0.0.1:8080.')
   const ingress = flags.cluster
-  const askTenant = (handler: string, body?: unknown): Promise<unknown> =>
-    askEngine({
-      url: new URL(`/halting_budget/${encodeURIComponent(tenant)}/${handler}`, ingress),
-      headers: headersFor(env),
-      body,
-    })
+  const [token] = clusterTokens(env)
+  const askTenant = (handler: string, body?: unknown): Promise<unknown> => {
+    const path = `/halting_budget/${encodeURIComponent(tenant)}/${handler}`
+    const headers = proofHeaders(token, path, body === undefined ? '' : JSON.stringify(body))
+    return askEngine({ url: new URL(path, ingress), headers, body })
+  }
   if (flags.maxBudgetUsd !== undefined) await askTenant('setLimit', flags.maxBudgetUsd)
   // What the object of a tenant answers. One that nobody has heard of has spent nothing.
   const status = (await askTenant('status')) as BudgetStatus

@@ -6,18 +6,19 @@ import type { AnySession } from '../foreign/read-session.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { headersFor } from './cluster-headers.ts'
+import { clusterTokens } from './cluster-token.ts'
 import { workerToken } from './worker-token.ts'
 
 type Named = Pick<Flags, 'cluster'>
 
 /** The cluster that the flags name. */
 export function clientOf({ cluster = '' }: Named, { env }: Pick<Program, 'env'>): ClusterClient {
-  const token = workerToken(env)
+  const worker = workerToken(env)
+  const [token] = clusterTokens(env)
   return createClusterClient({
     ingress: cluster,
-    headers: headersFor(env),
-    ...(token !== undefined && { worker: { token } }),
+    ...(token !== undefined && { token }),
+    ...(worker !== undefined && { worker: { token: worker } }),
   })
 }
 

@@ -81,7 +81,9 @@ test('the client and the calls of workers prove that they know the token, and do
     const parts = (input as URL).pathname.slice(1).split('/').map(decodeURIComponent)
     const [service = '', key = '', handler = ''] = parts.length === 2 ? [parts[0], undefined, parts[1]] : parts
     const headers = Object.fromEntries(new Headers(init?.headers))
-    asked.push({ service, ...(parts.length > 2 && { key }), handler, body: String(init?.body ?? ''), headers })
+    // Calls are JSON.
+    const body = (init?.body ?? '') as string
+    asked.push({ service, ...(parts.length > 2 && { key }), handler, body, headers })
     return Response.json(null)
   }
   const client = createClusterClient({ ingress: 'http://engine', token, fetch: ask })
