@@ -17,7 +17,7 @@ const shortestToken = 16
  * Shows that who asks knows the token. The engine keeps the headers of a call as long as it keeps the call, so the token is not among them. A proof is of one call: who
  * reads it there can ask the same once more, and nothing else.
  */
-export function proofOf(token: string, { target, body }: AskedOf): string {
+function proofOf(token: string, { target, body }: AskedOf): string {
   return createHmac('sha256', token).update(`${target}\n`).update(body).digest('hex')
 }
 
