@@ -11,6 +11,7 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { limitsOf, openRemote, type RemoteLive } from './open-remote.ts'
 import { ownRun } from './own-run.ts'
+import { withWholeTexts } from './whole-texts.ts'
 import { withPartial } from './partial.ts'
 import { questionLine } from './question-line.ts'
 
@@ -56,7 +57,7 @@ export async function promptOnCluster(
       }),
       ask: () => ask(live, { flags, content: contentOf(written, piped), messageId }),
       interruption,
-      watcher: withPartial(report, sessionId, flags.includePartialMessages === true),
+      watcher: withPartial(withWholeTexts(report), sessionId, flags.includePartialMessages === true),
     })
     if (live.isNew && (flags.outputFormat ?? 'text') === 'text' && flags.quiet !== true) note(`session ${sessionId}`)
     return exitCode

@@ -64,9 +64,13 @@ interface Prompted {
 async function prompt(
   { cluster, folder }: Setting,
   written: string,
-  { flags = {}, piped = '' }: { readonly flags?: Flags; readonly piped?: string } = {},
+  {
+    flags = {},
+    piped = '',
+    isTerminal = false,
+  }: { readonly flags?: Flags; readonly piped?: string; readonly isTerminal?: boolean } = {},
 ): Promise<Prompted> {
-  const program = programInMemory({ cwd: folder, env: {} })
+  const program = programInMemory({ cwd: folder, env: {}, isTerminal })
   program.stdin.end(piped)
   let err = ''
   const output = { ...program.output, err: (text: string) => void (err += text) }
@@ -117,6 +121,16 @@ test('lines of stream-json are those of one run, with what goes by where that wa
     last: 'result',
   })
   expect(lines.filter((line) => line === 'assistant' || line === 'result')).toEqual(['assistant', 'result'])
+})
+
+test('on a terminal each text stands once, also one whose pieces the client did not hear', async () => {
+  const look = { type: 'tool_use', name: 'Read', input: { file_path: 'notes.txt' } }
+  const given = await setting([
+    { content: [{ type: 'text', text: 'I shall look.' }, look] },
+    { content: 'It is there.' },
+  ])
+  const { out } = await prompt(given, 'go', { isTerminal: true })
+  expect(out.match(/I shall look\.|It is there\./g)).toEqual(['I shall look.', 'It is there.'])
 })
 
 test('a run that ends at a limit says how it goes on in the cluster, and goes on without a prompt', async () => {

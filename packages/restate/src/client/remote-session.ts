@@ -63,6 +63,8 @@ export class RemoteSession implements Session {
   #status: FullStatus | undefined
   #isClosed = false
   #hasTrouble = false
+  /** Told once, as long as it is the reason. */
+  #whyStalled: string | undefined
   #isDoneRead = false
   /** What happened since the records that the caller has, until somebody listens. */
   #held: SessionEvent[] | undefined
@@ -156,6 +158,9 @@ export class RemoteSession implements Session {
 
   #onStatus(status: FullStatus): void {
     this.#hasTrouble = false
+    const why = status.stalled?.message
+    if (why !== undefined && why !== this.#whyStalled) this.#tell({ type: 'note', text: why })
+    this.#whyStalled = why
     if (status.isWorking) this.#isDoneRead = false
     if (this.#status?.isWorking !== status.isWorking) this.#listeners.tellOfChange()
     this.#status = status

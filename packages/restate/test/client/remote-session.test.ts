@@ -19,9 +19,12 @@ class LossyIngress {
     return answer
   }
 
+  stalled: unknown
+
   #answer(handler: string, body: string): Response {
     if (handler === 'status')
       return Response.json({
+        ...(this.stalled !== undefined && { stalled: this.stalled }),
         state: 'idle',
         turns: 0,
         usd: 0,
@@ -81,4 +84,14 @@ test('a message that the cluster refuses is given back', async () => {
   })
   expect(session.snapshot.queue).toEqual([])
   expect(ingress.heard.map(({ request }) => request.type)).toEqual(['stop'])
+})
+
+test('why the work at a session does not go on is told once', async () => {
+  const ingress = new LossyIngress()
+  ingress.stalled = { invocation: 'inv_1', needsResume: true, message: 'The engine has paused it.' }
+  const { session, events } = opened(ingress)
+  const looks = 6
+  for (let look = 0; look < looks; look++) await session.settled()
+  expect(events.filter(({ type }) => type === 'note')).toEqual([{ type: 'note', text: 'The engine has paused it.' }])
+  await session.close()
 })
