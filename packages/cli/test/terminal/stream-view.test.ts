@@ -390,4 +390,16 @@ describe('what goes on', () => {
       ]),
     ).toBe('I look\n  (broke off here)\nIt is short.')
   })
+
+  test('a call whose end nobody told runs no more when it has its result (spec R-CLU-13)', () => {
+    const view = streamView()
+    const told = call('Bash', { command: 'ls' }, { details: { stdout: 'a', exitCode: 0 } })
+    const callId = told.flatMap((event) => (event.type === 'tool_start' ? [event.callId] : [])).join('')
+    const agent: LoopEvent = { type: 'turn_start', request: 1, turn: 1 }
+    printed(view, [...told.slice(0, 2), { type: 'agent', callId, agentType: 'explore', event: agent }])
+    expect(live(view)).toContain('Bash ls')
+    expect(live(view)).toContain('explore')
+    printed(view, told.slice(3))
+    expect(live(view)).toBe('')
+  })
 })

@@ -8,6 +8,8 @@ import { toolTitle } from './tool-title.ts'
 /** Subagents that work, one line each (spec R-TERM-22). */
 export interface Agents {
   onEvent(event: AgentEvent): void
+  /** The call that it works for has its result; who works in the background goes on. */
+  over(callId: string): void
   /** Of those that work now. */
   lines(width: number, style: Style): readonly string[]
   /** How one that worked in the background ended; undefined where it goes on, or is not known. */
@@ -26,6 +28,7 @@ interface Agent {
   readonly name: string
   readonly depth: number
   readonly since: number
+  readonly isBeside: boolean
   turn: number
   usd: number
   /** What it does now. */
@@ -35,11 +38,20 @@ interface Agent {
 
 export function followAgents(now: () => number, cwd: string): Agents {
   const agents = new Map<string, Agent>()
-  const agentOf = ({ agentType, description = '' }: AgentEvent, key: string, depth: number): Agent => {
+  const agentOf = ({ agentType, description = '', inBackground }: AgentEvent, key: string, depth: number): Agent => {
     const known = agents.get(key)
     if (known !== undefined) return known
     const name = description === '' ? agentType : `${agentType}: ${description}`
-    const made = { name, depth, since: now(), turn: 0, usd: 0, calls: new Map<string, string>(), retry: '' }
+    const made = {
+      name,
+      depth,
+      since: now(),
+      isBeside: inBackground === true,
+      turn: 0,
+      usd: 0,
+      calls: new Map<string, string>(),
+      retry: '',
+    }
     agents.set(key, made)
     return made
   }
@@ -74,6 +86,11 @@ export function followAgents(now: () => number, cwd: string): Agents {
   }
   return {
     onEvent: (event) => onEvent(event, '', 0),
+    over(callId) {
+      const own = `/${callId}`
+      if (agents.get(own)?.isBeside === true) return
+      for (const key of agents.keys()) if (key === own || key.startsWith(`${own}/`)) agents.delete(key)
+    },
     lines: (width, style) =>
       [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
         const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')

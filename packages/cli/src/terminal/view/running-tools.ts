@@ -9,6 +9,8 @@ import { toolTitle, type ToolTitle } from './tool-title.ts'
 /** Calls of the main loop that run now, with what they wrote last (spec R-TERM-22). */
 export interface RunningTools {
   onEvent(event: LoopEvent): void
+  /** The call has its result. Its end is not told where records alone tell of it. */
+  over(callId: string): void
   lines(width: number, style: Style): readonly string[]
 }
 
@@ -44,6 +46,7 @@ export function followTools(now: () => number, cwd: string): RunningTools {
         default:
       }
     },
+    over: (callId) => void running.delete(callId),
     lines(width, style) {
       const calls = [...running.values()]
       const shown = calls

@@ -193,6 +193,8 @@ export function createStreamView({
       const result = details[block.tool_use_id]
       const { name, input, durationMs, status = block.is_error === true ? 'failed' : 'done' } = call
       calls.delete(block.tool_use_id)
+      tools.over(block.tool_use_id)
+      agents.over(block.tool_use_id)
       todos = (name === 'TodoWrite' && status === 'done' ? todosOf(result) : undefined) ?? todos
       if (result !== undefined) changes.add(result)
       const title = toolTitle(name, input, cwd)
