@@ -1,5 +1,5 @@
 // What a cluster costs: steps beside a bare handler of the engine, one session's latency, sessions that wait, and more workers. See README.md.
-// Run: node bench/cluster.mjs [steps|latency|suspended|workers…] [--repeats=5] [--sessions=5000]. Needs a build; npm brings the engine's server and a Node for it.
+// Run: node bench/cluster.mjs [steps|latency|suspended|workers…] [--repeats=3] [--sessions=5000]. Needs a build; npm brings the engine's server and a Node for it.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -9,7 +9,7 @@ import { sessionOf } from './play.mjs'
 const whose = { cwd: '/', version: '0.0.0' }
 
 export async function latency(bench) {
-  const repeats = numberOf('repeats', 5)
+  const repeats = numberOf('repeats', 3)
   const play = { turns: 200 }
   const ways = {
     'in memory': () => inProcess({ ...play, writes: true }),

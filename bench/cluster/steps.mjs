@@ -3,8 +3,8 @@ import { median, ms, numberOf, table } from '../lib/measure.mjs'
 
 /** A step is one thing done outside: a request to the model, or a call of a tool. */
 const shapes = [
-  { title: '1 session, a tool that reads', sessions: 1, play: { turns: 300 } },
-  { title: '1 session, a tool that writes', sessions: 1, play: { turns: 300, writes: true } },
+  { title: '1 session, a tool that reads', sessions: 1, play: { turns: 150 } },
+  { title: '1 session, a tool that writes', sessions: 1, play: { turns: 150, writes: true } },
   { title: '200 sessions, a tool that reads', sessions: 200, play: { turns: 20 } },
   { title: '200 sessions, a tool that writes', sessions: 200, play: { turns: 20, writes: true } },
   { title: '200 sessions, a tool that writes, effects of 250 ms', sessions: 200, play: { turns: 10, writes: true, effectMs: 250 } },
@@ -12,7 +12,7 @@ const shapes = [
 const kinds = ['bare', 'halting']
 
 export async function steps(bench) {
-  const repeats = numberOf('repeats', 5)
+  const repeats = numberOf('repeats', 3)
   for (const kind of kinds) await sampleOf(bench, kind, { sessions: 20, play: { turns: 50, writes: true } })
   const rows = []
   for (const shape of shapes) {
