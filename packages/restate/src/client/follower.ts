@@ -16,6 +16,8 @@ export interface FollowerOptions {
   readonly since?: number | undefined
   readonly onStatus: (status: FullStatus) => void
   readonly onSnapshot: (snapshot: SessionSnapshot) => void
+  /** Somebody works at the session and tells nothing here. */
+  readonly onUnread: (status: FullStatus) => Promise<void>
   /** Nobody works at the session; how its last run ended was not told yet. */
   readonly onLeft: () => Promise<void>
   /** Nobody works at the session, and all that is on record was told. */
@@ -81,7 +83,7 @@ export class Follower {
   }
 
   async #look(): Promise<void> {
-    const { client, sessionId, told, onStatus, onLeft, onIdle } = this.#options
+    const { client, sessionId, told, onStatus, onUnread, onLeft, onIdle } = this.#options
     const status = await client.status(sessionId)
     if (this.#isStopped) return
     onStatus(status)
@@ -93,6 +95,7 @@ export class Follower {
     await this.#catchUp(status.records)
     if (status.isWorking && status.live !== undefined && (await this.#read(status.live)))
       this.#pauseMs = shortestPauseMs
+    else if (status.isWorking) await onUnread(status)
     if (status.isWorking) {
       this.#pauseMs = Math.min(this.#pauseMs, longestPauseInWorkMs)
       return

@@ -28,6 +28,7 @@ import { AskedQuestions } from './asked-questions.ts'
 import { AskedSettings } from './asked-settings.ts'
 import { Follower } from './follower.ts'
 import { OwnRequests } from './own-requests.ts'
+import { recordedQuestions } from './recorded-questions.ts'
 import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
 import { revivedSnapshot } from './revived.ts'
 import { Told } from './told.ts'
@@ -98,6 +99,7 @@ export class RemoteSession implements Session {
         for (const question of snapshot.questions) this.#questions.ask(question)
         this.#listeners.tellOfChange()
       },
+      onUnread: (status) => this.#onUnread(status),
       onLeft: () => this.#onLeft(),
       onIdle: () => this.#onIdle(),
       onTrouble: (error) => this.#onTrouble(error),
@@ -164,6 +166,20 @@ export class RemoteSession implements Session {
     if (status.isWorking) this.#isDoneRead = false
     if (this.#status?.isWorking !== status.isWorking) this.#listeners.tellOfChange()
     this.#status = status
+  }
+
+  /** What a worker asks is on record, too. */
+  async #onUnread(status: FullStatus): Promise<void> {
+    const { client, sessionId } = this.#options
+    const { questions: told } = this.#told
+    const open = new Set(status.questions.map(({ callId }) => callId))
+    const isSame = told.length === open.size && told.every(({ callId }) => open.has(callId))
+    if (isSame) return
+    const questions = open.size === 0 ? [] : await recordedQuestions(client, sessionId, status)
+    this.#told = { ...this.#told, questions }
+    for (const { callId, id } of told) if (!open.has(callId)) this.#questions.close(id, 'answered')
+    for (const question of questions) this.#questions.ask(question)
+    this.#listeners.tellOfChange()
   }
 
   /** Before the end is told that records tell: with it, it is known whether there is something to go on with. */

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-12a, R-CLU-13.
+// Holds rules of docs/spec.md: R-CLU-12a, R-CLU-13, R-CLU-13f.
 import { createSession, type SessionEvent } from '@halting/agent/session'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'
@@ -57,4 +57,46 @@ test('a prompt to a session of a cluster is told as one of this process, also wh
   })
   expect(told).toEqual(['run_start', 'init', 'assistant', 'assistant', 'user', 'assistant', 'result', 'run_end'])
   expect(calls).toBe(2)
+})
+
+test('a question is told and answered also where the worker that asks cannot be reached', async () => {
+  const made = await fakeCluster({
+    open: async ({ sessionId, journal }: SessionToOpen) =>
+      createSession({
+        options: {
+          model: scriptedModel([{ text: 'paying', toolCalls: [{ name: 'Pay', id: 'p1', input: { usd: 3 } }] }, 'paid']),
+          tools: [
+            {
+              name: 'Pay',
+              description: 'Pays.',
+              inputSchema: { type: 'object' },
+              readOnly: false,
+              execute: async () => 'done',
+            },
+          ],
+          permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) },
+          sessionId,
+        },
+        journal,
+        answersQuestions: true,
+        permissions: { mode: 'default' },
+        cwd: '/',
+        end: async () => {},
+      }),
+  })
+  clusters.push(made)
+  const worker = { reach: () => 'http://127.0.0.1:1' }
+  const session = createClusterClient({ ingress: made.url, worker }).session('s')
+  const asked: unknown[] = []
+  session.listen((event) => {
+    if (event.type !== 'question') return
+    const { id, toolName, input, callId } = event.question
+    asked.push({ toolName, input, callId })
+    session.answer(id, { behavior: 'allow' })
+  })
+  session.prompt('pay', { id: 'p' })
+  await session.settled()
+  expect(asked).toEqual([{ toolName: 'Pay', input: { usd: 3 }, callId: 'p1' }])
+  expect(session.snapshot).toMatchObject({ questions: [], status: 'idle', last: { reason: 'completed' } })
+  await session.close()
 })
