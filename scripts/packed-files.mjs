@@ -34,7 +34,7 @@ export const packedFiles = {
   '@halting/restate': {
     holds: [...library, /^dist\/(?:client\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 160 * kilobyte, unpacked: 640 * kilobyte },
+    mostBytes: { packed: 195 * kilobyte, unpacked: 800 * kilobyte },
   },
   halting: {
     holds: [
