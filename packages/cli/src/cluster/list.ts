@@ -73,7 +73,7 @@ export async function listOfCluster(
 export function factsOf({ state, reason, turns, usd, questions, pausedInvocation }: ListedSession): string {
   const stands =
     state === 'requires_action'
-      ? `waits for an answer: ${questions.map(({ callId }) => callId).join(', ')}`
+      ? `waits for an answer: ${questions.map(({ callId }) => oneLine(callId, 100)).join(', ')}`
       : state === 'idle'
         ? (reason ?? 'nothing was run')
         : state === 'paused'

@@ -77,10 +77,10 @@ export class Workspaces {
   }
 }
 
-/** Ids that make no good name are hashed. */
+/** Ids that make no good name, or that a file system could take for another one, are hashed. No id is the name of such a hash. */
 function nameFor(sessionId: string): string {
-  if (/^[\dA-Za-z][\w-]{0,99}$/.test(sessionId)) return sessionId
-  return `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 32)}`
+  if (/^[\da-z][\da-z_-]{0,99}$/.test(sessionId)) return sessionId
+  return `named.${createHash('sha256').update(sessionId).digest('hex').slice(0, 32)}`
 }
 
 function isBelow(root: string, path: string): boolean {

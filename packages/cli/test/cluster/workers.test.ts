@@ -43,7 +43,23 @@ test('a copy of a session works in a copy of its folder, and one whose folder is
 test('an id that is a path leads nowhere', async () => {
   const base = join(folder, 'ids')
   const own = await new Workspaces({ base }).folderFor({ sessionId: '../../etc', isNew: true })
-  expect(own).toMatch(new RegExp(`^${base}/session-[0-9a-f]{32}$`))
+  expect(own).toMatch(new RegExp(`^${base}/named\\.[0-9a-f]{32}$`))
+})
+
+test('no two sessions share a folder, whatever they are called and however the file system reads names', async () => {
+  const base = join(folder, 'apart')
+  const workspaces = new Workspaces({ base })
+  const nameOf = async (sessionId: string): Promise<string> =>
+    (await workspaces.folderFor({ sessionId, isNew: true })).slice(base.length + 1)
+  const hostile = await nameOf('a/b')
+  const names = [
+    hostile,
+    await nameOf(hostile),
+    await nameOf('ABC'),
+    await nameOf('abc'),
+    await nameOf('a'.repeat(500)),
+  ]
+  expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length)
 })
 
 test('a session that goes on where its folder is not is left to another worker', async () => {

@@ -82,9 +82,11 @@ function answer(request: IncomingMessage, response: ServerResponse, { sessions, 
   const refuse = (status: number, because: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${because}\n`)
   }
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://worker')
-  const name = path.exec(pathname)?.[1]
-  if (request.method !== 'GET' || name === undefined) return refuse(404, 'GET /sessions/KEY/events?since=N')
+  // What comes here is anybody's.
+  const asked = URL.parse(request.url ?? '/', 'http://worker')
+  const name = path.exec(asked?.pathname ?? '')?.[1]
+  if (request.method !== 'GET' || asked === null || name === undefined)
+    return refuse(404, 'GET /sessions/KEY/events?since=N')
   // A page that a name of its own leads here must not read along.
   const { host = '' } = request.headers
   if (token === undefined && !loopback.test(host.replace(/:\d+$/, '')))
@@ -93,7 +95,7 @@ function answer(request: IncomingMessage, response: ServerResponse, { sessions, 
     return refuse(401, 'Give the token: authorization: Bearer TOKEN')
   const session = sessions.get(decoded(name))
   if (session === undefined) return refuse(404, 'This worker does not work at the session.')
-  const since = Number(searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
+  const since = Number(asked.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
   if (!Number.isSafeInteger(since) || since < 0) return refuse(400, 'since is the number of records that you have.')
   stream(session, since, response)
 }

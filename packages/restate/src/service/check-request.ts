@@ -9,7 +9,7 @@ interface Fields {
   readonly takes?: { readonly [field: string]: FieldCheck }
 }
 
-const longestId = 200
+export const longestId = 200
 
 const isText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'is a text')
 const isName: FieldCheck = (value) =>

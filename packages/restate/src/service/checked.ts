@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { TerminalError } from '@restatedev/restate-sdk'
-import { problemOfRequest } from './check-request.ts'
+import { longestId, problemOfRequest } from './check-request.ts'
 import type { PushRequest } from './messages.ts'
 
 /** What somebody sent to a handler is wrong: the answer is 400, with a sentence. */
@@ -35,6 +35,6 @@ export function checkedNumber(given: unknown): number {
 
 /** The name of a request. @throws TerminalError 400 */
 export function checkedId(given: unknown): string {
-  if (typeof given === 'string' && given !== '') return given
-  throw badInput('Give the id of the request.')
+  if (typeof given === 'string' && given !== '' && given.length <= longestId) return given
+  throw badInput(`Give the id: a text of 1 to ${longestId} characters.`)
 }

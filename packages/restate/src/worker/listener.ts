@@ -11,6 +11,8 @@ export interface ListenerOptions {
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
+  /** A connection on which nothing comes for so long is cut, but for those of engines; 15 s. */
+  readonly silenceMs?: number
   /** The engine speaks HTTP/2. */
   readonly http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
   /** People, probes and clients speak HTTP/1. */
@@ -30,9 +32,10 @@ export interface Listener {
 const preface = 'PRI'
 
 /** Rejects when the port cannot be had. */
-export async function listen({ host, port, http2, http1 }: ListenerOptions): Promise<Listener> {
+export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: ListenerOptions): Promise<Listener> {
   const engine = createHttp2Server(http2)
   const others = createHttpServer(http1)
+  others.timeout = silenceMs
   const sessions = new Set<ServerHttp2Session>()
   const sockets = new Set<Socket>()
   engine.on('session', (session) => {
@@ -45,13 +48,23 @@ export async function listen({ host, port, http2, http1 }: ListenerOptions): Pro
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
-    socket.once('data', (chunk: Buffer) => {
+    const cut = (): void => void socket.destroy()
+    socket.setTimeout(silenceMs, cut)
+    let begun: Buffer = Buffer.alloc(0)
+    const onData = (chunk: Buffer): void => {
+      begun = Buffer.concat([begun, chunk])
+      const known = begun.toString('latin1', 0, preface.length)
+      if (known.length < preface.length && preface.startsWith(known)) return
+      socket.off('data', onData)
+      socket.off('timeout', cut)
+      socket.setTimeout(0)
       socket.pause()
-      socket.unshift(chunk)
-      const isEngine = chunk.toString('latin1', 0, preface.length) === preface
+      socket.unshift(begun)
+      const isEngine = known === preface
       ;(isEngine ? engine : others).emit('connection', socket)
       if (!isEngine) socket.resume()
-    })
+    }
+    socket.on('data', onData)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

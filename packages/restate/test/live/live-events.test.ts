@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-CLU-12, R-CLU-12a.
 import { ConfigurationError } from '@halting/core'
+import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { liveMessages } from '../../src/client/event-stream.ts'
 import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
@@ -60,4 +61,16 @@ test('without the token nobody reads along, nor under a name that is none of thi
     (await fetch(`${live.url}/sessions/other/events`, { headers: { authorization: 'Bearer secret' } })).status,
   ).toBe(404)
   await expect(createLiveEvents({ host: '0.0.0.0' })).rejects.toBeInstanceOf(ConfigurationError)
+})
+
+test('an address that is none is refused, and the worker lives', async () => {
+  const live = await serving({ token: 'secret' })
+  for (const target of ['//[', 'http://[', '//:0:0', '/sessions/%/events', '/sessions/%ff/events']) {
+    const socket = connect(Number(new URL(live.url).port), '127.0.0.1')
+    socket.end(`GET ${target} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer secret\r\nconnection: close\r\n\r\n`)
+    let answer = ''
+    for await (const chunk of socket) answer += String(chunk)
+    expect(answer).toContain(' 404 ')
+  }
+  expect((await fetch(address(live))).status).toBe(401)
 })

@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-CLU-11.
 import { expect, test } from 'vitest'
+import { checkedId } from '../../src/service/checked.ts'
 import { problemOfRequest } from '../../src/service/check-request.ts'
 
 test.each<[unknown]>([
@@ -29,4 +30,10 @@ test.each<[unknown, string]>([
   ],
 ])('%j is none, and it is said why', (given, problem) => {
   expect(problemOfRequest(given)).toBe(problem)
+})
+
+test('an id is a text that is not too long to be a key', () => {
+  expect(checkedId('a')).toBe('a')
+  for (const wrong of ['', 'x'.repeat(201), 1, null, {}, ['a'], undefined])
+    expect(() => checkedId(wrong)).toThrow('Give the id')
 })

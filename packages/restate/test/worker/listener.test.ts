@@ -1,0 +1,78 @@
+// Holds a rule of docs/spec.md: R-CLU-18.
+import { connect, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { listen, type Listener } from '../../src/worker/listener.ts'
+
+const opened: Listener[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((listener) => listener.close()))
+})
+
+async function listening(silenceMs?: number): Promise<Listener> {
+  const listener = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    ...(silenceMs !== undefined && { silenceMs }),
+    http2: (_request, response) => {
+      response.end('engine')
+    },
+    http1: (_request, response) => {
+      response.end('others')
+    },
+  })
+  opened.push(listener)
+  return listener
+}
+
+async function allOf(socket: Socket): Promise<string> {
+  let text = ''
+  try {
+    for await (const chunk of socket) text += (chunk as Buffer).toString('latin1')
+  } catch {
+    // It was cut.
+  }
+  return text
+}
+
+test('an engine whose first bytes come one by one is known as one', async () => {
+  const { port } = await listening()
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const first = new Promise<Buffer>((resolve) => socket.once('data', resolve))
+  for (const byte of 'PRI') {
+    socket.write(byte)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  // The rest of the preface, and empty settings.
+  socket.write(' * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+  socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+  // Settings of the other side: a frame of the type 4.
+  expect((await first)[3]).toBe(4)
+  socket.destroy()
+})
+
+test('who says nothing, or never comes to an end with it, is cut off', async () => {
+  const { port } = await listening(50)
+  for (const said of ['', 'P', 'PR', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(said)
+    expect(await allOf(socket)).not.toContain('200')
+  }
+})
+
+test('what is no HTTP harms nobody', async () => {
+  const { port } = await listening()
+  for (const said of [
+    '\u0000'.repeat(100),
+    'PRI garbage'.repeat(100),
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + 'x'.repeat(1_000),
+    `GET / HTTP/1.1\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`,
+    'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: h2c\r\nhttp2-settings: AAAA\r\n\r\n',
+    'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n',
+  ]) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.end(said, 'latin1')
+    await allOf(socket)
+  }
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('others')
+})
