@@ -1,12 +1,13 @@
-// The one-laptop commands of docs/guide/cluster.md, as they stand, and a worker that is told to end (R-WORK-4, R-WORK-6). Run by scripts/cluster.mjs: program.js SERVER FOLDER
+// The one-laptop commands of docs/guide/cluster.md, as they stand, and a worker that is told to end (R-WORK-4, R-WORK-6). Run by scripts/cluster.mjs: program.js
+// SERVER FOLDER [HALTING], the last where it is installed from packages: then it brings the server itself
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { wait } from './server.ts'
 
-const [server = '', folder = ''] = process.argv.slice(2)
+const [server = '', folder = '', installed] = process.argv.slice(2)
 const root = process.cwd()
-const halting = join(root, 'packages/cli/bin/halting.js')
+const halting = installed ?? join(root, 'packages/cli/bin/halting.js')
 mkdirSync(join(folder, 'home'))
 
 function start(args: readonly string[]): { readonly child: ChildProcess; readonly said: () => string } {
@@ -46,19 +47,35 @@ function commandsOf(block: string): readonly (readonly string[])[] {
 
 const guide = readFileSync(join(root, 'docs/guide/cluster.md'), 'utf8')
 const blocks = [...guide.matchAll(/```sh\n([^`]*)```/g)].map(([, block = '']) => commandsOf(block))
-const [begin = [], then = []] = blocks
+const [begin = [], all = []] = blocks
+// The interactive program needs a terminal, and has tests of its own.
+const then = all.filter(([word]) => word !== '--cluster')
 demand(begin.length === 1 && then.length === 4, 'The guide has other commands than this test knows.')
 
-const dev = start([...(begin[0] ?? []), '--server', server])
+const devCommand = [...(begin[0] ?? []), ...(installed === undefined ? ['--server', server] : [])]
+let dev = start(devCommand)
 let worker: ReturnType<typeof start> | undefined
-try {
+
+async function isUp(): Promise<void> {
   while (!dev.said().includes('Ctrl-C ends')) {
     demand(dev.child.exitCode === null, `halting cluster dev ended: ${dev.said()}`)
     await wait(100)
   }
+}
+
+function urlIn(said: string): string {
+  return /requests at (\S+),/.exec(said)?.[1] ?? ''
+}
+
+function adminIn(said: string): string {
+  return /administration at (\S+),/.exec(said)?.[1] ?? ''
+}
+
+try {
+  await isUp()
   demand(dev.said().includes('✓ done'), `The session of halting cluster dev did not end well: ${dev.said()}`)
-  const url = /requests at (\S+),/.exec(dev.said())?.[1] ?? ''
-  const admin = /administration at (\S+),/.exec(dev.said())?.[1] ?? ''
+  const url = urlIn(dev.said())
+  const admin = adminIn(dev.said())
   const [first = ''] = /(?<=Session )\S+/.exec(dev.said()) ?? []
   const told: string[] = []
   for (const command of then)
@@ -101,6 +118,17 @@ try {
     const ending = await ended(child)
     demand(ending === 0, `A session that its worker left ended with ${ending}: ${said()}`)
   }
+  worker.child.kill('SIGKILL')
+  await ended(worker.child)
+  // Ctrl-C ends all that it started; the data stays.
+  dev.child.kill('SIGINT')
+  demand((await ended(dev.child)) === 0, `After SIGINT halting cluster dev ended so: ${dev.said()}`)
+  const gone = await fetch(`${admin}/health`).catch(() => undefined)
+  demand(gone === undefined, 'The server outlives halting cluster dev.')
+  dev = start(devCommand)
+  await isUp()
+  const again = await run(['sessions', '--cluster', urlIn(dev.said()), '--admin', adminIn(dev.said())])
+  for (const id of [first, second]) demand(again.includes(`${id} `), `After a second start the list lacks ${id}: ${again}`)
   console.log(`the guide's commands; two sessions over the end of their worker`)
 } finally {
   worker?.child.kill('SIGKILL')
