@@ -133,6 +133,11 @@ function checked(flags: Flags, { cwd }: Program): Flags {
       path === undefined || statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true
     if (!isFolder) throw new UsageError(`${flag} takes a directory that is there; "${path}" is not.`)
   }
+  const template = flags.workspaceTemplate
+  if (template !== undefined && statSync(resolve(cwd, template, '.git'), { throwIfNoEntry: false })?.isFile() === true)
+    throw new UsageError(
+      `--workspace-template "${template}" is a worktree of git: its copies would share one index and one branch. Take a clone: git clone --shared REPOSITORY DIR.`,
+    )
   return flags
 }
 

@@ -1,6 +1,9 @@
 // Holds rules of docs/spec.md: R-WORK-7, R-WORK-8, R-WORK-8a
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { installProgram, run } from '../support/program.ts'
 
@@ -84,6 +87,8 @@ test('a session that the engine has paused is listed as that, first, with what l
 })
 
 test('what cannot be asked of a cluster is refused before anything is asked', async () => {
+  const worktree = mkdtempSync(join(tmpdir(), 'halting-worktree-'))
+  writeFileSync(join(worktree, '.git'), 'gitdir: /repository/.git/worktrees/one\n')
   const before = asked.length
   for (const [args, said] of [
     [['-p', 'hi', '--cluster', url, '--allowedTools', 'Bash'], '--allowedTools does not go with --cluster'],
@@ -93,11 +98,13 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
     [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'Of a cluster there is the list'],
     [['why', '--cluster', url], 'Name the session'],
     [['serve'], '--restate http://127.0.0.1:8080'],
+    [['serve', '--restate', url, '--workspace-template', worktree], 'is a worktree of git'],
     [['-p', 'hi', '--concurrency', '2', '--register'], '--register belongs to halting serve'],
   ] as const) {
     const { status: code, stderr } = await run(args)
     expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: expect.stringContaining(said) as string })
   }
+  rmSync(worktree, { recursive: true })
   expect(asked.length).toBe(before)
 })
 

@@ -118,6 +118,11 @@ export class ClusterLog implements StepLog {
     this.#wake?.()
   }
 
+  /** What happens here from now on is no part of the session. */
+  get isBroken(): boolean {
+    return this.#broken !== undefined
+  }
+
   /** This process has no part in the session any more. */
   break(): void {
     const broken = (this.#broken ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))

@@ -99,7 +99,10 @@ export class SessionsOfProcess {
       openRun: openRunOf(records),
       onRecord: messagesIn(records),
       untold: untoldResults(sessionId, before, records, record.told),
-      onEvent: (event) => listener?.onEvent(sessionId, event),
+      onEvent(event) {
+        // How a run breaks here that goes on elsewhere is nothing that happens in the session.
+        if (!log.isBroken) listener?.onEvent(sessionId, event)
+      },
       spent: () => journal.spent,
     })
   }

@@ -128,7 +128,8 @@ try {
   dev = start(devCommand)
   await isUp()
   const again = await run(['sessions', '--cluster', urlIn(dev.said()), '--admin', adminIn(dev.said())])
-  for (const id of [first, second]) demand(again.includes(`${id} `), `After a second start the list lacks ${id}: ${again}`)
+  for (const id of [first, second])
+    demand(again.includes(`${id} `), `After a second start the list lacks ${id}: ${again}`)
   console.log(`the guide's commands; two sessions over the end of their worker`)
 } finally {
   worker?.child.kill('SIGKILL')
