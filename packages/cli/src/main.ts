@@ -128,7 +128,7 @@ function refuseFlagsOfClusters(
   command?: Command,
 ): void {
   if (cluster !== undefined && !ofClusters.has(command))
-    throw new UsageError('--cluster belongs to -p, sessions, why, what-if, approve, deny and cluster budget.')
+    throw new UsageError('--cluster belongs to -p, acp, sessions, why, what-if, approve, deny and cluster budget.')
   if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
   for (const [flag, given] of Object.entries({
     restate,
@@ -152,6 +152,7 @@ function refuseFlagsOfClusters(
 
 const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   undefined,
+  'acp',
   'approve',
   'cluster',
   'deny',

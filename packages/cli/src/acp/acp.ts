@@ -23,7 +23,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
         'this is for editors, which talk to it over stdin and stdout: docs/guide/editors.md tells how to set one up.',
       ),
     )
-  const served = serveAgent({ opener: openerOf(flags, program), program, version: versionOf(program) })
+  const served = serveAgent({ opener: await openerOf(flags, program), program, version: versionOf(program) })
   const { input, ended } = untilEnded(stdin, output)
   // Node's own type of web streams and that of the library are the same streams.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)

@@ -118,7 +118,9 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
       return (await open(params, client, params.sessionId)).settings
     })
     .onRequest(methods.agent.session.list, async ({ params }) => {
-      const listed = await listSessions(params, program)
+      const listed = await (opener.list?.(params) ?? listSessions(params, program)).catch((thrown: unknown) => {
+        throw requestError(thrown)
+      })
       if (listed === undefined) throw invalid(`"${params.cursor}" is no cursor of a list of sessions.`)
       return listed
     })
@@ -129,7 +131,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
     .onRequest(methods.agent.session.delete, async ({ params }) => {
       await close(params.sessionId)
       try {
-        await removeSession(params.sessionId, program)
+        await (opener.remove?.(params.sessionId) ?? removeSession(params.sessionId, program))
       } catch (thrown) {
         throw requestError(thrown)
       }

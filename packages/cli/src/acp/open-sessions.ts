@@ -16,7 +16,7 @@ import { serverEntriesOf } from './servers.ts'
 import { entriesOf, keptFile } from './session-list.ts'
 
 /** Opens sessions with the flags that the program was started with, each in its own folder. @throws UsageError for flags that name a session. */
-export function openerOf(flags: Flags, program: Program): Opener {
+export async function openerOf(flags: Flags, program: Program): Promise<Opener> {
   for (const [flag, given] of [
     ['--resume', flags.resume],
     ['--continue', flags.continue],
@@ -25,6 +25,7 @@ export function openerOf(flags: Flags, program: Program): Opener {
   ] as const)
     if (given !== undefined)
       throw new UsageError(`halting acp opens the sessions that the editor asks for: leave out ${flag}.`)
+  if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
   // A session is in a folder of the editor's: what lies there is not what was named at the start.
   const own: Flags = {

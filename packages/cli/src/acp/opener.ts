@@ -1,4 +1,4 @@
-import type { AgentContext, ClientCapabilities, McpServer } from '@agentclientprotocol/sdk'
+import type { AgentContext, ClientCapabilities, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk'
 import type { Session } from '@halting/agent/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Prepared } from '../session/live-session.ts'
@@ -40,4 +40,11 @@ export interface Opener {
   open(request: OpenRequest): Promise<OpenedSession>
   /** What was said in a session that is kept; undefined for an id that none has. */
   history(sessionId: string): Promise<{ readonly entries: readonly TranscriptEntry[] } | undefined>
+  /** Sessions that are kept, a page at a time: those of this machine when absent. Undefined for a cursor that is none. */
+  list?(asked: {
+    readonly cwd?: string | null
+    readonly cursor?: string | null
+  }): Promise<ListSessionsResponse | undefined>
+  /** Removes one; from this machine when absent. @throws what the client is told */
+  remove?(sessionId: string): Promise<void>
 }

@@ -122,7 +122,7 @@ function withoutNothing(flags: Flags, note: (text: string) => void): Flags {
   return {
     ...others,
     ...(systemPrompt !== undefined && systemPrompt !== '' && { systemPrompt }),
-    ...(settingSources !== undefined && settingSources.length > 0 && { settingSources }),
+    ...(settingSources !== undefined && settingSources.join() !== 'none' && { settingSources }),
   }
 }
 

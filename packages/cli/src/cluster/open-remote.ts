@@ -24,6 +24,8 @@ export interface RemoteOptions {
   readonly heeded: readonly FlagName[]
   /** Told what a person should know of the session before it is shown. */
   readonly note: (text: string) => void
+  /** The number of records that the face has; those that there are by now when absent. */
+  readonly since?: number
 }
 
 /** What opens a session of a cluster, or is set in one that goes on. */
@@ -63,7 +65,7 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
   if (status.isClosed) throw new UsageError(`The session ${sessionId} was closed: it takes nothing more.`)
   if (status.isWorking) note('a run goes on in this session.')
   const session = client.session(sessionId, isNew ? openingOf(flags) : undefined, {
-    since: status.records,
+    since: options.since ?? status.records,
     ...(status.runId !== undefined && { runId: status.runId }),
   })
   // A session that is there has its own; what is said now is set in it.

@@ -2,12 +2,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { asking, answerOf, endFolders } from '../host/support/sdk.ts'
 import { type ServedCluster, servedCluster } from '../support/cluster.ts'
 import { endHosts, host, type Host, isResult, user } from '../support/host.ts'
 import { call, installProgram, type Line } from '../support/program.ts'
 
 installProgram()
 endHosts()
+endFolders()
 
 const clusters: ServedCluster[] = []
 afterEach(async () => {
@@ -158,4 +160,20 @@ test('an interrupt says what is still queued, and ends the run there', async () 
   expect(response).toMatchObject({ cancelled: ['11111111-1111-4111-8111-111111111111'] })
   expect(await driven.next(isResult)).toMatchObject({ terminal_reason: 'aborted_tools' })
   await driven.end()
+})
+
+test('the official SDK drives a session of a cluster, unchanged', async () => {
+  const { url } = await served(replies)
+  const seen: string[] = []
+  const told = await asking('first', [], {
+    options: {
+      extraArgs: { cluster: url },
+      canUseTool: async (name, input) => {
+        seen.push(name)
+        return { behavior: 'allow', updatedInput: input }
+      },
+    },
+  })
+  expect([seen, answerOf(told), told.thrown]).toEqual([['Bash'], 'One.', undefined])
+  expect(told.stderr).toContain('the system prompt of the worker stays')
 })

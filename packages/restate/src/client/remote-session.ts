@@ -252,7 +252,7 @@ export class RemoteSession implements Session {
 
   answer(questionId: string, answer: PermissionAnswer): boolean {
     const question = this.snapshot.questions.find(({ id }) => id === questionId)
-    if (question === undefined) return false
+    if (question === undefined || this.#isClosed) return false
     this.#questions.answer(question.callId)
     this.#send({ type: 'answer', callId: question.callId, answer })
     return true
@@ -320,6 +320,8 @@ export class RemoteSession implements Session {
   async close(): Promise<void> {
     if (this.#isClosed) return
     await this.#own.sent()
+    // They wait on the cluster, and not here.
+    this.#questions.end()
     this.#listeners.tell({ type: 'closed' })
     this.#isClosed = true
     this.#listeners.clear()

@@ -11,7 +11,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
     model: '',
     models: [],
     permissionMode: 'default',
-    permissionModes: [],
+    permissionModes: ['default', 'acceptEdits', 'plan', 'dontAsk'],
     thinking: null,
     limits: { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null },
     figures: {

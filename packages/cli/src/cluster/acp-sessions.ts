@@ -1,0 +1,90 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Session } from '@halting/agent/session'
+import { foldSession, runsOf } from '@halting/core/steps'
+import type { FlagName, Flags } from '../flags/flags.ts'
+import { invalid } from '../acp/errors.ts'
+import type { OpenedSession, Opener, OpenRequest } from '../acp/opener.ts'
+import { withImages } from '../acp/prompt-content.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { saidIn } from '../session/said-in.ts'
+import { checkMode } from '../session/check-mode.ts'
+import { sessionsOfCluster } from './list.ts'
+import { asked, clientOf } from './of-cluster.ts'
+import { openRemote } from './open-remote.ts'
+
+/** What this face heeds beside what opens a session. */
+const heeded: readonly FlagName[] = ['verbose', 'permissionMode']
+
+const pageSize = 50
+
+/** Opens sessions of the cluster that the flags name, for an editor (spec R-ACP-17). */
+export function openerOnCluster(flags: Flags, program: Program): Opener {
+  /** Records of sessions whose conversation the editor was told last. */
+  const read = new Map<string, number>()
+  return {
+    open: (request) => openOnCluster(request, { flags, program, since: read.get(request.resume ?? '') }),
+    async history(sessionId) {
+      const records = await asked(flags, clientOf(flags, program).records(sessionId))
+      if (records.length === 0) return undefined
+      read.set(sessionId, records.length)
+      // What the turn that goes on has on record is told as it goes on.
+      return { entries: [...saidIn(foldSession(runsOf(records)))] }
+    },
+    async list({ cwd, cursor }) {
+      const start = /^\d{1,9}$/.test(cursor ?? '0') ? Number(cursor ?? '0') : undefined
+      if (start === undefined) return undefined
+      const all = (await sessionsOfCluster(flags)).toSorted((a, b) => a.sessionId.localeCompare(b.sessionId))
+      const next = start + pageSize
+      return {
+        sessions: all.slice(start, next).map(({ sessionId }) => ({ sessionId, cwd: cwd ?? program.cwd })),
+        ...(next < all.length && { nextCursor: String(next) }),
+      }
+    },
+    async remove() {
+      throw invalid('Sessions of a cluster are not deleted by an editor. Close it: it stays on the cluster.')
+    },
+  }
+}
+
+interface Around {
+  readonly flags: Flags
+  readonly program: Program
+  readonly since: number | undefined
+}
+
+async function openOnCluster(
+  { cwd, additionalDirectories, servers, resume }: OpenRequest,
+  { flags, program, since }: Around,
+): Promise<OpenedSession> {
+  if (servers.length > 0)
+    throw invalid(
+      'A session of a cluster has the servers of its worker: leave out mcpServers (halting serve --mcp-config).',
+    )
+  if (additionalDirectories.length > 0)
+    throw invalid('A session of a cluster has the folders of its worker: leave out additionalDirectories.')
+  const notes = [`The session is on the cluster ${flags.cluster}: it works in its own folder there, and not in ${cwd}.`]
+  const { permissionMode } = flags
+  const { session } = await openRemote({ ...flags, ...(resume !== undefined && { resume }) }, program, {
+    heeded,
+    note: (text) => notes.push(text),
+    ...(since !== undefined && { since }),
+  })
+  if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
+  if (resume !== undefined) await known(session)
+  for (const text of notes) program.output.err(told(text))
+  return {
+    session,
+    commands: () => [],
+    models: [],
+    prepare: ({ said, rest, images }) => Promise.resolve({ content: withImages(said + rest, images) }),
+    onNote(listener) {
+      for (const text of notes.splice(0)) listener(text)
+    },
+  }
+}
+
+/** What stands in it is had from the cluster: its model, mode and limits. A cluster that does not answer is not waited for. */
+async function known(session: Pick<Session, 'snapshot'>): Promise<void> {
+  for (let left = 100; left > 0 && session.snapshot.model === ''; left--) await setTimeout(20)
+}

@@ -1,0 +1,111 @@
+// Spec R-ACP-17, R-ACP-18: an editor has sessions of a cluster as it has those of this machine.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { methods } from '@agentclientprotocol/sdk'
+import { afterEach, expect, test } from 'vitest'
+import { say, type Talk, talk } from '../support/acp-program.ts'
+import { type ServedCluster, servedCluster } from '../support/cluster.ts'
+import { call, here, installProgram } from '../support/program.ts'
+
+installProgram()
+
+const clusters: ServedCluster[] = []
+afterEach(async () => {
+  for (const cluster of clusters.splice(0)) await cluster.close()
+})
+
+async function served(): Promise<ServedCluster> {
+  const touch = { content: [call('Bash', { command: 'touch made' })] }
+  const made = await servedCluster([touch, { content: 'One.' }, { content: 'Two.' }])
+  clusters.push(made)
+  return made
+}
+
+const onCluster = (url: string): readonly string[] => ['--cluster', url, '--admin', url]
+const newSession = ({ agent }: Talk) => agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+
+interface Update {
+  readonly sessionUpdate?: string
+  readonly content?: { readonly text?: string }
+}
+
+function updates({ wire }: Talk): readonly Update[] {
+  return wire.said.flatMap(({ message }) => {
+    const { update } = (message['params'] ?? {}) as { readonly update?: Update }
+    return update === undefined ? [] : [update]
+  })
+}
+
+const textOf = (told: Talk, kind: string): string =>
+  updates(told)
+    .flatMap(({ sessionUpdate, content }) => (sessionUpdate === kind ? [content?.text ?? ''] : []))
+    // What a person is told at the beginning.
+    .filter((text) => !text.includes('is on the cluster'))
+    .join('|')
+
+test('a new session asks, answers and is listed; another editor loads it with its history and goes on', async () => {
+  const { url, base } = await served()
+  const first = await talk(onCluster(url))
+  const { sessionId, modes, configOptions } = await newSession(first)
+  expect(modes?.availableModes.map(({ id }) => id)).toEqual(['default', 'acceptEdits', 'plan', 'dontAsk'])
+  expect(configOptions?.map(({ id }) => id)).toContain('_halting.max_turns')
+  const { agent } = first
+  expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(first.asked).toHaveLength(1)
+  expect(existsSync(join(base, sessionId, 'made'))).toBe(true)
+  expect(textOf(first, 'agent_message_chunk')).toBe('One.')
+  const { sessions } = await agent.request(methods.agent.session.list, {})
+  expect(sessions.map((session) => session.sessionId)).toEqual([sessionId])
+  first.child.stdin?.end()
+  expect(await first.exited()).toBe(0)
+
+  const second = await talk(onCluster(url))
+  await second.agent.request(methods.agent.session.load, { sessionId, cwd: here(), mcpServers: [] })
+  expect([textOf(second, 'user_message_chunk'), textOf(second, 'agent_message_chunk')]).toEqual(['first', 'One.'])
+  const options = await second.agent.request(methods.agent.session.setConfigOption, {
+    sessionId,
+    configId: '_halting.max_turns',
+    value: '7',
+  })
+  expect(options.configOptions.find(({ id }) => id === '_halting.max_turns')).toMatchObject({ currentValue: '7' })
+  await second.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'acceptEdits' })
+  expect(await second.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('second') })).toMatchObject({
+    stopReason: 'end_turn',
+  })
+  expect(textOf(second, 'agent_message_chunk')).toBe('One.|Two.')
+  expect([...first.strangers, ...second.strangers]).toEqual([])
+})
+
+test('a cancel ends the run on the cluster; what a worker cannot be given is refused', async () => {
+  const { url } = await served()
+  const told = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
+  const { sessionId } = await newSession(told)
+  const prompt = told.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') })
+  while (told.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await told.agent.notify(methods.agent.session.cancel, { sessionId })
+  expect(await prompt).toMatchObject({ stopReason: 'cancelled' })
+  await expect(
+    told.agent.request(methods.agent.session.new, {
+      cwd: here(),
+      mcpServers: [{ name: 'x', command: 'x', args: [], env: [] }],
+    }),
+  ).rejects.toThrow('has the servers of its worker')
+  await expect(told.agent.request(methods.agent.session.delete, { sessionId })).rejects.toThrow('are not deleted')
+})
+
+test('a session whose run waits is left when the editor goes, and asks the editor that resumes it', async () => {
+  const { url, cluster } = await served()
+  const first = await talk(onCluster(url), { permission: () => new Promise(() => undefined) })
+  const { sessionId } = await newSession(first)
+  first.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('first') }).catch(() => undefined)
+  while (first.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  first.child.stdin?.end()
+  expect(await first.exited()).toBe(0)
+  expect(cluster.requests.map(({ request }) => request.type)).toEqual(['prompt'])
+  const second = await talk(onCluster(url))
+  await second.agent.request(methods.agent.session.resume, { sessionId, cwd: here(), mcpServers: [] })
+  while (!textOf(second, 'agent_message_chunk').includes('One.')) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(second.asked).toHaveLength(1)
+})
