@@ -47,6 +47,7 @@ writeFileSync(
   script,
   JSON.stringify({
     replies: [
+      { when: 'Hang.', content: bash('sleep 300'), usage },
       { content: bash("env > env.txt; sleep 0.3; echo 'did 0.'"), usage, pace_ms: 40 },
       { when: 'did 0.', content: bash("sleep 0.3; echo 'did 1.'"), usage, pace_ms: 40 },
       { when: 'did 1.', content: 'All done.', usage, pace_ms: 40 },
@@ -116,14 +117,35 @@ const objects = (): readonly string[] =>
 
 async function gates(): Promise<readonly string[]> {
   const query = "select distinct service_key from state where service_name = 'halting_gate'"
+  return (await queried<{ readonly service_key: string }>(query)).map((row) => row.service_key)
+}
+
+async function queried<Row>(query: string): Promise<readonly Row[]> {
   const response = await fetch(`${cluster.admin()}/query`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify({ query }),
   })
   // Rows of the engine's own.
-  const { rows } = (await response.json()) as { readonly rows: readonly { readonly service_key: string }[] }
-  return rows.map((row) => row.service_key)
+  return ((await response.json()) as { readonly rows: readonly Row[] }).rows
+}
+
+/** The first of the sessions that came to its end. */
+function firstOf(ended: ReadonlyMap<string, readonly string[]>): string {
+  return ended.get('completed')?.[0] ?? ''
+}
+
+function committedOf(done: unknown): number {
+  // What the object of a session answers.
+  return (done as { readonly committedNanos: number }).committedNanos
+}
+
+/** As an operator does with an invocation that is beyond help: the engine forgets it, and nobody is told. */
+async function killWork(session: string): Promise<void> {
+  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${session}' and target_handler_name = 'work'`
+  const [row] = await queried<{ readonly id: string }>(query)
+  const response = await fetch(`${cluster.admin()}/invocations/${row?.id}/kill`, { method: 'PATCH' })
+  demand(response.ok, `The engine does not kill it: ${response.status} ${await response.text()}`)
 }
 
 const workers: (Program | undefined)[] = []
@@ -167,10 +189,10 @@ try {
   await workers[0]?.kill()
   const during = await budgetOf('acme')
   workers[0] = await startWorker(ports[0] ?? 0)
-  const reasons = new Map<string, number>()
+  const reasons = new Map<string, readonly string[]>()
   for (const name of names) {
     const reason = await reasonOf(name)
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+    reasons.set(reason, [...(reasons.get(reason) ?? []), name])
   }
   await until(
     async () => (await budgetOf('acme')).holders === 0,
@@ -190,6 +212,37 @@ try {
   demand(mostInside <= mostAtOnce && mostInside > 0, `${mostInside} were inside at once.`)
   const gate = (await cluster.call(`halting_gate/${found[0]}/status`)) as GateStatus
   demand(gate.inside === 0 && gate.waiting === 0, `At the gate is ${JSON.stringify(gate)}.`)
+
+  // A copy is charged what it spends itself, and a session that is removed in its middle holds nothing.
+  await cluster.call(`halting_session/${firstOf(reasons)}/fork`, { as: 'copy' })
+  await cluster.call('halting_budget/acme/setLimit', 50)
+  await prompt('copy', {})
+  await reasonOf('copy')
+  const origin = committedOf(await cluster.call(`halting_session/${firstOf(reasons)}/done`))
+  const own = committedOf(await cluster.call('halting_session/copy/done')) - origin
+  await until(
+    async () => (await budgetOf('acme')).holders === 0,
+    () => 'The copy holds its part.',
+  )
+  const added = Math.round(((await budgetOf('acme')).settledUsd - acme.settledUsd) * 1e9)
+  demand(
+    own > 0 && added === own,
+    `The copy spent ${own}, and the tenant was charged ${added}; its origin had ${origin}.`,
+  )
+  await prompt('stuck', { tenant: 'b' }, 'Hang.')
+  await until(
+    async () => (await sessions.status('stuck')).turns > 0 || (await sessions.records('stuck')).includes('sleep 300'),
+    () => 'The session that hangs does not begin.',
+  )
+  const held = await budgetOf('b')
+  demand(held.holders === 1 && held.reservedUsd > 0, `The tenant of a session at work has ${JSON.stringify(held)}.`)
+  await killWork('stuck')
+  await cluster.call('halting_session/stuck/remove')
+  const left = await budgetOf('b')
+  demand(
+    left.holders === 0 && left.reservedUsd === 0 && left.settledUsd > 0 && left.settledUsd <= held.leasedUsd,
+    `After its session was removed the tenant has ${JSON.stringify(left)}.`,
+  )
 
   // A tenant that an opening may name, whatever its name is; what is large is in the bucket, and goes with the session.
   await prompt('large', { tenant: '__proto__' }, `Go. ${'x'.repeat(300_000)}`)
@@ -213,7 +266,7 @@ try {
     'A command sees what is the worker’s own.',
   )
   console.log(
-    `${[...reasons].map(([reason, count]) => `${count} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${kept.length} in the bucket, ${large}`,
+    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${kept.length} in the bucket, ${large}`,
   )
 } catch (error) {
   console.error(String(error))

@@ -1,0 +1,119 @@
+// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2, R-FLEET-2a: sessions of one tenant on workers that are killed between what they ask, what they spend and what they
+// tell, over an ingress that loses answers. What was billed outside is never above the limit, and nothing of it is lost.
+import type { ObjectContext } from '@restatedev/restate-sdk'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Spent } from '../../src/fleet/budget.ts'
+import { budgetDefinition, type BudgetHandlers, type BudgetStatus } from '../../src/fleet/budget-service.ts'
+import { TenantLease } from '../../src/fleet/tenant-lease.ts'
+import { MemoryState } from '../support/memory-state.ts'
+
+type Handler = (context: ObjectContext, given: unknown) => Promise<unknown>
+
+/** The budget of a tenant behind an ingress: one call at a time, as the engine makes them. Of some the answer is lost, and they are made again. */
+function fleetOf(losesAnswer: () => boolean) {
+  const context = new MemoryState() as unknown as ObjectContext
+  // Handlers of a budget use nothing else of it.
+  const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
+  const call = async (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => object[name]?.(context, given)
+  const fake: typeof fetch = async (input, init) => {
+    const answer = await call((input as URL).pathname.split('/').at(-1) as 'raiseTo', JSON.parse(init?.body as string))
+    if (losesAnswer()) throw new TypeError('fetch failed')
+    return Response.json(answer)
+  }
+  return { call, ingress: { url: 'http://engine', fetch: fake } }
+}
+
+const never = new AbortController().signal
+const chunkNanos = 3
+const step = fc.record({
+  session: fc.nat({ max: 3 }),
+  /** The worst case of its next request, and what it comes to. */
+  worst: fc.integer({ min: 1, max: 40 }),
+  share: fc.double({ min: 0, max: 1, noNaN: true }),
+  then: fc.constantFrom('goes_on', 'goes_on', 'killed_before', 'killed_after', 'released', 'removed'),
+})
+
+interface At {
+  name: string
+  began: number
+  turn: number
+  lease: TenantLease | undefined
+  /** What its records tell. */
+  spent: Spent
+}
+
+test('nothing is billed above the limit, nothing that was billed is lost, and nothing stays reserved when all have ended', async () => {
+  const losses = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }).filter((all) => all.includes(false))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat({ max: 300 }),
+      fc.array(step, { maxLength: 40 }),
+      losses,
+      async (limitNanos, steps, lost) => {
+        let calls = 0
+        // An answer that is lost is asked for again after a pause: here the next attempt gets it.
+        const { call, ingress } = fleetOf(() => calls++ % 11 === 10 && lost[calls % lost.length] === true)
+        await call('setLimit', limitNanos / 1e9)
+        let billed = 0
+        const sessions: At[] = [0, 1, 2, 3].map((index) => ({
+          name: `s${index}`,
+          began: 0,
+          turn: 1,
+          lease: undefined,
+          spent: { nanos: 0, unknownNanos: 0 },
+        }))
+        const whose = (at: At) => ({ session: at.name, began: `inv${at.began}` })
+        const status = async (): Promise<BudgetStatus> => (await call('status')) as BudgetStatus
+        for (const { session, worst, share, then } of steps) {
+          const at = sessions[session]!
+          at.lease ??= await TenantLease.open(
+            { ingress, tenant: 't', ...whose(at), turn: at.turn, chunkUsd: chunkNanos / 1e9 },
+            never,
+          )
+          const wanted = at.spent.nanos + worst
+          if (Math.round(at.lease.usd * 1e9) < wanted) await at.lease.growTo(wanted / 1e9, { signal: never })
+          const mayAsk = Math.round(at.lease.usd * 1e9) >= wanted
+          const came = Math.floor(worst * share)
+          if (mayAsk && then !== 'killed_before') {
+            billed += came
+            // Its answer is on record, or only that it was asked.
+            const nanos = then === 'killed_after' ? worst : came
+            at.spent = {
+              nanos: at.spent.nanos + nanos,
+              unknownNanos: at.spent.unknownNanos + (then === 'killed_after' ? worst : 0),
+            }
+          }
+          expect(billed).toBeLessThanOrEqual(limitNanos)
+          if (then === 'killed_before' || then === 'killed_after') at.lease = undefined
+          if (then === 'released') {
+            await call('release', { ...whose(at), turn: at.turn, ...at.spent })
+            at.lease = undefined
+            at.turn++
+          }
+          if (then === 'removed') {
+            await call('close', { ...whose(at), spent: at.spent })
+            const ghost = at.lease
+            at.began++
+            at.turn = 1
+            at.lease = undefined
+            at.spent = { nanos: 0, unknownNanos: 0 }
+            const before = await status()
+            // The worker that it was taken from still asks for more.
+            await ghost?.growTo(1, { signal: never })
+            expect(await status()).toEqual(before)
+          }
+          const { leasedUsd, settledUsd, reservedUsd } = await status()
+          expect(Math.round(leasedUsd * 1e9)).toBeLessThanOrEqual(limitNanos)
+          expect(Math.round(leasedUsd * 1e9)).toBeGreaterThanOrEqual(billed)
+          expect(Math.round((settledUsd + reservedUsd) * 1e9)).toBe(Math.round(leasedUsd * 1e9))
+        }
+        for (const at of sessions) await call('release', { ...whose(at), turn: at.turn, ...at.spent })
+        const end = await status()
+        expect({ reserved: end.reservedUsd, holders: end.holders }).toEqual({ reserved: 0, holders: 0 })
+        expect(Math.round(end.settledUsd * 1e9)).toBeGreaterThanOrEqual(billed)
+        expect(await call('holders')).toEqual([])
+      },
+    ),
+  )
+})
