@@ -48,6 +48,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_260 * kilobyte, unpacked: 5_110 * kilobyte },
+    mostBytes: { packed: 1_300 * kilobyte, unpacked: 5_250 * kilobyte },
   },
 }
