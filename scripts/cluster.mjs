@@ -1,12 +1,13 @@
 // Tries what runs on a cluster against a real one: nodes of Restate's server, workers on a Node that its SDK runs on; npm brings both. Needs a build. How often it
 // passed, failed or was skipped is in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleInto, serverOf } from './cluster-programs.mjs'
 import { newestNode } from './node-binaries.mjs'
+import { pack } from './pack.mjs'
 import { root } from './packages.mjs'
 
 const patienceMs = 600_000 + Number(numberOf('minutes', 0)) * 60_000
@@ -50,6 +51,7 @@ const checks = {
   'two versions of a worker beside each other': ['upgrade'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
+  'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
   'workers behind one address, told to end while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
   'a session that is paused, large records, a worker that others reach': ['operations'],
@@ -101,7 +103,7 @@ function outcomeOf(title, [program, ...given]) {
       join(bundled, `${program}.mjs`),
       server.program,
       folder,
-      ...given,
+      ...given.map((each) => (typeof each === 'function' ? each(folder) : each)),
       ...companion,
       ...beside.map((each) => each.program),
     ]
@@ -115,6 +117,18 @@ function outcomeOf(title, [program, ...given]) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The program as `npm install --global halting @halting/restate` has it, of packages that are packed here. */
+function installed(folder) {
+  const prefix = join(folder, 'prefix')
+  const options = ['--prefix', prefix, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  execFileSync('npm', ['install', '--global', ...options, ...pack().map(({ tarball }) => tarball)], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: patienceMs,
+  })
+  return join(prefix, 'lib', 'node_modules', 'halting', 'bin', 'halting.js')
 }
 
 function tell(all) {
