@@ -1,8 +1,10 @@
 import { commandEnvironment } from '@halting/agent'
 import { keyVariables } from '@halting/models'
+import { clusterTokenVariable } from '../cluster/cluster-token.ts'
+import { workerTokenVariable } from '../cluster/worker-token.ts'
 import type { Program } from '../program.ts'
 
-/** The environment of commands: that of the program without the keys of models, but for those that a person passes on. */
+/** The environment of commands: that of the program without keys of models and tokens of clusters, but for those that a person passes on. */
 export function toolEnvironment(env: Program['env'], passed: readonly string[] = []): Program['env'] {
-  return commandEnvironment(env, { keys: keyVariables(), passed })
+  return commandEnvironment(env, { keys: [...keyVariables(), clusterTokenVariable, workerTokenVariable], passed })
 }
