@@ -12,6 +12,7 @@ import { flagsWith, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
 import type { Slots } from './slots.ts'
+import { heldToLimits } from './worker-limits.ts'
 import { workerTokenVariable } from './worker-token.ts'
 import type { Workspaces } from './workspaces.ts'
 
@@ -62,7 +63,7 @@ async function opened(
     kept,
     ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
   })
-  return Object.assign(live.session, { prepare: preparedBy(live) })
+  return Object.assign(heldToLimits(live.session, flags), { prepare: preparedBy(live) })
 }
 
 /** Commands and files are those of the session's folder. They are looked up in a text, and in the first of several blocks: what stands behind, such as what was piped in, names none. */

@@ -1,9 +1,12 @@
-// Holds rules of docs/spec.md: R-WORK-1, R-WORK-1a, R-WORK-2, R-WORK-3, R-WORK-5
+// Holds rules of docs/spec.md: R-WORK-1, R-WORK-1a, R-WORK-2, R-WORK-2a, R-WORK-3, R-WORK-5
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Session } from '@halting/agent/session'
+import { ConfigurationError, type SettingsChange } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flagsWith, readOpening } from '../../src/cluster/opening.ts'
+import { heldToLimits } from '../../src/cluster/worker-limits.ts'
 import { Slots } from '../../src/cluster/slots.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 
@@ -115,4 +118,22 @@ test('no more sessions are at work than there are slots, and who waits longest g
   const left = slots.take(60_000, gone.signal)
   gone.abort()
   expect(await left).toBeUndefined()
+})
+
+test('no request sets a limit beyond those that the worker was started with', () => {
+  const changes: SettingsChange[] = []
+  // Of a session only this is asked.
+  const session = heldToLimits({ set: (change) => void changes.push(change) } as Session, {
+    maxTurns: 50,
+    maxTokens: 9,
+  })
+  for (const limits of [{ maxTurns: 51 }, { maxTurns: null }, { maxTurns: 2, maxTotalTokens: 10 }])
+    expect(() => session.set({ limits })).toThrow(ConfigurationError)
+  expect(() => session.set({ limits: { maxTotalTokens: 10 } })).toThrow(
+    'at most 9 here: its worker was started with --max-tokens',
+  )
+  expect(changes).toEqual([])
+  session.set({ limits: { maxTurns: 50, maxTotalTokens: 9, maxBudgetUsd: null } })
+  session.set({ model: 'other' })
+  expect(changes).toHaveLength(2)
 })

@@ -1,0 +1,36 @@
+import type { Session } from '@halting/agent/session'
+import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { flagTable } from '../flags/table.ts'
+
+/** Limits as they are asked for, and the flags of a worker that hold them. */
+const limitFlags = {
+  maxTurns: 'maxTurns',
+  maxBudgetUsd: 'maxBudgetUsd',
+  maxTotalTokens: 'maxTokens',
+  maxDurationMs: 'maxDuration',
+} as const satisfies { readonly [Limit in keyof LimitsChange]-?: keyof Flags }
+
+/** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
+export function heldToLimits(session: Session, flags: Flags): Session {
+  const set = session.set.bind(session)
+  // `resume` sets its limits by this, too.
+  return Object.assign(session, {
+    set(change: SettingsChange) {
+      checkLimits(change.limits ?? {}, flags)
+      set(change)
+    },
+  })
+}
+
+function checkLimits(limits: LimitsChange, flags: Flags): void {
+  for (const [limit, flag] of Object.entries(limitFlags)) {
+    const most = flags[flag]
+    // True: the keys of `limitFlags` are those of limits.
+    const wanted = limits[limit as keyof LimitsChange]
+    if (most === undefined || wanted === undefined || (wanted !== null && wanted <= most)) continue
+    throw new ConfigurationError(
+      `${limit} of a session is at most ${most} here: its worker was started with ${flagTable[flag].names[0]}.`,
+    )
+  }
+}
