@@ -124,7 +124,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 
 /** @throws UsageError for a flag that says nothing to this command. */
 function refuseFlagsOfClusters(
-  { cluster, server, restate, register, folders, payloads, identityKey, grace, ...flags }: Flags,
+  { cluster, server, restate, register, folders, payloads, identityKey, grace, takeOver, ...flags }: Flags,
   command?: Command,
 ): void {
   if (cluster !== undefined && !ofClusters.has(command))
@@ -137,6 +137,7 @@ function refuseFlagsOfClusters(
     payloads,
     'identity-key': identityKey,
     grace,
+    'take-over': takeOver,
   }))
     if (given !== undefined && command !== 'serve') throw new UsageError(`--${flag} belongs to halting serve.`)
   for (const [flag, given] of [

@@ -88,6 +88,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       tokens,
       ...(flags.identityKey !== undefined && { identityKeys: flags.identityKey }),
       ...(ingress !== undefined && { ingress }),
+      ...(flags.takeOver === true && { takesOver: true }),
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
       open: (asked) => openWorkerSession({ flags: own, program, slots, workspaces, gates, refusal }, asked),

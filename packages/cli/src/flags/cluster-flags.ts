@@ -21,6 +21,7 @@ type ClusterFlag =
   | 'requestsPerMinute'
   | 'tokensPerMinute'
   | 'grace'
+  | 'takeOver'
   | 'server'
 
 /** Flags about clusters: rows of the one table. */
@@ -170,6 +171,12 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'TIME',
     read: duration,
     meaning: 'Of serve: after SIGTERM sessions may go on so long to their next lap; 30s unless said otherwise',
+  },
+  takeOver: {
+    names: ['--take-over'],
+    group: 'cluster',
+    kind: 'switch',
+    meaning: 'Of serve: sessions that run on other workers come to this one at their next lap',
   },
   server: {
     names: ['--server'],

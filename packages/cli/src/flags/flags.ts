@@ -156,6 +156,7 @@ export interface Flags {
   readonly tokensPerMinute?: number
   /** Milliseconds. */
   readonly grace?: number
+  readonly takeOver?: boolean
   readonly server?: string
 
   readonly onAsk?: OnAsk

@@ -100,7 +100,12 @@ export function budgetDefinition(
 ): VirtualObjectDefinition<typeof budgetObject, BudgetHandlers> {
   return object({
     name: budgetObject,
-    options: { enableLazyState: true, ...guarded(tokens, ['release', 'close', 'isHeld']) },
+    options: {
+      enableLazyState: true,
+      // A call comes again while its answer is waited for, no later.
+      idempotencyRetention: { minutes: 10 },
+      ...guarded(tokens, ['release', 'close', 'isHeld']),
+    },
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
         if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { BudgetLease } from '@halting/core'
 import { budgetObject, type LeaseRequest } from './budget-service.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
@@ -58,5 +59,7 @@ async function raise(
   // The handler gives a number.
   return (await callHandler(ingress, `${budgetObject}/${encodeURIComponent(tenant)}/raiseTo`, request, {
     signal,
+    // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
+    idempotencyKey: randomUUID(),
   })) as number
 }

@@ -25,6 +25,7 @@ import type { WaitingPage } from './mailbox-state.ts'
 import type { NumberedRequest, PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
 import { mailboxObject, sessionObject, type Begun, type MailboxObject, type SessionObject } from './names.ts'
+import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
@@ -64,6 +65,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
   return object({
     name: sessionObject,
+    metadata: sessionMetadata(options.takesOver === true),
     options: {
       ...guarded(options.tokens, ['work', 'adopt']),
       enableLazyState: true,

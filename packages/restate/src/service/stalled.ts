@@ -17,7 +17,13 @@ interface InvocationRow {
 }
 
 const otherFormat = /records of format (\d+) != records of format \d+/
-const toldFormat = /This session was written in format \d+ by another version[^\n]*/
+const toldFormat = /This session was written in format (\d+) by another version[^\n]*/
+
+/** The format that stopped an attempt, because the worker has another one. */
+export function formatIn(failure: string | null): number | undefined {
+  const format = otherFormat.exec(failure ?? '')?.[1] ?? toldFormat.exec(failure ?? '')?.[1]
+  return format === undefined ? undefined : Number(format)
+}
 
 /** An invocation that is tried again is none of these, unless only another worker can go on with it. */
 export function stalledOf({ id, status, last_failure: failure }: InvocationRow): Stalled | undefined {
@@ -45,7 +51,7 @@ export async function stalled(admin: string, object: string, sessionId: string):
 }
 
 /** What the last attempt came to, of an invocation that is paused. */
-async function failureOf(admin: string, invocation: string): Promise<string | null> {
+export async function failureOf(admin: string, invocation: string): Promise<string | null> {
   const paused = `SELECT event_json FROM sys_journal_events WHERE id = '${invocation}' AND event_type = 'Paused'`
   const event = (await rowsOf<{ readonly event_json: string }>(admin, paused)).at(-1)
   // The engine wrote it.
@@ -53,7 +59,7 @@ async function failureOf(admin: string, invocation: string): Promise<string | nu
   return told.last_failure?.error_message ?? null
 }
 
-async function rowsOf<T>(admin: string, query: string): Promise<readonly T[]> {
+export async function rowsOf<T>(admin: string, query: string): Promise<readonly T[]> {
   const response = await fetch(new URL('/query', admin), {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },

@@ -1,14 +1,15 @@
 /**
  * How a process gives up its sessions, so that it may end and another goes on with them.
  * D1: after `begin` no attempt begins here. D2: one that goes on ends at the next lap at which nothing else is under way, or at a rest; after `hurry` at once.
- * D3: `over` settles when nothing is left of any.
+ * D3: `over` settles when nothing is left of any. D4: `giveWay` does what `begin` does, until `stay`: the process goes on. After `begin` there is no way back.
  */
 export class Departure {
-  readonly #soon = new AbortController()
+  #soon = new AbortController()
+  #isFinal = false
   readonly #now = new AbortController()
   readonly #held = new Set<Promise<unknown>>()
 
-  /** Aborted from `begin` on. */
+  /** Aborted from `begin` or `giveWay` on. */
   get soon(): AbortSignal {
     return this.#soon.signal
   }
@@ -19,10 +20,22 @@ export class Departure {
   }
 
   begin(): void {
+    this.#isFinal = true
     this.#soon.abort()
   }
 
+  /** Another worker goes on with all sessions of this one. */
+  giveWay(): void {
+    this.#soon.abort()
+  }
+
+  /** Takes `giveWay` back, for attempts that begin from now on. */
+  stay(): void {
+    if (!this.#isFinal && this.soon.aborted) this.#soon = new AbortController()
+  }
+
   hurry(): void {
+    this.#isFinal = true
     this.#soon.abort()
     this.#now.abort()
   }
@@ -38,10 +51,18 @@ export class Departure {
   }
 }
 
+const leftMessage =
+  'This worker leaves the session. The engine goes on with it in another one, or here when this one works again.'
+
 /** Why an attempt ends here: the engine goes on with the session elsewhere, or here when this process is back. */
 export class LeftError extends Error {
   constructor() {
-    super('This worker is about to end. The engine goes on with the session in another one, or here when it is back.')
+    super(leftMessage)
     this.name = 'LeftError'
   }
+}
+
+/** Whether the engine was told so of the last attempt. */
+export function isLeft(failure: string | null): boolean {
+  return failure?.includes(leftMessage) === true
 }

@@ -1,9 +1,44 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '@halting/core/adapters'
+import { sessionObject } from '../service/names.ts'
+import { failureOf, rowsOf } from '../service/stalled.ts'
 
 const betweenTriesMs = 500
 const patienceMs = 60_000
 const answerMs = 5_000
+
+/** A worker as the engine knows it. */
+export interface Deployment {
+  readonly id: string
+  readonly uri: string
+  readonly metadata: Metadata
+}
+
+type Metadata = Readonly<Record<string, string>> | null | undefined
+
+/** The work at a session that nobody does at this moment. */
+export interface WorkOfSession {
+  /** Its name in the engine. */
+  readonly id: string
+  readonly status: 'suspended' | 'backing-off' | 'paused'
+  /** The worker that it is bound to. */
+  readonly deployment: string | null
+  /** What the last attempt came to, where it failed. */
+  readonly failure: string | null
+}
+
+interface ServiceRow {
+  readonly name: string
+  readonly deployment_id: string
+  readonly metadata?: Metadata
+}
+
+interface WorkRow {
+  readonly id: string
+  readonly status: WorkOfSession['status']
+  readonly pinned_deployment_id?: string | null
+  readonly last_failure?: string | null
+}
 
 /** What a worker asks of the administration of the engine. */
 export class EngineAdmin {
@@ -44,6 +79,53 @@ export class EngineAdmin {
     }
   }
 
+  /** Where new sessions go; undefined while that is nowhere. */
+  async latest(): Promise<Deployment | undefined> {
+    // Its administration answers so.
+    const service = (await this.#ask(`/services/${sessionObject}`)) as ServiceRow
+    const { deployments } = (await this.#ask('/deployments')) as {
+      deployments: readonly { readonly id: string; readonly uri?: string }[]
+    }
+    const uri = deployments.find(({ id }) => id === service.deployment_id)?.uri
+    return uri === undefined ? undefined : { id: service.deployment_id, uri, metadata: service.metadata }
+  }
+
+  /** What a worker says of itself. */
+  async metadataOf(deployment: string): Promise<Metadata> {
+    // Its administration answers so.
+    const { services } = (await this.#ask(`/deployments/${deployment}`)) as { services: readonly ServiceRow[] }
+    return services.find(({ name }) => name === sessionObject)?.metadata
+  }
+
+  async workThatRests(): Promise<readonly WorkOfSession[]> {
+    const rows = await rowsOf<WorkRow>(
+      this.#base,
+      `SELECT id, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND status IN ('suspended', 'backing-off', 'paused')`,
+    )
+    return Promise.all(
+      rows.map(async ({ id, status, pinned_deployment_id: deployment = null, last_failure: failure = null }) => ({
+        id,
+        status,
+        deployment,
+        failure: status === 'paused' ? await failureOf(this.#base, id) : failure,
+      })),
+    )
+  }
+
+  async pause(invocation: string): Promise<void> {
+    await this.#patch(`/invocations/${invocation}/pause`)
+  }
+
+  /** Has the worker of this deployment go on with it. Nothing happens where it goes on already, or is not paused yet. */
+  async resume(invocation: string, deployment: string): Promise<void> {
+    await this.#patch(`/invocations/${invocation}/resume?deployment=${deployment}`)
+  }
+
+  async #patch(path: string): Promise<void> {
+    const response = await fetch(this.#base + path, { method: 'PATCH', signal: AbortSignal.timeout(answerMs) })
+    await response.arrayBuffer()
+  }
+
   async #ask(path: string, body?: object, signal?: AbortSignal): Promise<unknown> {
     const timeout = AbortSignal.timeout(body === undefined ? answerMs : patienceMs)
     const response = await fetch(this.#base + path, {
@@ -60,6 +142,6 @@ export class EngineAdmin {
   }
 }
 
-function sameAddress(a: string, b: string): boolean {
+export function sameAddress(a: string, b: string): boolean {
   return a.replace(/\/+$/, '') === b.replace(/\/+$/, '')
 }

@@ -5,6 +5,7 @@ import type { SessionServiceOptions } from '../service/session-options.ts'
 import { sessionServices } from '../service/session-service.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
+import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
 
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> {
@@ -46,8 +47,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, admin, advertise, identityKeys = [], warn, ...service } = options
   const departure = new Departure()
   const engine = new EngineAdmin(admin)
-  const whyNotReady = async (): Promise<string | undefined> =>
-    departure.soon.aborted ? 'this worker is about to end' : engine.whyUnknown(url)
+  const whyNotReady = async (): Promise<string | undefined> => {
+    if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
+    return departure.soon.aborted ? 'this worker is about to end' : engine.whyUnknown(url)
+  }
   const listener = await listen({
     host,
     port,
@@ -63,6 +66,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     http1: (request, response) => void answer(request, response, whyNotReady),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const handOver = new HandOver(engine, url, departure)
   return {
     port: listener.port,
     url,
@@ -78,7 +82,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       giveUp.abort()
       clearTimeout(hurry)
     },
-    close: () => listener.close(),
+    close() {
+      handOver.end()
+      return listener.close()
+    },
   }
 }
 

@@ -226,9 +226,9 @@ class SoakClient {
     if (!isRight) problems.push(`Its runs ended as ${reasons.join(', ')}.`)
     const last = records.findLast((record) => record.type === 'end' && record.scope === '')
     if (last?.type === 'end') {
-      const { turns, nanos, totalTokens: tokens } = last.spent
+      const { turns, nanos, unknownNanos, totalTokens: tokens } = last.spent
       const told = { turns: status.turns, usd: status.usd, tokens: status.tokens, records: status.records }
-      const found = { turns, usd: nanos / 1e9, tokens, records: records.length }
+      const found = { turns, usd: (nanos + unknownNanos) / 1e9, tokens, records: records.length }
       if (JSON.stringify(told) !== JSON.stringify(found))
         problems.push(`Its status tells ${JSON.stringify(told)}, and its records ${JSON.stringify(found)}.`)
     }

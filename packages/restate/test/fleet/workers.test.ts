@@ -51,11 +51,13 @@ test('a lease begins with what the session has, and asks for some more than it n
   await lease.growTo(3, { signal: live })
   expect(lease.usd).toBe(2)
   const request = { session: 's', began: 'inv', turn: 7 }
-  expect(asked).toEqual([
-    { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 0 }, key: null },
-    { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 1.5e9 }, key: null },
-    { path: '/halting_budget/acme%20%26%20co/raiseTo', body: { ...request, nanos: 3.5e9 }, key: null },
+  const path = '/halting_budget/acme%20%26%20co/raiseTo'
+  expect(asked.map(({ key: _key, ...one }) => one)).toEqual([
+    { path, body: { ...request, nanos: 0 } },
+    { path, body: { ...request, nanos: 1.5e9 } },
+    { path, body: { ...request, nanos: 3.5e9 } },
   ])
+  expect(new Set(asked.map(({ key }) => key)).size, 'each is a call of its own').toBe(3)
 })
 
 test('what another session paid counts in the session, and not for its tenant', async () => {
@@ -83,6 +85,9 @@ test('an engine that cannot be reached is asked again, until the wait is aborted
   abort.abort()
   await grown
   expect(lease.usd).toBe(1)
+  const keys = asked.slice(1).map(({ key }) => key)
+  expect(keys[0], 'the same call, so that none waits its turn twice').toMatch(/./)
+  expect(new Set(keys).size).toBe(1)
 })
 
 test('what the engine refuses is an error, and not asked again', async () => {

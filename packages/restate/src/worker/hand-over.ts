@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { keptFormat } from '../engine/format.ts'
+import { readMetadata, type WorkerMetadata } from '../service/session-metadata.ts'
+import { formatIn } from '../service/stalled.ts'
+import { isLeft, type Departure } from './departure.ts'
+import { sameAddress, type EngineAdmin, type WorkOfSession } from './engine-admin.ts'
+
+const betweenLooksMs = 2_000
+
+/** What a worker that new sessions go to does with the work at a session that does not go on. */
+export type Move = 'here' | 'pause' | 'pause, then here'
+
+export interface MoveFrom {
+  /** Where this worker is in the engine. */
+  readonly here: string
+  readonly takesOver: boolean
+  /** What the worker is that the work is bound to. */
+  readonly boundTo: WorkerMetadata | undefined
+}
+
+/**
+ * Undefined where it stays as it is. What is of another format waits, paused, for who can read it. A suspended session waits for the engine alone, and one that its
+ * worker has left has no effect under way: those can go on elsewhere.
+ */
+export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFrom): Move | undefined {
+  const { status, deployment, failure } = work
+  const format = formatIn(failure)
+  const whenHere = status === 'backing-off' ? 'pause, then here' : 'here'
+  if (format !== undefined && format !== keptFormat) return status === 'backing-off' ? 'pause' : undefined
+  // The engine tries it again by itself here.
+  if (format !== undefined) return status === 'backing-off' && deployment === here ? undefined : whenHere
+  if (!takesOver || deployment === here || boundTo?.format !== keptFormat) return undefined
+  return status === 'suspended' || isLeft(failure) ? whenHere : undefined
+}
+
+/**
+ * Sessions go from one version of a worker to another. O1: a worker leaves its sessions, at a lap at which no effect is under way, when new ones go to a worker
+ * that takes over and has the same format; it works at them again when that one is gone. O2: the worker that takes over has the engine bind to it what was left.
+ * O3: all that is known of it is with the engine: whoever is lost in the middle is followed by another one of its address.
+ */
+export class HandOver {
+  readonly #admin: EngineAdmin
+  readonly #url: string
+  readonly #departure: Departure
+  readonly #over = new AbortController()
+  /** The worker that takes over, while there is one. */
+  successor: string | undefined
+
+  constructor(admin: EngineAdmin, url: string, departure: Departure) {
+    this.#admin = admin
+    this.#url = url
+    this.#departure = departure
+    void this.#watch()
+  }
+
+  end(): void {
+    this.#over.abort()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#over
+    while (!signal.aborted) {
+      // An engine that does not answer is asked again.
+      await this.look().catch(() => undefined)
+      await pause(betweenLooksMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async look(): Promise<void> {
+    const latest = await this.#admin.latest()
+    if (latest === undefined || this.#over.signal.aborted) return
+    const isHere = sameAddress(latest.uri, this.#url)
+    const { format, takesOver } = readMetadata(latest.metadata)
+    const isFollowed = !isHere && takesOver && format === keptFormat
+    this.successor = isFollowed ? latest.uri : undefined
+    if (isFollowed) this.#departure.giveWay()
+    else this.#departure.stay()
+    if (isHere) await this.#collect(latest.id, takesOver)
+  }
+
+  async #collect(here: string, takesOver: boolean): Promise<void> {
+    const known = new Map<string, WorkerMetadata | undefined>()
+    for (const work of await this.#admin.workThatRests()) {
+      const { id, deployment } = work
+      if (deployment !== null && takesOver && !known.has(deployment))
+        known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))
+      const move = moveOf(work, { here, takesOver, boundTo: known.get(deployment ?? '') })
+      if (move === 'pause' || move === 'pause, then here') await this.#admin.pause(id)
+      // What is not paused yet is looked at again.
+      if (move === 'here' || move === 'pause, then here') await this.#admin.resume(id, here)
+    }
+  }
+}
