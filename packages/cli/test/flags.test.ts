@@ -130,6 +130,7 @@ describe('what the table reads', () => {
       '--include-hook-events': 'includeHookEvents',
       '--prompt-suggestions': 'promptSuggestions',
       '--hook-summary': 'hookSummary',
+      '--take-over': 'takeOver',
       '--no-session-persistence': 'noSessionPersistence',
       '--dangerously-skip-permissions': 'dangerouslySkipPermissions',
       '--sandbox': 'sandbox',
