@@ -97,10 +97,12 @@ export class EngineAdmin {
     return services.find(({ name }) => name === sessionObject)?.metadata
   }
 
-  async workThatRests(): Promise<readonly WorkOfSession[]> {
+  /** Work that is tried again or paused; with `besides` also what is suspended and bound to another worker than that one. */
+  async workThatRests(besides?: string): Promise<readonly WorkOfSession[]> {
+    const suspended = besides === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id <> '${besides}')`
     const rows = await rowsOf<WorkRow>(
       this.#base,
-      `SELECT id, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND status IN ('suspended', 'backing-off', 'paused')`,
+      `SELECT id, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
     )
     return Promise.all(
       rows.map(async ({ id, status, pinned_deployment_id: deployment = null, last_failure: failure = null }) => ({

@@ -80,7 +80,8 @@ export class HandOver {
 
   async #collect(here: string, takesOver: boolean): Promise<void> {
     const known = new Map<string, WorkerMetadata | undefined>()
-    for (const work of await this.#admin.workThatRests()) {
+    // There may be thousands that wait for a person here.
+    for (const work of await this.#admin.workThatRests(takesOver ? here : undefined)) {
       const { id, deployment } = work
       if (deployment !== null && takesOver && !known.has(deployment))
         known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))
