@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
-import type { Session } from '@halting/agent/session'
 import { foldSession, runsOf } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { invalid } from '../acp/errors.ts'
@@ -11,7 +9,7 @@ import { saidIn } from '../session/said-in.ts'
 import { checkMode } from '../session/check-mode.ts'
 import { sessionsOfCluster } from './list.ts'
 import { asked, clientOf } from './of-cluster.ts'
-import { openRemote } from './open-remote.ts'
+import { knownOf, openRemote } from './open-remote.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = ['verbose', 'permissionMode']
@@ -71,7 +69,7 @@ async function openOnCluster(
     ...(since !== undefined && { since }),
   })
   if (permissionMode !== undefined) session.set({ permissionMode: checkMode(permissionMode, session.snapshot) })
-  if (resume !== undefined) await known(session)
+  if (resume !== undefined) await knownOf(session)
   for (const text of notes) program.output.err(told(text))
   return {
     session,
@@ -82,9 +80,4 @@ async function openOnCluster(
       for (const text of notes.splice(0)) listener(text)
     },
   }
-}
-
-/** What stands in it is had from the cluster: its model, mode and limits. A cluster that does not answer is not waited for. */
-async function known(session: Pick<Session, 'snapshot'>): Promise<void> {
-  for (let left = 100; left > 0 && session.snapshot.model === ''; left--) await setTimeout(20)
 }

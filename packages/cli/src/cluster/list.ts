@@ -18,11 +18,11 @@ const paused = `select target_service_key as service_key, id from sys_invocation
 /** Of a session that was paused before anything of it was on record. */
 const nothingYet: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
 
-/** What is kept of all sessions, by the engine's own query language. @throws UsageError that says what is the matter, and where. */
+/** What is kept of all sessions, by the engine's own query language; those that go on come first, then by their names. @throws UsageError that says what is the matter, and where. */
 export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<readonly ListedSession[]> {
   const invocations = new Map((await rowsOf<PausedRow>(flags, paused)).map((row) => [row.service_key, row.id]))
   const sessions = new Map((await rowsOf<KeptRow>(flags, kept)).map((row) => [row.service_key, row.value_utf8]))
-  return [...new Set([...sessions.keys(), ...invocations.keys()])].map((sessionId) => {
+  const found = [...new Set([...sessions.keys(), ...invocations.keys()])].map((sessionId): ListedSession => {
     const text = sessions.get(sessionId)
     const invocation = invocations.get(sessionId)
     return {
@@ -32,6 +32,9 @@ export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>)
       ...(invocation !== undefined && { state: 'paused', pausedInvocation: invocation }),
     }
   })
+  return found.toSorted(
+    (a, b) => Number(a.state === 'idle') - Number(b.state === 'idle') || a.sessionId.localeCompare(b.sessionId),
+  )
 }
 
 interface KeptRow {
@@ -60,9 +63,7 @@ export async function listOfCluster(
 ): Promise<number> {
   if (doing !== 'list' || more.length > 0)
     throw new UsageError('Of a cluster there is the list: halting sessions --cluster URL. halting why tells of one.')
-  const found = (await sessionsOfCluster(flags)).toSorted(
-    (a, b) => Number(a.state === 'idle') - Number(b.state === 'idle') || a.sessionId.localeCompare(b.sessionId),
-  )
+  const found = await sessionsOfCluster(flags)
   if (wantsJson(flags)) output.out(`${JSON.stringify({ sessions: found })}\n`)
   else if (found.length === 0) output.err(told(`the cluster ${flags.cluster} has no session.`))
   else output.out(found.map((session) => `${oneLine(session.sessionId, 100)}  ${factsOf(session)}\n`).join(''))

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Session } from '@halting/agent/session'
 import { foldSession, runsOf } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
@@ -10,7 +9,7 @@ import { entriesIn } from '../terminal/app/kept-entries.ts'
 import type { OpenSession, ShownCluster, WrittenCommand } from '../terminal/app/context.ts'
 import { factsOf, sessionsOfCluster } from './list.ts'
 import { asked, clientOf } from './of-cluster.ts'
-import { openRemote } from './open-remote.ts'
+import { knownOf, openRemote } from './open-remote.ts'
 
 /** What the interactive program heeds itself. */
 const heeded: readonly FlagName[] = ['theme', 'noAnimation', 'forkSession', 'quiet', 'verbose']
@@ -24,18 +23,13 @@ export interface ClusterInTerminal extends ShownCluster {
   comingBack(session: Session): string
 }
 
-/** So long a session that is opened is waited for until something is known of it. */
-const patienceMs = 3_000
-
 export function clusterInTerminal(url: string, admin: string | undefined): ClusterInTerminal {
   const left = new Map<string, { hasBegun: boolean; goesOn: boolean }>()
   return {
     url,
     async sessions() {
       const all = await sessionsOfCluster({ cluster: url, ...(admin !== undefined && { admin }) })
-      return all
-        .toSorted((one, other) => Number(one.state === 'idle') - Number(other.state === 'idle'))
-        .map((session) => ({ sessionId: session.sessionId, facts: factsOf(session) }))
+      return all.map((session) => ({ sessionId: session.sessionId, facts: factsOf(session) }))
     },
     async open(flags, program) {
       const { session, client, since, isNew } = await openRemote(await chosenIn(flags, program), program, {
@@ -93,9 +87,4 @@ async function chosenIn(given: Flags, program: Program): Promise<Flags> {
   const { resume } = flags
   if (forkSession !== true || resume === undefined || resume === '') return given
   return { ...flags, resume: await asked(flags, clientOf(flags, program).fork(resume)) }
-}
-
-/** What its worker, or its last one, showed of it. */
-async function knownOf(session: Session): Promise<void> {
-  for (let waitedMs = 0; session.snapshot.model === '' && waitedMs < patienceMs; waitedMs += 25) await pause(25)
 }

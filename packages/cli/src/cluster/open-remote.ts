@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Session } from '@halting/agent/session'
-import type { LimitsChange } from '@halting/core'
-import type { ClusterClient, Opening } from '@halting/restate/client'
+import type { ClusterClient } from '@halting/restate/client'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
+import { limitsIn } from '../session/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 import { asked, clientOf } from './of-cluster.ts'
+import { openingOf } from './opening.ts'
 import { refuseFlagsOfWorker } from './worker-flags.ts'
 
 /** A session of a cluster, for a face. */
@@ -29,7 +31,7 @@ export interface RemoteOptions {
 }
 
 /** What opens a session of a cluster, or is set in one that goes on. */
-const opening: readonly FlagName[] = [
+const heededByAll: readonly FlagName[] = [
   'cluster',
   'admin',
   'sessionId',
@@ -49,7 +51,7 @@ const opening: readonly FlagName[] = [
 export async function openRemote(flags: Flags, program: Program, options: RemoteOptions): Promise<RemoteLive> {
   const { heeded, note } = options
   const { resume, cluster } = flags
-  refuseFlagsOfWorker(flags, [...opening, ...heeded])
+  refuseFlagsOfWorker(flags, [...heededByAll, ...heeded])
   if (resume === '')
     throw new UsageError(`--resume needs the ID of a session; halting sessions --cluster ${cluster} lists them.`)
   const client = clientOf(flags, program)
@@ -64,34 +66,22 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
     throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: --resume ${sessionId}`)
   if (status.isClosed) throw new UsageError(`The session ${sessionId} was closed: it takes nothing more.`)
   if (status.isWorking) note('a run goes on in this session.')
-  const session = client.session(sessionId, isNew ? openingOf(flags) : undefined, {
+  const session = client.session(sessionId, isNew ? { ...openingOf(flags) } : undefined, {
     since: options.since ?? status.records,
     ...(status.runId !== undefined && { runId: status.runId }),
   })
   // A session that is there has its own; what is said now is set in it.
-  const limits = limitsOf(flags)
+  const limits = limitsIn(flags)
   const { model } = flags
   if (!isNew && (model !== undefined || Object.keys(limits).length > 0))
     session.set({ limits, ...(model !== undefined && { model }) })
   return { session, client, isNew, since: status.records, isWorking: status.isWorking }
 }
 
-/** The limits that flags name, as a session sets them. */
-export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Flags): LimitsChange {
-  return {
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTokens !== undefined && { maxTotalTokens: maxTokens }),
-    ...(maxDuration !== undefined && { maxDurationMs: maxDuration }),
-  }
-}
+/** So long a session that is there is waited for until something is known of it. */
+const patienceMs = 3_000
 
-function openingOf({ model, maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Flags): Opening {
-  return {
-    ...(model !== undefined && { model }),
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(maxDuration !== undefined && { maxDurationMs: maxDuration }),
-  }
+/** Resolves when its worker, or its last one, has shown what stands in the session (model, mode, limits), or after 3 s: a cluster that does not answer is not waited for. */
+export async function knownOf(session: Pick<Session, 'snapshot'>): Promise<void> {
+  for (let waitedMs = 0; session.snapshot.model === '' && waitedMs < patienceMs; waitedMs += 25) await pause(25)
 }

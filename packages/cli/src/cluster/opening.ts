@@ -1,5 +1,6 @@
 import type { JsonObject } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
+import { limitFlags, limitsIn } from '../session/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** What whoever begins a session may say of it, beside what workers say for all. Limits only make those of the worker narrower. */
@@ -15,12 +16,16 @@ export interface SessionOpening {
   readonly maxDurationMs?: number
 }
 
-const limits = {
-  maxTurns: 'maxTurns',
-  maxBudgetUsd: 'maxBudgetUsd',
-  maxTokens: 'maxTokens',
-  maxDurationMs: 'maxDuration',
-} as const
+/** An opening calls one of them as its flag does. */
+const { maxTotalTokens: maxTokensFlag, ...sameNames } = limitFlags
+const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
+
+/** What the flags of whoever begins a session say of it. */
+export function openingOf(flags: Flags): SessionOpening {
+  const { model } = flags
+  const { maxTotalTokens: maxTokens, ...others } = limitsIn(flags)
+  return { ...others, ...(maxTokens !== undefined && { maxTokens }), ...(model !== undefined && { model }) }
+}
 
 /** @throws UsageError for what is none. Fields that we do not know are other people's. */
 export function readOpening(given: JsonObject): SessionOpening {
@@ -35,7 +40,7 @@ export function readOpening(given: JsonObject): SessionOpening {
 }
 
 /** The flags of the worker as they hold for this session. */
-export function flagsWith(flags: Flags, opening: SessionOpening): Flags {
+export function flagsOfSession(flags: Flags, opening: SessionOpening): Flags {
   const narrowed = Object.entries(limits).flatMap(([name, flag]) => {
     // True: the keys of `limits` are those of limits in an opening.
     const wanted = opening[name as keyof typeof limits]

@@ -8,8 +8,9 @@ import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { limitsIn } from '../session/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
-import { limitsOf, openRemote, type RemoteLive } from './open-remote.ts'
+import { openRemote, type RemoteLive } from './open-remote.ts'
 import { ownRun } from './own-run.ts'
 import { withWholeTexts } from './whole-texts.ts'
 import { withPartial } from './partial.ts'
@@ -86,7 +87,7 @@ interface Asked {
 /** Without a prompt the session goes on with what was left; a run that goes on is followed to its end. */
 function ask({ session, isWorking }: RemoteLive, { flags, content, messageId }: Asked): void {
   if (messageId !== undefined) session.prompt(content, { id: messageId })
-  else if (!isWorking) session.resume(limitsOf(flags))
+  else if (!isWorking) session.resume(limitsIn(flags))
 }
 
 function noPrompt(): UsageError {

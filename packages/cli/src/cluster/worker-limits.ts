@@ -2,14 +2,7 @@ import type { Session } from '@halting/agent/session'
 import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { flagTable } from '../flags/table.ts'
-
-/** Limits as they are asked for, and the flags of a worker that hold them. */
-const limitFlags = {
-  maxTurns: 'maxTurns',
-  maxBudgetUsd: 'maxBudgetUsd',
-  maxTotalTokens: 'maxTokens',
-  maxDurationMs: 'maxDuration',
-} as const satisfies { readonly [Limit in keyof LimitsChange]-?: keyof Flags }
+import { limitFlags } from '../session/limit-flags.ts'
 
 /** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
 export function heldToLimits(session: Session, flags: Flags): Session {

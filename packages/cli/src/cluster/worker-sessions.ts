@@ -8,7 +8,7 @@ import type { LiveSession } from '../session/live-session.ts'
 import { openLive } from '../session/open-live.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterTokenVariable } from './cluster-token.ts'
-import { flagsWith, readOpening } from './opening.ts'
+import { flagsOfSession, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
 import type { Slots } from './slots.ts'
@@ -57,7 +57,7 @@ async function opened(
   const kept = ownCopy(journal)
   const isNew = kept.open === undefined && kept.ended.length === 0
   const cwd = await workspaces.folderFor({ sessionId, isNew, forkedFrom: opening.forkedFrom, folder: opening.folder })
-  const live = await openLive(flagsWith(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
+  const live = await openLive(flagsOfSession(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
     // Somebody answers by a request, today or in a week: the engine keeps the question.
     answersQuestions: flags.onAsk === undefined,
     kept,

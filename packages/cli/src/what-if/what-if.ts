@@ -17,6 +17,7 @@ import { pricesFor, readPastSession, type PastSession } from '../foreign/read-se
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFiles } from '../session/find-session.ts'
+import { limitsIn } from '../session/limit-flags.ts'
 import type { RunAnswer, Told } from './told.ts'
 import { whatIfText } from './what-if-text.ts'
 
@@ -42,7 +43,7 @@ interface ReadRuns {
 
 /** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: where other limits would have stopped sessions. Asks nobody, changes nothing. */
 export async function whatIfCommand(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  const limits = limitsIn(flags)
+  const limits = otherLimitsIn(flags)
   const isAsked = Object.keys(limits).length > 0
   if (!isAsked && flags.suggest !== true)
     throw new UsageError(
@@ -71,14 +72,9 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   return 0
 }
 
-function limitsIn({ maxTurns, maxBudgetUsd, maxTokens, maxDuration, noProgress }: Flags): OtherLimits {
-  return {
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTokens !== undefined && { maxTotalTokens: maxTokens }),
-    ...(maxDuration !== undefined && { maxDurationMs: maxDuration }),
-    ...(noProgress !== undefined && { noProgress }),
-  }
+function otherLimitsIn(flags: Flags): OtherLimits {
+  const { noProgress } = flags
+  return { ...limitsIn(flags), ...(noProgress !== undefined && { noProgress }) }
 }
 
 /** Dollars stop no run of which they are not known. */

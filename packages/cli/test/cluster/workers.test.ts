@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Session } from '@halting/agent/session'
 import { ConfigurationError, type SettingsChange } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { flagsWith, readOpening } from '../../src/cluster/opening.ts'
+import { flagsOfSession, readOpening } from '../../src/cluster/opening.ts'
 import { heldToLimits } from '../../src/cluster/worker-limits.ts'
 import { Slots } from '../../src/cluster/slots.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
@@ -88,8 +88,11 @@ test('a session may name a folder below the one that is allowed, and no other', 
 
 test('the limits of an opening make those of the worker narrower, never wider', () => {
   const flags = { maxTurns: 10, script: 'x' }
-  expect(flagsWith(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({ ...flags, maxBudgetUsd: 1 })
-  expect(flagsWith({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
+  expect(flagsOfSession(flags, { maxTurns: 20, maxBudgetUsd: 1, model: 'other' })).toEqual({
+    ...flags,
+    maxBudgetUsd: 1,
+  })
+  expect(flagsOfSession({ maxTurns: 10 }, { maxTurns: 3, model: 'other' })).toEqual({ maxTurns: 3, model: 'other' })
   expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
   for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
     expect(() => readOpening(wrong)).toThrow('The opening of a session')
