@@ -1,4 +1,6 @@
 import { homeFolder, type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/agent'
+import { ConfigurationError } from '@halting/core'
+import type { PermissionUpdate } from '@halting/core/adapters'
 import { type RunSettings, trustedBy } from './run-settings.ts'
 import type { ToolboxSession } from './toolbox.ts'
 
@@ -9,4 +11,16 @@ export async function keeperOf(run: RunSettings, cwd: string): Promise<Pick<Tool
   const { flags, env } = run
   const options: KeeperOptions = { cwd, env, home: homeFolder(env), trustedBy: trustedBy(flags, env) }
   return { keep: settingsKeeper(options), suggestFor: await placeOfSuggestions(options) }
+}
+
+/** Of a session that others keep: settings are those of the machine that it is on now, and of every session there. What is allowed holds for the session. */
+export const keeperOfSession: Pick<ToolboxSession, 'keep' | 'suggestFor'> = {
+  suggestFor: 'session',
+  async keep(updates: readonly PermissionUpdate[]): Promise<void> {
+    const other = updates.find(({ destination }) => destination !== 'session')
+    if (other === undefined) return
+    throw new ConfigurationError(
+      `A session of a cluster keeps no settings of its worker (${other.destination}). What is allowed for the session holds for its life: destination "session".`,
+    )
+  },
 }

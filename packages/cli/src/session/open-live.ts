@@ -143,15 +143,16 @@ class Opening {
     const { flags, env, settings, plugins } = this.#run
     const { cwd } = this.#program
     const answersQuestions = this.#isAnswered
-    const { planInstructions } = this.#face
+    const { planInstructions, kept } = this.#face
+    const keeper = answersQuestions ? await import('./keeper.ts') : undefined
     return openToolbox(flags, cwd, env, settings, {
       ...chosen,
       plugins,
       ...(checkpoints !== undefined && { checkpoints }),
       ...(planInstructions !== undefined && { planInstructions }),
-      ...(answersQuestions && {
+      ...(keeper !== undefined && {
         answersQuestions,
-        ...(await (await import('./keeper.ts')).keeperOf(this.#run, cwd)),
+        ...(kept === undefined ? await keeper.keeperOf(this.#run, cwd) : keeper.keeperOfSession),
       }),
     })
   }
