@@ -10,6 +10,12 @@ interface Fields {
 }
 
 export const longestId = 200
+/** JSON that is deeper is written by nobody, and by no serializer: the engine would try the call again for ever. */
+const mostDepth = 500
+/** On its way to a worker a request is JSON within JSON, so up to twice as large: the engine takes 32 MiB. */
+const mostBytes = 12 * 1024 * 1024
+/** What is known of a copy is written by the cluster: with it a session is given the folder of the other one. */
+const ofCluster = 'forkedFrom'
 
 const isText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'is a text')
 const isName: FieldCheck = (value) =>
@@ -72,8 +78,26 @@ export function problemOfRequest(given: unknown): string | undefined {
   const ofId = isName(id)
   if (ofId !== undefined) return `The id of a request ${ofId}.`
   if (opening !== undefined && !isJsonObject(opening)) return 'The opening of a session is an object.'
+  if (opening !== undefined && Object.hasOwn(opening, ofCluster))
+    return `${ofCluster} of an opening is written by the cluster: fork the session.`
   if (!isJsonObject(request)) return 'A request is an object, such as {"type":"prompt","content":"…"}.'
-  return problemOfFields(request)
+  return problemOfFields(request) ?? problemOfSize(given)
+}
+
+function problemOfSize(given: unknown): string | undefined {
+  if (isTooDeep(given)) return `A request is at most ${mostDepth} lists and objects deep.`
+  return Buffer.byteLength(JSON.stringify(given)) > mostBytes
+    ? `A request is at most ${mostBytes} bytes of JSON. Put what is larger into a file of the session.`
+    : undefined
+}
+
+function isTooDeep(given: unknown): boolean {
+  let values: readonly unknown[] = [given]
+  for (let depth = 0; depth <= mostDepth; depth++) {
+    values = values.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
+    if (values.length === 0) return false
+  }
+  return true
 }
 
 function problemOfFields(request: { readonly [field: string]: unknown }): string | undefined {

@@ -174,6 +174,41 @@ await check('with it all of it works: a tenant’s session at a gate, its questi
   strictEqual((await client.records(fork)).length > 0, true)
 })
 
+await check('what is too large or too deep for the engine is refused, and its session goes on', async () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const calls = (value: string): readonly (readonly [string, string])[] => [
+    ['request', `{"id":"d","request":{"type":"prompt","content":[{"type":"text","text":"x","more":${value}}]}}`],
+    ['prompt', `{"content":"x","opening":{"more":${value}}}`],
+    ['approve', `{"callId":"c","updatedInput":{"more":${value}}}`],
+    ['setLimits', `{"limits":{"maxTurns":${value}}}`],
+    ['resume', `{"limits":{"maxTurns":${value}}}`],
+    ['result', `{"id":${value}}`],
+    ['records', value],
+    ['fork', `{"as":${value}}`],
+  ]
+  for (const [size, value] of [
+    ['deep', deep],
+    ['12 MiB', `"${'x'.repeat(12 << 20)}"`],
+    ['quotes', `"${String.raw`\"`.repeat(9 << 20)}"`],
+    ['40 MiB', `"${'x'.repeat(40 << 20)}"`],
+  ] as const)
+    for (const [handler, body] of calls(value)) {
+      const path = `halting_session/attacked/${handler}`
+      const status = await Promise.race([
+        ask(path, body, proofHeaders(token, path, body)).catch(String),
+        wait(15_000).then(() => 'no answer'),
+      ])
+      // The engine itself cuts off who sends more than it takes.
+      const isCut = size === '40 MiB' && status === 'TypeError: fetch failed'
+      ok(
+        isCut || status === 400 || status === 413,
+        `${size} ${handler}: ${status} ${logged.slice(-3).join(' ').slice(0, 300)}`,
+      )
+    }
+  const path = 'halting_session/attacked/prompt'
+  strictEqual(await ask(path, '{"content":"x"}', proofHeaders(token, path, '{"content":"x"}')), 200)
+})
+
 await check('the worker answers its engine alone', async () => {
   const connection = connect(worker.url)
   const statuses = await Promise.all(

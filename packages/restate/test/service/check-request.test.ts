@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-11.
+// Holds rules of docs/spec.md: R-CLU-11, R-CLU-11a.
 import { expect, test } from 'vitest'
 import { checkedId } from '../../src/service/checked.ts'
 import { problemOfRequest } from '../../src/service/check-request.ts'
@@ -30,6 +30,20 @@ test.each<[unknown, string]>([
   ],
 ])('%j is none, and it is said why', (given, problem) => {
   expect(problemOfRequest(given)).toBe(problem)
+})
+
+test('what the engine could not carry, and what the cluster alone says, is no request', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+  const tooDeep = 'A request is at most 500 lists and objects deep.'
+  const answer = { behavior: 'allow', updatedInput: { deep } }
+  expect(problemOfRequest({ id: 'r', request: { type: 'answer', callId: 'c', answer } })).toBe(tooDeep)
+  const close = { type: 'close' }
+  expect(problemOfRequest({ id: 'r', request: close, opening: { deep } })).toBe(tooDeep)
+  const large = (bytes: number): unknown => ({ type: 'prompt', content: '"'.repeat(bytes / 2) })
+  expect(problemOfRequest({ id: 'r', request: large(11 << 20) })).toBe(undefined)
+  expect(problemOfRequest({ id: 'r', request: large(12 << 20) })).toContain('at most 12582912 bytes')
+  // The folder of another session came with it.
+  expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('fork the session')
 })
 
 test('an id is a text that is not too long to be a key', () => {
