@@ -27,7 +27,7 @@ const scripted = {
   rules: ['Edit(./config.mjs)', 'Bash(node check.mjs)'],
 }
 
-/** `halting cluster dev`: a cluster of one node on this machine, until Ctrl-C. */
+/** `halting cluster`. `dev` is a cluster of one node on this machine, until Ctrl-C; `budget` is a command of its own (budget.ts). */
 export async function cluster(
   flags: Flags,
   [what, prompt, ...more]: readonly string[],

@@ -34,7 +34,7 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
   refuseGiven(given)
   const { output } = program
   const note = (text: string): void => output.err(told(text))
-  const flags = withoutNothing(given.flags, note)
+  const flags = withoutSdkDefaults(given.flags, note)
   const { permissionPromptTool, permissionPrompts, permissionMode, cluster = '' } = flags
   const asks = permissionPrompts === 'none' ? undefined : permissionPromptTool
   if (asks !== undefined && asks !== 'stdio')
@@ -115,8 +115,8 @@ function refuseGiven(given: Given): void {
     throw new UsageError(`initialize: ${names.join(', ')} cannot be had with --cluster: ${ofWorker}`)
 }
 
-/** SDKs say with each session that there is no system prompt and no file of settings: on a cluster these are the worker's, whatever is said here. */
-function withoutNothing(flags: Flags, note: (text: string) => void): Flags {
+/** SDKs say with each session that there is no system prompt and no file of settings. On a cluster both are the worker's, so this asks for nothing. */
+function withoutSdkDefaults(flags: Flags, note: (text: string) => void): Flags {
   const { systemPrompt, settingSources, ...others } = flags
   if (systemPrompt === '') note('the system prompt of the worker stays: an empty one does not go with --cluster.')
   return {

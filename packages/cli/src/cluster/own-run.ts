@@ -11,7 +11,8 @@ export interface OwnRunOptions {
 
 /**
  * One run of a session of a cluster, as one that this process alone has asked for. Others may ask the same session for something.
- * O1: results and endings of other runs are not told. O2: what came to nothing in a worker is tried again by another one: it is told as a failure only where no run took what was asked. O3: nothing is told of runs that begin afterwards, and they are not waited for.
+ * O1: results and endings of other runs are not told. O2: a failure is told only where no run took what was asked: what came to nothing in a worker is tried again by
+ * another one. O3: nothing is told of runs that begin afterwards, and they are not waited for.
  */
 export function ownRun(session: Session, { messageId, onQuestion, onNote }: OwnRunOptions): RunSession {
   const asked = new Set<string>()

@@ -21,13 +21,17 @@ function proofOf(token: string, { target, body }: AskedOf): string {
   return createHmac('sha256', token).update(`${target}\n`).update(body).digest('hex')
 }
 
-/** For a call by the ingress at this path; `/send` behind it is no part of what is asked. */
+/**
+ * What a call by the ingress sends to prove that it knows the token; nothing without one. `path` is that of the URL, `/SERVICE/HANDLER` or `/OBJECT/KEY/HANDLER`;
+ * `/send` behind it is no part of what is asked. `body` is the text that is sent, to the letter.
+ */
 export function proofHeaders(token: string | undefined, path: string, body = ''): { readonly [name: string]: string } {
   if (token === undefined) return {}
   const target = path.replace(/^\//, '').replace(/\/send$/, '')
   return { [proofHeader]: proofOf(token, { target, body }) }
 }
 
+/** Whether what was given proves that who asks this knows the token. */
 export function isProof(given: string | undefined, token: string, asked: AskedOf): boolean {
   if (given === undefined) return false
   const [one, other] = [Buffer.from(given), Buffer.from(proofOf(token, asked))]

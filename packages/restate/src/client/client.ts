@@ -11,7 +11,7 @@ export interface ClusterClientOptions {
   readonly ingress: string
   /** Sent with each request to it, such as an authorization. */
   readonly headers?: { readonly [name: string]: string }
-  /** Of the cluster, where its workers ask for one: each request proves that it is known, and has it not with it. */
+  /** Of the cluster, where its workers ask for one. Each request proves that this client knows it, and does not carry it. */
   readonly token?: string
   /** How live events are had of workers. */
   readonly worker?: {
@@ -21,6 +21,7 @@ export interface ClusterClientOptions {
   }
   /** Where the workers put large records. */
   readonly payloads?: PayloadStores
+  /** As the runtime has it when absent. */
   readonly fetch?: typeof fetch
 }
 
@@ -31,14 +32,17 @@ export interface RequestOptions {
   readonly opening?: Opening
 }
 
-/** Sessions of a cluster, for programs that are not part of it. All of it may be asked again after a failure. */
+/**
+ * Sessions of a cluster, for programs that are not part of it. All of it may be asked again after a failure.
+ * What asks it rejects with a ConfigurationError for what the cluster refuses, and with a HaltingError `driver` where it does not answer.
+ */
 export interface ClusterClient {
-  /** False for a request that came before, or that means nothing now. @throws ConfigurationError for what the cluster refuses. */
+  /** False for a request that came before, or that means nothing now. */
   request(sessionId: string, request: SessionRequest, options?: RequestOptions): Promise<boolean>
   status(sessionId: string): Promise<FullStatus>
   /** Records from this number on, all that are there. */
   records(sessionId: string, since?: number): Promise<readonly StepRecord[]>
-  /** What became of a request; with `wait` it answers when that is known. */
+  /** What became of a request; with `wait` it answers when that is known, and rejects when `signal` is aborted. */
   result(
     sessionId: string,
     requestId: string,
@@ -46,11 +50,11 @@ export interface ClusterClient {
   ): Promise<RequestAnswer>
   /** The result of a run, once it is on record. */
   resultOfRun(sessionId: string, runId: string): Promise<SdkResult | undefined>
-  /** What came of the work at it, the last time that there was some. */
+  /** What came of the work at it, the last time that there was some. Undefined before. */
   done(sessionId: string): Promise<WorkDone | undefined>
   /** Ends what goes on. The session takes nothing more. */
   close(sessionId: string): Promise<void>
-  /** A new session with what was said in the runs that ended; gives its name. */
+  /** A new session with what was said in the runs that ended; gives its name: `as`, or a new one. */
   fork(sessionId: string, as?: string): Promise<string>
   /** The session for the faces, as one of this process is. `close` of it leaves the session on the cluster as it is: what goes on, goes on. */
   session(sessionId: string, opening?: Opening, options?: RemoteSessionOptions): Session

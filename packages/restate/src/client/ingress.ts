@@ -2,10 +2,13 @@ import { ConfigurationError, HaltingError, type Json } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { proofHeaders } from '../access/proof.ts'
 
-export interface IngressOptions {
+/** How a client of the cluster reaches the handlers of its sessions. */
+interface ClientIngressOptions {
   /** Of the engine, such as `http://127.0.0.1:8080`. */
   readonly url: string
+  /** Sent with each call. */
   readonly headers?: { readonly [name: string]: string }
+  /** Of the cluster: each call proves that it is known. */
   readonly token?: string | undefined
   readonly fetch: typeof fetch
 }
@@ -15,9 +18,9 @@ const mostTries = 8
 
 /** The handlers of an object, over HTTP. Every one of them may be called again: requests have names. */
 export class Ingress {
-  readonly #options: IngressOptions
+  readonly #options: ClientIngressOptions
 
-  constructor(options: IngressOptions) {
+  constructor(options: ClientIngressOptions) {
     this.#options = options
   }
 

@@ -54,7 +54,7 @@ export interface BudgetStatus {
   readonly unknownUsd: number
   /** What sessions at work hold beyond that: they have spent it since, may spend it, or give it back. */
   readonly reservedUsd: number
-  /** Both. */
+  /** `settledUsd` and `reservedUsd` together. */
   readonly leasedUsd: number
   readonly leftUsd: number | null
   /** Sessions at work that hold a part. */
@@ -88,7 +88,7 @@ export type BudgetHandlers = {
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
   /** The session is gone; with what it has spent where it was at work. */
   readonly close: (context: ObjectContext, request: LeasedSession & { readonly spent: Spent | null }) => Promise<number>
-  /** Whether somebody may spend it. */
+  /** Whether the session holds a part that it may still spend. */
   readonly isHeld: (context: ObjectSharedContext, session: LeasedSession) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<BudgetStatus>
   /** Those that hold a part, the first thousand by their names. */

@@ -54,7 +54,7 @@ const wakeKey = 'wake'
 const tickKey = 'tick'
 
 type GateHandlers = {
-  /** What the provider allows. */
+  /** What the provider allows. A limit that is left out is lifted. */
   readonly setLimits: (context: ObjectContext, limits: Partial<GateLimits>) => Promise<void>
   readonly enter: (context: ObjectContext, asking: Asking) => Promise<void>
   /** Somebody has asked, or waits no more. */

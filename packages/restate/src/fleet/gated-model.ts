@@ -8,7 +8,7 @@ import { callHandler, type IngressOptions } from './ingress.ts'
 export interface ProviderGateOptions {
   /** A session asks in one process at a time: what it had in the one that it has left is given up at once. */
   readonly isOneProcessASession?: boolean
-  /** What the provider allows: set before the first request, for all who come to this gate. Without it the gate lets in what it was set to. */
+  /** What the provider allows: set before the first request, for all who come to this gate. A limit that is left out is lifted. Without `limits` the gate lets in what it was set to. */
   readonly limits?: Partial<GateLimits>
 }
 

@@ -108,18 +108,8 @@ export class Cluster {
   }
 
   /** Asks something of an object, as a client does: it tries again, at another node, while none answers. */
-  async call(path: string, body?: unknown): Promise<unknown> {
-    for (let left = 120; ; left--) {
-      const response = await fetch(`${this.ingress(left % this.size)}/${path}`, {
-        method: 'POST',
-        ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(20_000),
-      }).catch(() => undefined)
-      const text = await response?.text().catch(() => undefined)
-      if (response?.ok === true && text !== undefined) return text === '' ? undefined : JSON.parse(text)
-      if (left === 0) throw new Error(`${path}: ${response?.status} ${text}`)
-      await wait(250)
-    }
+  call(path: string, body?: unknown): Promise<unknown> {
+    return callAt((left) => this.ingress(left % this.size), path, body)
   }
 
   /** What the engine says of invocations that are not over: for whoever looks why. */
@@ -178,4 +168,19 @@ async function answers(url: string): Promise<void> {
 
 export function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Calls a handler, again while nobody answers: 120 times, at the address for the tries that are left. */
+export async function callAt(address: (left: number) => string, path: string, body?: unknown): Promise<unknown> {
+  for (let left = 120; ; left--) {
+    const response = await fetch(`${address(left)}/${path}`, {
+      method: 'POST',
+      ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    }).catch(() => undefined)
+    const text = await response?.text().catch(() => undefined)
+    if (response?.ok === true && text !== undefined) return text === '' ? undefined : JSON.parse(text)
+    if (left === 0) throw new Error(`${path}: ${response?.status} ${text}`)
+    await wait(250)
+  }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { until } from './programs.ts'
-import { type Cluster, wait } from './server.ts'
+import { callAt, type Cluster } from './server.ts'
 
 /** Sessions of a cluster as programs of others see them: by the engine's own addresses. */
 export class SessionsOf {
@@ -85,19 +85,5 @@ export function linesOf(path: string): readonly string[] {
 
 /** Asks at one address, such as that of a balancer, and again while nobody answers. */
 export function callsAt(url: string): Pick<Cluster, 'call'> {
-  return {
-    async call(path, body) {
-      for (let left = 120; ; left--) {
-        const response = await fetch(`${url}/${path}`, {
-          method: 'POST',
-          ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-          signal: AbortSignal.timeout(20_000),
-        }).catch(() => undefined)
-        const text = await response?.text().catch(() => undefined)
-        if (response?.ok === true && text !== undefined) return text === '' ? undefined : JSON.parse(text)
-        if (left === 0) throw new Error(`${path}: ${response?.status} ${text}`)
-        await wait(250)
-      }
-    },
-  }
+  return { call: (path, body) => callAt(() => url, path, body) }
 }
