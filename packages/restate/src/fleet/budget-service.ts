@@ -76,6 +76,8 @@ const holderPrefix = 'holder/'
 const holderKey = ({ session, began }: LeasedSession): string => `${holderPrefix}${began}/${session}`
 /** One answer has so many. */
 const mostHolders = 1_000
+/** One call of `raiseAll` has so many. */
+export const mostLeasesAtOnce = 500
 /** A cent more would not be counted exactly. */
 const mostUsd = Math.floor(mostNanos / 1e9)
 
@@ -84,6 +86,8 @@ export type BudgetHandlers = {
   readonly setLimit: (context: ObjectContext, usd: number | null) => Promise<void>
   /** Gives what the session may have spent in all. */
   readonly raiseTo: (context: ObjectContext, request: LeaseRequest) => Promise<number>
+  /** The same for several, in their order. */
+  readonly raiseAll: (context: ObjectContext, requests: readonly LeaseRequest[]) => Promise<readonly number[]>
   /** The turn of work is over. */
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
   /** The session is gone; with what it has spent where it was at work. */
@@ -113,8 +117,13 @@ export function budgetDefinition(
         context.set(budgetKey, setLimit(await readBudget(context), usd === null ? null : Math.floor(usd * 1e9)))
       },
       raiseTo: async (context: ObjectContext, given: LeaseRequest): Promise<number> => {
-        const { turn, nanos, ...whose } = checkedRequest(given)
-        return change(context, whose, (leased) => raiseTo(leased, turn, nanos))
+        const [nanos = 0] = await raiseAll(context, [checkedRequest(given)])
+        return nanos
+      },
+      raiseAll: async (context: ObjectContext, given: readonly LeaseRequest[]): Promise<readonly number[]> => {
+        if (!Array.isArray(given) || given.length > mostLeasesAtOnce)
+          throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
+        return raiseAll(context, given.map(checkedRequest))
       },
       release: handlers.object.exclusive(
         { ingressPrivate: true },
@@ -169,15 +178,52 @@ async function readBudget(context: ObjectContext | ObjectSharedContext): Promise
   return (await context.get<TenantBudget>(budgetKey)) ?? newBudget
 }
 
-async function change(context: ObjectContext, whose: LeasedSession, how: (leased: Leased) => Leased): Promise<number> {
-  const before = (await context.get<Lease>(leaseKey(whose))) ?? noLease
-  const { budget, lease } = how({ budget: await readBudget(context), lease: before })
+function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Promise<readonly number[]> {
+  const changes = requests.map(({ turn, nanos, ...whose }) => ({
+    whose,
+    how: (leased: Leased) => raiseTo(leased, turn, nanos),
+  }))
+  return changeAll(context, changes)
+}
+
+/** What becomes of the lease of one session. */
+interface Change {
+  readonly whose: LeasedSession
+  readonly how: (leased: Leased) => Leased
+}
+
+async function change(context: ObjectContext, whose: LeasedSession, how: Change['how']): Promise<number> {
+  const [nanos = 0] = await changeAll(context, [{ whose, how }])
+  return nanos
+}
+
+/** Gives what each has then, in their order. */
+async function changeAll(context: ObjectContext, changes: readonly Change[]): Promise<readonly number[]> {
+  const sessions = new Map(changes.map(({ whose }) => [leaseKey(whose), whose]))
+  // All are asked for before one is awaited: the engine answers them together, and each wait is for a durable write.
+  const budgetToCome = context.get<TenantBudget>(budgetKey)
+  const leasesToCome = [...sessions.keys()].map((key) => [key, context.get<Lease>(key)] as const)
+  const before = (await budgetToCome) ?? newBudget
+  const held = new Map<string, Lease>()
+  for (const [key, lease] of leasesToCome) held.set(key, (await lease) ?? noLease)
+  const leases = new Map(held)
+  let budget = before
+  const given = changes.map(({ whose, how }) => {
+    const key = leaseKey(whose)
+    const leased = how({ budget, lease: leases.get(key) ?? noLease })
+    budget = leased.budget
+    leases.set(key, leased.lease)
+    return leased.lease.nanos
+  })
   if (!Number.isSafeInteger(budget.leasedNanos)) throw badInput(`A tenant has at most ${mostUsd} US dollars in all.`)
   context.set(budgetKey, budget)
-  context.set(leaseKey(whose), lease)
-  if (lease.isHeld && !before.isHeld) context.set(holderKey(whose), true)
-  if (!lease.isHeld && before.isHeld) context.clear(holderKey(whose))
-  return lease.nanos
+  for (const [key, whose] of sessions) {
+    const [was, is] = [held.get(key) ?? noLease, leases.get(key) ?? noLease]
+    context.set(key, is)
+    if (is.isHeld && !was.isHeld) context.set(holderKey(whose), true)
+    if (!is.isHeld && was.isHeld) context.clear(holderKey(whose))
+  }
+  return given
 }
 
 /** Where a session began holds no slash. */

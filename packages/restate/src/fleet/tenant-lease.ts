@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import type { BudgetLease } from '@halting/core'
-import { budgetObject, type LeaseRequest } from './budget-service.ts'
-import { callHandler, type IngressOptions } from './ingress.ts'
+import type { LeaseDesk } from './lease-desk.ts'
 
 /** So much more than it needs a session takes at once, so that not every request has to ask. What it does not spend goes back. */
 const defaultChunkUsd = 0.05
 
 export interface TenantLeaseOptions {
-  readonly ingress: IngressOptions
-  readonly tenant: string
+  readonly desk: LeaseDesk
   readonly session: string
   readonly began: string
   readonly turn: number
@@ -29,7 +26,7 @@ export class TenantLease implements BudgetLease {
   }
 
   private constructor(options: TenantLeaseOptions, nanos: number) {
-    this.name = `the budget of ${options.tenant}`
+    this.name = `the budget of ${options.desk.tenant}`
     this.#options = options
     this.#nanos = nanos
   }
@@ -50,16 +47,10 @@ export class TenantLease implements BudgetLease {
   }
 }
 
-async function raise(
-  { ingress, tenant, session, began, turn }: TenantLeaseOptions,
+function raise(
+  { desk, session, began, turn }: TenantLeaseOptions,
   nanos: number,
   signal: AbortSignal,
-) {
-  const request: LeaseRequest = { session, began, turn, nanos }
-  // The handler gives a number.
-  return (await callHandler(ingress, `${budgetObject}/${encodeURIComponent(tenant)}/raiseTo`, request, {
-    signal,
-    // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
-    idempotencyKey: randomUUID(),
-  })) as number
+): Promise<number> {
+  return desk.raise({ session, began, turn, nanos }, signal)
 }

@@ -1,6 +1,7 @@
 import type { StepRecord } from '@halting/core/steps'
 import { ConfigurationError } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
+import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '../fleet/budget.ts'
 import { ClusterSession } from './cluster-session.ts'
@@ -35,6 +36,7 @@ export interface WorkToBegin {
 export class SessionsOfProcess {
   readonly #options: SessionServiceOptions
   readonly #held = new HeldSessions()
+  readonly #desks = new LeaseDesks()
 
   constructor(options: SessionServiceOptions) {
     this.#options = options
@@ -118,6 +120,7 @@ export class SessionsOfProcess {
       throw new ConfigurationError(
         `The session is of the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to ask for money.`,
       )
-    return TenantLease.open({ ...tenancy, ...whose, ingress, chunkUsd }, gone)
+    const { tenant, began } = tenancy
+    return TenantLease.open({ ...whose, began, desk: this.#desks.of(ingress, tenant), chunkUsd }, gone)
   }
 }

@@ -126,3 +126,19 @@ test('a session that is removed gives up what it holds, and a later one of its n
   await call('close', { ...of('s', 'second'), spent: null })
   expect(await call('status')).toMatchObject({ settledUsd: 0.5, reservedUsd: 0, leftUsd: 0.5, holders: 0 })
 })
+
+test('several leases are raised in one call, in their order, also those of one session', async () => {
+  const { call } = tenantOf()
+  await call('setLimit', 1)
+  const asked = [
+    { ...of('a'), turn: 1, nanos: 6e8 },
+    { ...of('b'), turn: 1, nanos: 3e8 },
+    { ...of('a'), turn: 1, nanos: 5e8 },
+    { ...of('c'), turn: 1, nanos: 9e8 },
+  ]
+  expect(await call('raiseAll', asked)).toEqual([6e8, 3e8, 6e8, 1e8])
+  expect(await call('status')).toMatchObject({ leasedUsd: 1, leftUsd: 0, holders: 3 })
+  await expect(call('raiseAll', { ...asked })).rejects.toMatchObject({ code: 400 })
+  await expect(call('raiseAll', [...asked, { ...of('d'), turn: 1, nanos: -1 }])).rejects.toMatchObject({ code: 400 })
+  expect(await call('status')).toMatchObject({ leasedUsd: 1, holders: 3 })
+})

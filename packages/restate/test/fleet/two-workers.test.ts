@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Spent } from '../../src/fleet/budget.ts'
 import { budgetDefinition, type BudgetHandlers, type BudgetStatus } from '../../src/fleet/budget-service.ts'
+import { LeaseDesk } from '../../src/fleet/lease-desk.ts'
 import { TenantLease } from '../../src/fleet/tenant-lease.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
@@ -17,7 +18,7 @@ function fleetOf(losesAnswer: () => boolean) {
   const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
   const call = async (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => object[name]?.(context, given)
   const fake: typeof fetch = async (input, init) => {
-    const answer = await call((input as URL).pathname.split('/').at(-1) as 'raiseTo', JSON.parse(init?.body as string))
+    const answer = await call((input as URL).pathname.split('/').at(-1) as 'raiseAll', JSON.parse(init?.body as string))
     if (losesAnswer()) throw new TypeError('fetch failed')
     return Response.json(answer)
   }
@@ -57,6 +58,7 @@ test('nothing is billed above the limit, nothing that was billed is lost, and no
         await call('setLimit', limitNanos / 1e9)
         let billed = 0
         let heardGhost = false
+        const desk = new LeaseDesk(ingress, 't')
         const sessions: At[] = [0, 1, 2, 3].map((index) => ({
           name: `s${index}`,
           began: 0,
@@ -68,10 +70,7 @@ test('nothing is billed above the limit, nothing that was billed is lost, and no
         const status = async (): Promise<BudgetStatus> => (await call('status')) as BudgetStatus
         for (const { session, worst, share, ending } of steps) {
           const at = sessions[session]!
-          at.lease ??= await TenantLease.open(
-            { ingress, tenant: 't', ...whose(at), turn: at.turn, chunkUsd: chunkNanos / 1e9 },
-            never,
-          )
+          at.lease ??= await TenantLease.open({ desk, ...whose(at), turn: at.turn, chunkUsd: chunkNanos / 1e9 }, never)
           const wanted = at.spent.nanos + worst
           if (Math.round(at.lease.usd * 1e9) < wanted) await at.lease.growTo(wanted / 1e9, { signal: never })
           const mayAsk = Math.round(at.lease.usd * 1e9) >= wanted

@@ -4,6 +4,8 @@ import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { newBudget, noLease, raiseTo, setLimit, type Leased } from '../../src/fleet/budget.ts'
 import { ProviderGate, gatedModel } from '../../src/fleet/gated-model.ts'
+import type { IngressOptions } from '../../src/fleet/ingress.ts'
+import { LeaseDesk } from '../../src/fleet/lease-desk.ts'
 import { TenantLease } from '../../src/fleet/tenant-lease.ts'
 
 interface Asked {
@@ -31,42 +33,44 @@ function ingressOf(answer: (asked: Asked) => unknown) {
 }
 
 const live = new AbortController().signal
-const whose = { tenant: 'acme & co', session: 's', began: 'inv', turn: 7, chunkUsd: 0.5 }
+const whose = { session: 's', began: 'inv', turn: 7, chunkUsd: 0.5 }
+const deskOf = (ingress: IngressOptions): LeaseDesk => new LeaseDesk(ingress, 'acme & co')
 
 function tenant(limitUsd: number) {
   let leased: Leased = { budget: setLimit(newBudget, limitUsd * 1e9), lease: noLease }
   return ingressOf(({ body }) => {
-    const { turn, nanos } = body as { turn: number; nanos: number }
-    leased = raiseTo(leased, turn, nanos)
-    return leased.lease.nanos
+    return (body as { turn: number; nanos: number }[]).map(({ turn, nanos }) => {
+      leased = raiseTo(leased, turn, nanos)
+      return leased.lease.nanos
+    })
   })
 }
 
 test('a lease begins with what the session has, and asks for some more than it needs', async () => {
   const { ingress, asked } = tenant(2)
-  const lease = await TenantLease.open({ ...whose, ingress }, live)
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) }, live)
   expect([lease.usd, lease.name]).toEqual([0, 'the budget of acme & co'])
   await lease.growTo(1, { signal: live })
   expect(lease.usd).toBe(1.5)
   await lease.growTo(3, { signal: live })
   expect(lease.usd).toBe(2)
   const request = { session: 's', began: 'inv', turn: 7 }
-  const path = '/halting_budget/acme%20%26%20co/raiseTo'
+  const path = '/halting_budget/acme%20%26%20co/raiseAll'
   expect(asked.map(({ key: _key, ...one }) => one)).toEqual([
-    { path, body: { ...request, nanos: 0 } },
-    { path, body: { ...request, nanos: 1.5e9 } },
-    { path, body: { ...request, nanos: 3.5e9 } },
+    { path, body: [{ ...request, nanos: 0 }] },
+    { path, body: [{ ...request, nanos: 1.5e9 }] },
+    { path, body: [{ ...request, nanos: 3.5e9 }] },
   ])
   expect(new Set(asked.map(({ key }) => key)).size, 'each is a call of its own').toBe(3)
 })
 
 test('what another session paid counts in the session, and not for its tenant', async () => {
   const { ingress, asked } = tenant(2)
-  const lease = await TenantLease.open({ ...whose, ingress, inheritedNanos: 3e9 }, live)
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), inheritedNanos: 3e9 }, live)
   expect(lease.usd).toBe(3)
   await lease.growTo(4, { signal: live })
   expect(lease.usd).toBe(4.5)
-  expect(asked.at(-1)?.body).toMatchObject({ nanos: 1.5e9 })
+  expect(asked.at(-1)?.body).toMatchObject([{ nanos: 1.5e9 }])
   await lease.growTo(1e300, { signal: live })
   expect(lease.usd).toBe(5)
 })
@@ -74,10 +78,10 @@ test('what another session paid counts in the session, and not for its tenant', 
 test('an engine that cannot be reached is asked again, until the wait is aborted', async () => {
   let isUp = true
   const { ingress, asked } = ingressOf(() => {
-    if (isUp) return 1e9
+    if (isUp) return [1e9]
     return asked.length % 2 === 0 ? undefined : new Response('busy', { status: 503 })
   })
-  const lease = await TenantLease.open({ ...whose, ingress }, live)
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) }, live)
   isUp = false
   const abort = new AbortController()
   const grown = lease.growTo(5, { signal: abort.signal })
@@ -92,8 +96,30 @@ test('an engine that cannot be reached is asked again, until the wait is aborted
 
 test('what the engine refuses is an error, and not asked again', async () => {
   const { ingress, asked } = ingressOf(() => new Response('no', { status: 400 }))
-  await expect(TenantLease.open({ ...whose, ingress }, live)).rejects.toThrow(/HTTP 400.*no/)
+  await expect(TenantLease.open({ ...whose, desk: deskOf(ingress) }, live)).rejects.toThrow(/HTTP 400.*no/)
   expect(asked).toHaveLength(1)
+})
+
+test('what sessions ask for while a call is under way goes with the next one, and who leaves holds up nobody', async () => {
+  const answers: (() => void)[] = []
+  const { ingress, asked } = ingressOf(async ({ body }) => {
+    await new Promise<void>((resolve) => answers.push(resolve))
+    return (body as { nanos: number }[]).map(({ nanos }) => nanos)
+  })
+  const desk = deskOf(ingress)
+  const leaving = new AbortController()
+  const raise = (session: string, nanos: number, signal = live): Promise<number> =>
+    desk.raise({ session, began: 'inv', turn: 1, nanos }, signal)
+  const first = raise('a', 1)
+  const [second, third, gone] = [raise('b', 2), raise('c', 3), raise('d', 4, leaving.signal)]
+  leaving.abort(new Error('left'))
+  await expect(gone).rejects.toThrow('left')
+  answers.shift()?.()
+  expect(await first).toBe(1)
+  while (answers.length === 0) await new Promise(setImmediate)
+  answers.shift()?.()
+  expect(await Promise.all([second, third])).toEqual([2, 3])
+  expect(asked.map(({ body }) => (body as unknown[]).length)).toEqual([1, 2])
 })
 
 const request: Parameters<Model['call']>[0] = {
