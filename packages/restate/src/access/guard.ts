@@ -8,10 +8,9 @@ export interface Guarded {
 
 /**
  * Every handler of the service asks for a proof of one of the tokens, but for the inner ones, which the engine keeps from the outside. A handler that nobody named here
- * asks. Without tokens none does.
+ * asks. Without tokens none does, but a web page is refused: the engine answers calls of any origin.
  */
-export function guarded(tokens: readonly string[] | undefined, inner: readonly string[] = []): Guarded {
-  if (tokens === undefined || tokens.length === 0) return {}
+export function guarded(tokens: readonly string[] = [], inner: readonly string[] = []): Guarded {
   for (const token of tokens) checkToken(token)
   return { hooks: [proven(tokens, inner)] }
 }
@@ -24,6 +23,7 @@ function proven(tokens: readonly string[], inner: readonly string[]): HooksProvi
       interceptor: {
         // It is asked before the input is looked at, and by every attempt, which all find the same.
         handler(next) {
+          if (tokens.length === 0) return headers.has('origin') ? Promise.reject(ofWebPage()) : next()
           const given = headers.get(proofHeader)
           const parts = key === undefined ? [service, handler] : [service, key, handler]
           const asked = { target: parts.map((part) => encodeURIComponent(part)).join('/'), body }
@@ -37,4 +37,10 @@ function proven(tokens: readonly string[], inner: readonly string[]): HooksProvi
       },
     }
   }
+}
+
+function ofWebPage(): TerminalError {
+  const because =
+    'A web page asks nothing of this cluster: it has no HALTING_CLUSTER_TOKEN by which a page could prove that it may.'
+  return new TerminalError(because, { errorCode: 403 })
 }

@@ -17,6 +17,9 @@ export class LeaseDesk {
   readonly #ingress: IngressOptions
   #askers: readonly Asker[] = []
   #isAsking = false
+  /** Who waits for the call that is under way. */
+  #heard = new Set<Asker>()
+  #call = new AbortController()
 
   constructor(ingress: IngressOptions, tenant: string) {
     this.#ingress = ingress
@@ -40,8 +43,7 @@ export class LeaseDesk {
         },
         reject(error) {
           signal.removeEventListener('abort', leave)
-          // What is thrown is an error.
-          reject(error as Error)
+          reject(error)
         },
       }
       if (signal.aborted) return leave()
@@ -50,10 +52,6 @@ export class LeaseDesk {
       void this.#ask()
     })
   }
-
-  /** Who waits for the call that is under way. */
-  #heard = new Set<Asker>()
-  #call = new AbortController()
 
   #left(asker: Asker): void {
     if (this.#heard.delete(asker) && this.#heard.size === 0) this.#call.abort()

@@ -73,6 +73,7 @@ test('what handlers ask of each other needs no proof, and without a token nothin
   expect(await answerTo([token], { ...call, handler: 'inner', headers: {} })).toBe('done')
   expect(await answerTo(undefined, { ...call, headers: {} })).toBe('done')
   expect(await answerTo([], { ...call, headers: {} })).toBe('done')
+  expect(await answerTo([], { ...call, headers: { origin: 'https://elsewhere.example' } }), 'a web page').toBe(403)
 })
 
 test('the client and the calls of workers prove that they know the token, and do not tell it', async () => {
