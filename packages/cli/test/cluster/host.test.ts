@@ -89,7 +89,9 @@ test('the same conversation here and on a cluster is told in the same lines', as
   )
   // A message is told again when it is kept, which takes its time on a disk.
   const isReplay = (line: Line): boolean => line['isReplay'] === true
-  expect(there.filter((line) => !isReplay(line)).map(said)).toEqual(here.filter((line) => !isReplay(line)).map(said))
+  // What the session does at a moment comes from the worker itself, and may come behind what the records tell.
+  const hasItsPlace = (line: Line): boolean => !isReplay(line) && line['subtype'] !== 'status'
+  expect(there.filter(hasItsPlace).map(said)).toEqual(here.filter(hasItsPlace).map(said))
   expect(there.filter(isReplay).map(said)).toEqual(here.filter(isReplay).map(said))
   expect(existsSync(join(base, id, 'made'))).toBe(true)
   // It stays there.

@@ -130,12 +130,14 @@ class SoakClient {
   readonly #random: (below: number) => number
   readonly #answered = new Set<string>()
   #wasSaid = false
+  #ends: readonly string[]
   #lookAt = 0
 
   constructor(id: string, kind: Kind, world: SoakWorld, seed: number) {
     this.#id = id
     this.#session = new SessionOnCluster(world.cluster, id)
     this.#kind = kind
+    this.#ends = kind.ends
     this.#world = world
     this.#random = randomOf(seed)
     const { toolMs, turns } = world
@@ -155,6 +157,10 @@ class SoakClient {
       if (this.#kind.meanwhile === 'answer early') await this.#answerAll()
       status = await this.#ended(run)
     }
+    if (this.#kind.meanwhile === 'steer' && this.#wasSaid && (await this.#beganRun())) {
+      this.#ends = [...this.#ends, 'completed']
+      status = await this.#ended(this.#ends.length)
+    }
     const { name } = this.#kind
     const records = await this.#session.records()
     const problems = status === undefined ? ['It did not begin.'] : await this.#problems(records, status)
@@ -165,6 +171,18 @@ class SoakClient {
   /** A client that hears nothing asks again, so any request may come twice. */
   async #ask(id: string, request: SessionRequest, opening?: JsonObject): Promise<void> {
     for (let times = this.#random(4) === 0 ? 2 : 1; times > 0; times--) await this.#session.ask(id, request, opening)
+  }
+
+  /** Whether what was to be said in mid-run came when the run was over. */
+  async #beganRun(): Promise<boolean> {
+    const said = `"${noteOf(this.#id)}"`
+    while (Date.now() < this.#world.deadline) {
+      const records = await this.#session.records()
+      if (records.some((record) => record.type === 'start' && JSON.stringify(record).includes(said))) return true
+      if (records.some((record) => record.type === 'lap' && JSON.stringify(record).includes(said))) return false
+      await wait(300)
+    }
+    return false
   }
 
   /** Waits until so many runs have ended, and does meanwhile what there is to do. */
@@ -221,8 +239,8 @@ class SoakClient {
     const problems = [...problemsOf({ records, effects: outside.paid(this.#id) })]
     const reasons = endsOf(records)
     const isRight =
-      reasons.length === this.#kind.ends.length &&
-      this.#kind.ends.every((end, index) => end.split('|').includes(reasons[index] ?? ''))
+      reasons.length === this.#ends.length &&
+      this.#ends.every((end, index) => end.split('|').includes(reasons[index] ?? ''))
     if (!isRight) problems.push(`Its runs ended as ${reasons.join(', ')}.`)
     const last = records.findLast((record) => record.type === 'end' && record.scope === '')
     if (last?.type === 'end') {
@@ -254,7 +272,9 @@ class SoakClient {
   }
 
   #problemsOfWords(records: readonly StepRecord[]): readonly string[] {
-    const added = records.flatMap((record) => (record.type === 'lap' ? record.lap.added : []))
+    const added = records.flatMap((record) =>
+      record.type === 'lap' ? record.lap.added : record.type === 'start' ? record.start.added : [],
+    )
     const said = JSON.stringify(added)
     const problems: string[] = []
     if (this.#kind.meanwhile === 'steer' && this.#wasSaid && said.split(`"${noteOf(this.#id)}"`).length !== 2)
