@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UsageError } from '../usage-error.ts'
 import { identityIn } from './engine-identity.ts'
+import { endLeftEngine, noteRunning } from './left-engine.ts'
 
 /** An engine of one node, started by this program and ended with it. */
 export interface EngineProcess {
@@ -25,8 +26,9 @@ const usual = { ingress: 8080, admin: 9070, node: 5122 }
 const readyMs = 60_000
 const endMs = 15_000
 
-/** Starts the engine with its data in this folder. @throws UsageError where it does not come up. */
+/** Starts the engine with its data in this folder. @throws UsageError where it does not come up, or another program has started one there. */
 export async function startEngine(binary: string, folder: string): Promise<EngineProcess> {
+  await endLeftEngine(folder)
   const [ingress, admin, node] = [
     await freePort(usual.ingress),
     await freePort(usual.admin),
@@ -58,7 +60,8 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
       RESTATE_ADMIN__BIND_ADDRESS: `${host}:${admin}`,
     },
   })
-  // However this program ends.
+  if (child.pid !== undefined) noteRunning(folder, { program: process.pid, server: child.pid })
+  // However this program ends, but for a kill: the next one ends it then.
   const kill = (): void => void child.kill('SIGKILL')
   process.on('exit', kill)
   const gone = new Promise<void>((resolve) => {
