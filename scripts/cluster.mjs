@@ -1,6 +1,7 @@
 // Tries what runs on a cluster against a real one: nodes of Restate's server, workers on a Node that its SDK runs on; npm brings both. Needs a build. How often it
 // passed, failed or was skipped is in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,9 +73,9 @@ const companions = { operations: 'restate-cli' }
 const wanted = process.argv.slice(2).filter((each) => !each.startsWith('--'))
 const node = newestNode()
 if (node.why === undefined) await bundlePrograms()
-const outcomes = Object.entries(checks)
-  .filter(([title]) => wanted.length === 0 || wanted.some((word) => title.includes(word)))
-  .map(([title, check]) => outcomeOf(title, check))
+const outcomes = []
+for (const [title, check] of Object.entries(checks))
+  if (wanted.length === 0 || wanted.some((word) => title.includes(word))) outcomes.push(await outcomeOf(title, check))
 tell(outcomes)
 
 async function bundlePrograms() {
@@ -93,7 +94,7 @@ function laterFormat() {
   return { name: 'later format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
 }
 
-function outcomeOf(title, [program, ...given]) {
+async function outcomeOf(title, [program, ...given]) {
   const server = serverOf(otherServers[program] ?? 'restate')
   const beside = program in besideOf ? [serverOf(besideOf[program])] : []
   const missing = server.why ?? node.why ?? beside[0]?.why
@@ -109,15 +110,38 @@ function outcomeOf(title, [program, ...given]) {
       ...companion,
       ...beside.map((each) => each.program),
     ]
-    const { status, stdout, stderr, error } = spawnSync(join(node.bin, 'node'), parameters, {
-      encoding: 'utf8',
-      timeout: patienceMs,
-      killSignal: 'SIGKILL',
-    })
-    if (status === 0) return { title, kind: 'passed', told: stdout.trim() }
-    return { title, kind: 'failed', why: `exit ${status ?? error?.message}\n${stdout}\n${stderr}` }
+    const { status, told } = await ran(join(node.bin, 'node'), parameters)
+    if (status === 0) return { title, kind: 'passed', told: told.trim() }
+    return { title, kind: 'failed', why: `exit ${status}\n${told}` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs a program. Nothing that it started outlives it, nor too long a time; what it says as it goes on is told at once, too. */
+async function ran(program, parameters) {
+  const child = spawn(program, parameters, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let told = ''
+  child.stdout.on('data', (piece) => (told += piece))
+  child.stderr.on('data', (piece) => {
+    told += piece
+    process.stderr.write(piece)
+  })
+  const patience = setTimeout(() => endGroup(child.pid), patienceMs)
+  const closed = once(child, 'close')
+  const [status, signal] = await once(child, 'exit')
+  clearTimeout(patience)
+  endGroup(child.pid)
+  await closed
+  return { status: status ?? signal, told }
+}
+
+function endGroup(leader) {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch (error) {
+    // Nobody is left in it.
+    if (error.code !== 'ESRCH') throw error
   }
 }
 

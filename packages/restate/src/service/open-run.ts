@@ -1,4 +1,4 @@
-import type { SdkResult } from '@halting/core'
+import type { SdkResult, TranscriptEntry } from '@halting/core'
 import { recordedResult, runsOf, type StepRecord } from '@halting/core/steps'
 import type { OpenRun } from './work.ts'
 
@@ -22,20 +22,20 @@ export function openRunOf(records: readonly StepRecord[]): OpenRun | undefined {
   return { runId: runIdOf(run), ids: [...began, ...taken], isWithoutMessage: began.length === 0 }
 }
 
+/** What a record adds to the transcript of its scope. What came in after the last lap is in the end. */
+export function addedBy(record: StepRecord): readonly TranscriptEntry[] {
+  if (record.type === 'start') return record.start.added
+  if (record.type === 'lap') return record.lap.added
+  return record.type === 'end' ? record.added : []
+}
+
 /** Messages that are in the runs of these. */
 export function messagesIn(records: readonly StepRecord[]): ReadonlySet<string> {
-  const ids = records.flatMap((record) => {
-    if (record.type === 'control') return (record.control.messages ?? []).map(({ id }) => id)
-    const added =
-      record.type === 'start'
-        ? record.start.added
-        : record.type === 'lap'
-          ? record.lap.added
-          : record.type === 'end'
-            ? record.added
-            : []
-    return added.flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || [])
-  })
+  const ids = records.flatMap((record) =>
+    record.type === 'control'
+      ? (record.control.messages ?? []).map(({ id }) => id)
+      : addedBy(record).flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || []),
+  )
   return new Set(ids)
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '@halting/core'
 import { isToolResult, type ToolResultBlock } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { SessionRequest } from '../../src/service/messages.ts'
+import { addedBy } from '../../src/service/open-run.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { noteOf, promptOf, requestUsd, type CallKind, type Plan } from '../support/plan.ts'
 import { endsOf } from '../support/play.ts'
@@ -175,11 +176,9 @@ class SoakClient {
 
   /** Whether what was to be said in mid-run came when the run was over. */
   async #beganRun(): Promise<boolean> {
-    const said = `"${noteOf(this.#id)}"`
     while (Date.now() < this.#world.deadline) {
-      const records = await this.#session.records()
-      if (records.some((record) => record.type === 'start' && JSON.stringify(record).includes(said))) return true
-      if (records.some((record) => record.type === 'lap' && JSON.stringify(record).includes(said))) return false
+      const heard = (await this.#session.records()).find((record) => timesSaid(noteOf(this.#id), [record]) > 0)
+      if (heard !== undefined) return heard.type === 'start'
       await wait(300)
     }
     return false
@@ -194,7 +193,9 @@ class SoakClient {
       if (mayHaveEnded || Date.now() >= this.#lookAt) {
         this.#lookAt = Date.now() + 5_000 + this.#random(5_000)
         const status = await this.#session.status()
-        if (status.state === 'idle' && status.records > 0 && status.runId === `run${run}`) return status
+        // A later one may have begun by itself, with what was said as this one ended.
+        const { state, records, runId = '' } = status
+        if (state === 'idle' && records > 0 && Number(runId.replace('run', '')) >= run) return status
         if (Date.now() > deadline) throw new Error(`It did not end: ${JSON.stringify(status)}`)
       }
       await this.#meanwhile()
@@ -272,13 +273,10 @@ class SoakClient {
   }
 
   #problemsOfWords(records: readonly StepRecord[]): readonly string[] {
-    const added = records.flatMap((record) =>
-      record.type === 'lap' ? record.lap.added : record.type === 'start' ? record.start.added : [],
-    )
-    const said = JSON.stringify(added)
     const problems: string[] = []
-    if (this.#kind.meanwhile === 'steer' && this.#wasSaid && said.split(`"${noteOf(this.#id)}"`).length !== 2)
-      problems.push(`What was said in mid-run is there ${said.split(`"${noteOf(this.#id)}"`).length - 1} times.`)
+    const times = timesSaid(noteOf(this.#id), records)
+    if (this.#kind.meanwhile === 'steer' && this.#wasSaid && times !== 1)
+      problems.push(`What was said in mid-run is there ${times} times.`)
     for (const { tool_use_id: id, content } of resultsIn(records)) {
       const told = JSON.stringify(content)
       if (!this.#answered.has(id) || told.includes('is unknown')) continue
@@ -289,9 +287,13 @@ class SoakClient {
   }
 }
 
+/** How often the transcript has a text of its own. */
+function timesSaid(text: string, records: readonly StepRecord[]): number {
+  return JSON.stringify(records.flatMap(addedBy)).split(`"${text}"`).length - 1
+}
+
 function resultsIn(records: readonly StepRecord[]): readonly ToolResultBlock[] {
-  const added = records.flatMap((record) => (record.type === 'lap' ? record.lap.added : []))
-  return added.flatMap((entry) => {
+  return records.flatMap(addedBy).flatMap((entry) => {
     if (!('message' in entry) || typeof entry.message.content === 'string') return []
     return entry.message.content.filter(isToolResult)
   })

@@ -1,6 +1,7 @@
 // Many sessions on three nodes while worker processes and nodes are killed, cut off, held and told to end at random. Run by scripts/cluster.mjs on a Node that the
 // SDK runs on: soak.mjs SERVER FOLDER MINUTES SESSIONS SEED. Every session ends with its right terminal, nothing is done twice, what is not known is told, and no
 // tenant spends more than it has; nothing is left in the engine.
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { randomOf } from '../support/random.ts'
@@ -8,6 +9,7 @@ import { Hits } from './hits.ts'
 import { OutsideLog } from './outside.ts'
 import { Cluster, wait } from './server.ts'
 import { playSoak, type SoakSession, type SoakWorld } from './soak-sessions.ts'
+import { SessionOnCluster } from './session-on-cluster.ts'
 import { Tenants } from './tenants.ts'
 import { Workers } from './workers.ts'
 
@@ -16,6 +18,8 @@ const random = randomOf(Number(seed))
 /** So long sessions may take once nobody disturbs them any more. */
 const drainMs = 240_000
 
+/** Beside this program: the folder goes. */
+const problems = fileURLToPath(new URL('problems', import.meta.url))
 const outsideLog = join(folder, 'outside.log')
 const cluster = await Cluster.start(program, folder, 3)
 const outside = new OutsideLog(outsideLog)
@@ -79,7 +83,16 @@ async function lane(): Promise<void> {
     const session = await playSoak(next++, world)
     played.push(session)
     for (const problem of session.problems) console.error(`${session.id}, ${session.kind}: ${problem}`)
+    if (session.problems.length > 0) await keepForLater(session)
   } while (Date.now() < endsAt)
+}
+
+/** What is on record of a session that is not as it should be stays for whoever looks for the cause. */
+async function keepForLater({ id }: SoakSession): Promise<void> {
+  mkdirSync(problems, { recursive: true })
+  const all = [{ paid: outside.paid(id) }, ...(await new SessionOnCluster(cluster, id).records())]
+  writeFileSync(join(problems, `${id}.jsonl`), all.map((each) => `${JSON.stringify(each)}\n`).join(''))
+  console.error(`  Its records: ${join(problems, `${id}.jsonl`)}`)
 }
 
 async function disturbAll(): Promise<void> {
