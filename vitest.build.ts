@@ -5,6 +5,7 @@ import { build, type BuildOptions } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { lazyParser } from './scripts/lazy-parser.mjs'
 import { lazyGraphemes } from './scripts/lazy-graphemes.mjs'
+import { pageBundle } from './scripts/page-bundle.mjs'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
 // What the tests load as JavaScript that Node itself loads: core, file by file, and the program, bundled. Both are made from the sources of this moment.
@@ -46,6 +47,8 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/memory': source('agent/src/memory/index.ts'),
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
+  '@halting/inspector/figures': source('inspector/src/figures.ts'),
+  '@halting/inspector': source('inspector/src/index.ts'),
   '@halting/restate/client': source('restate/src/client/index.ts'),
   '@halting/restate': source('restate/src/index.ts'),
 }
@@ -73,7 +76,7 @@ async function buildCore(): Promise<void> {
     writeFile(path, text.replaceAll(/(from |import |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"'))
 }
 
-function writeFile(path: string, contents: string): void {
+function writeFile(path: string, contents: string | Uint8Array): void {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, contents)
 }
@@ -97,6 +100,7 @@ async function bundleProgram(): Promise<string> {
     },
   })
   for (const { path, contents } of withoutBareImports(outputFiles)) writeFile(path, contents)
+  for (const { path, contents } of await pageBundle(join(home, 'dist', 'inspector'))) writeFile(path, contents)
   return home
 }
 

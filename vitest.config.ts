@@ -93,6 +93,7 @@ export default defineConfig({
       project('models', ['packages/models/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('agent', ['packages/agent/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
       project('cli', ['packages/cli/test/**/*.test.ts'], { alias: withBuiltCore }),
+      project('inspector', ['packages/inspector/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('restate', ['packages/restate/test/**/*.test.ts'], { alias: withBuiltCore }),
     ],
   },

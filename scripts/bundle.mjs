@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { lazyParser } from './lazy-parser.mjs'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { noticesOf } from './notices.mjs'
+import { pageBundle } from './page-bundle.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
@@ -32,6 +33,7 @@ const libraries = {
     'json-schema/index': 'src/json-schema/index.ts',
   },
   restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
+  inspector: { index: 'src/index.ts', figures: 'src/figures.ts' },
 }
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
@@ -107,3 +109,10 @@ await bundle(
     },
   },
 )
+
+for (const folder of ['packages/inspector/dist/page', 'packages/cli/dist/inspector'])
+  for (const { path, contents } of await pageBundle(fileURLToPath(new URL(`../${folder}`, import.meta.url)))) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(`${path}.new`, contents)
+    renameSync(`${path}.new`, path)
+  }

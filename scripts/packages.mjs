@@ -3,13 +3,13 @@ import { readdirSync } from 'node:fs'
 
 export const root = new URL('../', import.meta.url)
 
-export const packages = ['core', 'models', 'agent', 'restate', 'cli']
+export const packages = ['core', 'models', 'agent', 'restate', 'inspector', 'cli']
 
 /** Source files of one package, as paths from the root of the repository. */
 export function sourceFiles(name) {
   const directory = `packages/${name}/src`
   return readdirSync(new URL(directory, root), { recursive: true })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => `${directory}/${path.replaceAll('\\', '/')}`)
     .toSorted()
 }

@@ -1,0 +1,15 @@
+import type { SessionRow, SessionView, TranscriptPart } from '../../view/types.ts'
+
+/** What the page asks for. One speaks to the server, one has everything in the file it was exported to. */
+export interface PageSource {
+  readonly title: string
+  /** All that there is was in the file: nothing comes later. */
+  readonly isExported: boolean
+  list(onRows: (rows: readonly SessionRow[]) => void, signal: AbortSignal): Promise<void>
+  session(key: string): Promise<SessionView>
+  records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
+  parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>
+  /** The address of a session as one file; null in such a file. */
+  exportAddress(key: string): string | null
+  onChange(listener: (keys: readonly string[]) => void): () => void
+}

@@ -1,0 +1,31 @@
+// The inspector's page runs in a browser: it imports core, what its own package's view is typed by, and the libraries that are bundled into it.
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { parseSync } from 'oxc-parser'
+import { report, root, sourceFiles } from './packages.mjs'
+
+const page = 'packages/inspector/src/page/'
+const libraries = /^(?:preact(?:\/[\w/-]+)?|@preact\/signals|uplot|@halting\/core(?:\/[a-z]+)?)$/
+
+/** Why this may not be imported there; undefined where it may. @param {string} path @param {string} from @param {boolean} isTypeOnly */
+function problemOf(path, from, isTypeOnly) {
+  if (!from.startsWith('.')) return libraries.test(from) || isTypeOnly ? undefined : `${path} imports ${from}`
+  const target = posix.join(posix.dirname(path), from)
+  if (target.startsWith(page)) return undefined
+  if (target === 'packages/inspector/src/figures.ts') return undefined
+  return isTypeOnly && target.startsWith('packages/inspector/src/view/') ? undefined : `${path} imports ${target}`
+}
+
+let seen = 0
+const problems = sourceFiles('inspector')
+  .filter((path) => path.startsWith(page))
+  .flatMap((path) => {
+    const { module, errors } = parseSync(path, readFileSync(new URL(path, root), 'utf8'))
+    if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`)
+    return module.staticImports.flatMap(({ moduleRequest: { value }, entries }) => {
+      seen++
+      return problemOf(path, value, entries.length > 0 && entries.every(({ isType }) => isType)) ?? []
+    })
+  })
+
+report('imports of the page', seen, problems)

@@ -1,0 +1,26 @@
+// Bundles the inspector's page: one script and one style, which the server serves and an exported session holds.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { root } from './packages.mjs'
+
+/** @returns {Promise<readonly { readonly path: string, readonly contents: Uint8Array }[]>} page.js and page.css, for this folder. */
+export async function pageBundle(outdir) {
+  const { outputFiles } = await build({
+    absWorkingDir: fileURLToPath(new URL('packages/inspector/', root)),
+    entryPoints: [
+      { in: 'src/page/main.tsx', out: 'page' },
+      { in: 'src/page/page.css', out: 'page' },
+    ],
+    tsconfig: 'src/page/tsconfig.json',
+    outdir,
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    legalComments: 'none',
+    logLevel: 'warning',
+  })
+  return outputFiles
+}
