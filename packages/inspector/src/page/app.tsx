@@ -1,7 +1,102 @@
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { route } from './data/route.ts'
+import { useEffect } from 'preact/hooks'
+import { Help } from './common/help.tsx'
+import { useKeys } from './common/keys.ts'
+import { setTheme, theme, themes } from './common/theme.ts'
+import { CompareView } from './compare/compare-view.tsx'
+import { addressOf, goTo, route, type Route } from './data/route.ts'
+import { rows, source, title } from './data/store.ts'
+import { SessionPage } from './session/session-page.tsx'
+import { SessionsView } from './sessions/sessions-view.tsx'
+import { FolderWhatIf } from './what-if/folder-view.tsx'
 
 /** The page: which view is shown follows the address. */
 export function App(): JSX.Element {
-  return <main data-view={route.value.view} />
+  const isHelpShown = useSignal(false)
+  const { isExported } = source()
+  useKeys([
+    { keys: ['?'], does: 'These keys', run: () => (isHelpShown.value = true) },
+    ...(isExported
+      ? []
+      : [
+          { keys: ['s'], does: 'The list of sessions', run: () => goTo({ view: 'sessions' }) },
+          {
+            keys: ['W'],
+            does: 'What other limits would have done, over all sessions',
+            run: () => goTo({ view: 'what-if' }),
+          },
+        ]),
+  ])
+  const { view } = route.value
+  const only = isExported ? rows.value[0] : undefined
+  useEffect(() => {
+    // An exported file has one session: there is nothing to choose.
+    if (only !== undefined && view !== 'session') goTo({ view: 'session', key: only.key, run: 1, tab: 'timeline' })
+  }, [only?.key, view])
+  return (
+    <>
+      <a class="skip" href="#main" onClick={toMain}>
+        To the content
+      </a>
+      <header class="top">
+        <span class="title">{title.value}</span>
+        {isExported ? null : (
+          <nav aria-label="Views">
+            <Link to={{ view: 'sessions' }}>Sessions</Link>
+            <Link to={{ view: 'what-if' }}>What if</Link>
+          </nav>
+        )}
+        <label>
+          <span class="hidden-text">Colours</span>
+          <select value={theme.value} onChange={({ currentTarget }) => setTheme(chosenTheme(currentTarget.value))}>
+            {themes.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" aria-keyshortcuts="?" onClick={() => (isHelpShown.value = true)}>
+          Keys
+        </button>
+      </header>
+      <main id="main" class="view" tabIndex={-1} data-view={view}>
+        <Shown />
+      </main>
+      {isHelpShown.value ? <Help onClose={() => (isHelpShown.value = false)} /> : null}
+    </>
+  )
+}
+
+function Shown(): JSX.Element {
+  const shown = route.value
+  switch (shown.view) {
+    case 'sessions':
+      return <SessionsView />
+    case 'session':
+      return <SessionPage key={shown.key} sessionKey={shown.key} run={shown.run} tab={shown.tab} />
+    case 'compare':
+      return <CompareView keys={shown.keys} />
+    case 'what-if':
+      return <FolderWhatIf />
+  }
+}
+
+function Link(props: { readonly to: Route; readonly children: string }): JSX.Element {
+  return (
+    <a href={addressOf(props.to)} aria-current={route.value.view === props.to.view ? 'page' : undefined}>
+      {props.children}
+    </a>
+  )
+}
+
+function chosenTheme(value: string): (typeof themes)[number] {
+  return themes.find((each) => each === value) ?? 'auto'
+}
+
+/** The fragment of the address is the view: a link to a place would change it. */
+function toMain(event: Event): void {
+  event.preventDefault()
+  document.querySelector<HTMLElement>('#main')?.focus()
 }

@@ -1,7 +1,21 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { followKeys } from './common/keys.ts'
+import { followTheme } from './common/theme.ts'
+import { ErrorNote } from './common/notes.tsx'
+import { httpSource } from './data/http-source.ts'
 import { followRoute } from './data/route.ts'
+import { messageOf, openStore } from './data/store.ts'
 
-followRoute()
 const place = document.querySelector('#app')
-if (place !== null) render(<App />, place)
+if (place !== null) {
+  followTheme()
+  followRoute()
+  followKeys()
+  try {
+    openStore(await httpSource())
+    render(<App />, place)
+  } catch (error) {
+    render(<ErrorNote>{messageOf(error)}</ErrorNote>, place)
+  }
+}

@@ -1,0 +1,71 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { RefObject } from 'preact'
+
+/** Which rows of many are in the document: those that are seen and a few around them. */
+export interface VirtualRows {
+  /** Goes to the element that scrolls. */
+  readonly scroller: RefObject<HTMLDivElement | null>
+  readonly from: number
+  /** The first that is no more there. */
+  readonly to: number
+  /** Of one row, in CSS pixels. */
+  readonly rowHeight: number
+  /** How many rows fit. */
+  readonly fitting: number
+  /** Scrolls as little as shows the row. */
+  readonly reveal: (index: number) => void
+}
+
+const around = 8
+
+/** Rows of a fixed height, in `rem`. What a row costs is paid for those that are seen only. */
+export function useVirtualRows(count: number, rowRem: number): VirtualRows {
+  const scroller = useRef<HTMLDivElement>(null)
+  const [{ top, height }, setSeen] = useState({ top: 0, height: 600 })
+  const rowHeight = rowRem * rootFontSize()
+  const look = useCallback(() => {
+    const element = scroller.current
+    if (element === null) return
+    const seen = { top: element.scrollTop, height: element.clientHeight }
+    // Within the same row nothing changes.
+    setSeen((before) =>
+      Math.floor(before.top / rowHeight) === Math.floor(seen.top / rowHeight) && before.height === seen.height
+        ? before
+        : seen,
+    )
+  }, [rowHeight])
+  useEffect(() => {
+    const element = scroller.current
+    if (element === null) return
+    element.addEventListener('scroll', look, { passive: true })
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    return () => {
+      element.removeEventListener('scroll', look)
+      observer.disconnect()
+    }
+  }, [look])
+  useLayoutEffect(look, [count, look])
+  const reveal = useCallback(
+    (index: number) => {
+      const element = scroller.current
+      if (element === null) return
+      const start = index * rowHeight
+      const room = element.clientHeight
+      if (start < element.scrollTop) element.scrollTop = start
+      else if (start + rowHeight > element.scrollTop + room) element.scrollTop = start + rowHeight - room
+      look()
+    },
+    [rowHeight, look],
+  )
+  const first = Math.floor(top / rowHeight)
+  const fitting = Math.max(1, Math.floor(height / rowHeight))
+  const from = Math.max(0, Math.min(first, count - fitting) - around)
+  const to = Math.min(count, first + fitting + 1 + around)
+  return { scroller, from, to, rowHeight, fitting, reveal }
+}
+
+/** Pixels of one `rem`: a person may have set larger letters. */
+function rootFontSize(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16
+}

@@ -1,0 +1,81 @@
+import type { SessionRow } from '../../view/types.ts'
+import type { PageSource } from './page-source.ts'
+
+/** Speaks to the server that the page came from. */
+export async function httpSource(): Promise<PageSource> {
+  // The shapes are those of the server that sent this page: both are of one build.
+  const ask = async <Answer>(what: string, query: { readonly [name: string]: string | number } = {}): Promise<Answer> =>
+    (await (await answerOf(addressFor(what, query))).json()) as Answer
+  const { title } = await ask<{ readonly title: string }>('about')
+  return {
+    title,
+    isExported: false,
+    async list(onRows, signal) {
+      // The lines are those that this server writes: a row each.
+      for await (const lines of linesOf(await answerOf('api/sessions', signal))) onRows(lines as SessionRow[])
+    },
+    session: (key) => ask('session', { key }),
+    records: (key, run, from, count) => ask('records', { key, run, from, count }),
+    parts: (key, run, from, count) => ask('parts', { key, run, from, count }),
+    exportAddress: (key) => addressFor('export', { key }),
+    onChange(listener) {
+      const ending = new AbortController()
+      void follow(listener, ending.signal)
+      return () => ending.abort()
+    },
+  }
+}
+
+function addressFor(what: string, query: { readonly [name: string]: string | number }): string {
+  const words = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  return `api/${what}${words.length === 0 ? '' : `?${words.join('&')}`}`
+}
+
+/** The answer, where it is one. @throws Error with what the server says of it. */
+async function answerOf(address: string, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(address, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+    throw signal?.aborted === true
+      ? error
+      : new Error('The inspector does not answer. Start halting inspect again.', { cause: error })
+  })
+  if (response.ok) return response
+  const told: unknown = await response.json().catch(() => undefined)
+  const isTold = typeof told === 'object' && told !== null && 'error' in told && typeof told.error === 'string'
+  throw new Error(isTold ? String(told.error) : `The inspector answered ${response.status}.`)
+}
+
+/** JSON, a value a line: as many as came at once. */
+async function* linesOf({ body }: Response): AsyncGenerator<unknown[]> {
+  if (body === null) return
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value = '' } = await reader.read()
+    const lines = (rest + value).split('\n')
+    rest = done ? '' : (lines.pop() ?? '')
+    const values = lines.filter((line) => line.trim() !== '').map((line): unknown => JSON.parse(line))
+    if (values.length > 0) yield values
+    if (done) return
+  }
+}
+
+/** Hears of changes until it is ended. A connection that broke is made again, a little later each time. */
+async function follow(listener: (keys: readonly string[]) => void, signal: AbortSignal): Promise<void> {
+  let pauseMs = 1_000
+  while (!signal.aborted) {
+    try {
+      for await (const lines of linesOf(await answerOf('api/changes', signal))) {
+        pauseMs = 1_000
+        const keys = lines.flatMap((line) =>
+          typeof line === 'object' && line !== null && 'keys' in line && Array.isArray(line.keys)
+            ? line.keys.map(String)
+            : [],
+        )
+        if (keys.length > 0) listener(keys)
+      }
+    } catch {
+      pauseMs = Math.min(30_000, pauseMs * 2)
+    }
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+}

@@ -1,0 +1,150 @@
+import { batch, signal, type ReadonlySignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { SessionRow, SessionView } from '../../view/types.ts'
+import type { PageSource } from './page-source.ts'
+
+/** What is being read, was read, or could not be. What was read before stays shown while it is read anew. */
+export type Loaded<Value> =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'loaded'; readonly value: Value }
+  | { readonly kind: 'failed'; readonly message: string }
+
+let opened: PageSource | undefined
+const shownRows = signal<readonly SessionRow[]>([])
+const listState = signal<Loaded<null>>({ kind: 'loading' })
+const pageTitle = signal('')
+
+/** Sessions in the order in which they were read first; each by its newest figures. */
+export const rows: ReadonlySignal<readonly SessionRow[]> = shownRows
+/** Whether all sessions have been read. */
+export const listing: ReadonlySignal<Loaded<null>> = listState
+/** What is looked at: a folder, an address, a file. */
+export const title: ReadonlySignal<string> = pageTitle
+
+/** Where everything comes from. @throws Error before the page was opened. */
+export function source(): PageSource {
+  if (opened === undefined) throw new Error('The page asks before it has a source.')
+  return opened
+}
+
+/** Reads from this source from now on, and follows what changes there. */
+export function openStore(from: PageSource): void {
+  opened = from
+  pageTitle.value = from.title
+  const reading = new Reading(from)
+  reading.begin()
+  from.onChange((keys) => {
+    reading.begin()
+    for (const key of keys) openSessions.get(key)?.readAgain()
+  })
+}
+
+/** Reads the list. Who asks while it is read has it read once more, and not twice at a time. */
+class Reading {
+  private readonly from: PageSource
+  private readonly byKey = new Map<string, SessionRow>()
+  private isReading = false
+  private isWanted = false
+  private isDrawing = false
+
+  constructor(from: PageSource) {
+    this.from = from
+  }
+
+  begin(): void {
+    this.isWanted = true
+    if (!this.isReading) void this.read()
+  }
+
+  private async read(): Promise<void> {
+    this.isReading = true
+    while (this.isWanted) {
+      this.isWanted = false
+      try {
+        await this.from.list((more) => this.take(more), new AbortController().signal)
+        batch(() => {
+          this.draw()
+          listState.value = { kind: 'loaded', value: null }
+        })
+      } catch (error) {
+        listState.value = { kind: 'failed', message: messageOf(error) }
+      }
+      if (this.isWanted) await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+    this.isReading = false
+  }
+
+  private take(more: readonly SessionRow[]): void {
+    for (const row of more) this.byKey.set(row.key, row)
+    if (this.isDrawing) return
+    this.isDrawing = true
+    // Rows come by the hundred: the page is drawn a few times a second.
+    setTimeout(() => this.draw(), 150)
+  }
+
+  private draw(): void {
+    this.isDrawing = false
+    shownRows.value = [...this.byKey.values()]
+  }
+}
+
+/** One session that is shown: read when first asked for, and again when it changes. */
+class SessionResource {
+  readonly state = signal<Loaded<SessionView>>({ kind: 'loading' })
+  /** Components that show it. */
+  users = 0
+  private readonly key: string
+  private isReading = false
+  private isWanted = false
+
+  constructor(key: string) {
+    this.key = key
+    this.readAgain()
+  }
+
+  readAgain(): void {
+    this.isWanted = true
+    if (!this.isReading) void this.read()
+  }
+
+  private async read(): Promise<void> {
+    this.isReading = true
+    while (this.isWanted) {
+      this.isWanted = false
+      const begun = performance.now()
+      try {
+        this.state.value = { kind: 'loaded', value: await source().session(this.key) }
+      } catch (error) {
+        this.state.value = { kind: 'failed', message: messageOf(error) }
+      }
+      // A long session that changes all the time is read half of the time at most.
+      const pause = Math.max(300, performance.now() - begun)
+      if (this.isWanted) await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+    this.isReading = false
+  }
+}
+
+const openSessions = new Map<string, SessionResource>()
+const mostKept = 4
+
+/** A session, for a component that shows it; drawn again when it changes. */
+export function useSession(key: string): Loaded<SessionView> {
+  const resource = openSessions.get(key) ?? new SessionResource(key)
+  openSessions.set(key, resource)
+  useEffect(() => {
+    resource.users++
+    return () => {
+      resource.users--
+      // The last few stay, for the way back.
+      for (const [old, { users }] of openSessions)
+        if (openSessions.size > mostKept && users === 0) openSessions.delete(old)
+    }
+  }, [resource])
+  return resource.state.value
+}
+
+/** What an error says, for a person. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
