@@ -4,13 +4,13 @@ import type { SessionRow, SessionView, TranscriptPart } from '../view/types.ts'
 export interface SessionSource {
   /** One line about what is looked at: a folder, an address. */
   readonly title: string
-  /** Tells of each session as it is read. A session that cannot be read is told with its problem. */
-  list(onRow: (row: SessionRow) => void, signal: AbortSignal): Promise<void>
+  /** A row for each session, read as they are taken. A session that cannot be read is told with its problem. */
+  list(signal: AbortSignal): AsyncIterable<SessionRow>
   /** Undefined where there is none of this key. @throws HaltingError for one that cannot be read. */
   session(key: string): Promise<SessionView | undefined>
-  /** Records of a run as they are, from this number on. */
+  /** Records of a run as they are, from this number on; none where there are none. @throws HaltingError for a session that cannot be read. */
   records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
-  /** Parts of the transcript of a run, from this number on. */
+  /** Parts of the transcript of a run, from this number on; none where there are none. @throws HaltingError for a session that cannot be read. */
   parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>
   /** Calls back with the keys of sessions that changed or came. Gives the way to be called no more. */
   watch(onChange: (keys: readonly string[]) => void): () => void

@@ -1,0 +1,116 @@
+import { HaltingError } from '@halting/core'
+import { unknownAddress } from './admission.ts'
+import type { Answer } from './answer.ts'
+import { BadQuestion, keyIn, pieceIn } from './asked.ts'
+import { tellChanges } from './changes.ts'
+import { exportedName, exportedPage } from './exported-page.ts'
+import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
+import type { SessionSource } from './source.ts'
+
+/** What the answers are made from. */
+export interface Answered {
+  readonly source: SessionSource
+  readonly page: PageFiles
+  /** Told of what should not have happened. */
+  readonly onProblem: (error: unknown) => void
+}
+
+/** Answers what is asked for at this address; never rejects. */
+export async function answerTo(
+  name: string,
+  query: URLSearchParams,
+  answer: Answer,
+  { source, page, onProblem }: Answered,
+): Promise<void> {
+  try {
+    await answerOf(name, query, answer, { source, page })
+  } catch (error) {
+    if (answer.gone.aborted) return
+    if (answer.hasBegun) {
+      onProblem(error)
+      answer.breakOff()
+    } else if (error instanceof BadQuestion) answer.fail(400, error.message)
+    else if (error instanceof HaltingError) answer.fail(422, error.message)
+    else {
+      onProblem(error)
+      // What was thrown may hold what nobody meant to show.
+      answer.fail(500, 'Something broke that should not. The terminal that halting inspect runs in says what.')
+    }
+  }
+}
+
+async function answerOf(
+  name: string,
+  query: URLSearchParams,
+  answer: Answer,
+  { source, page }: Omit<Answered, 'onProblem'>,
+): Promise<void> {
+  switch (name) {
+    case '':
+      return answer.send('text/html', servedPage(source.title))
+    case 'page.js':
+      return answer.send('text/javascript', page.script)
+    case 'page.css':
+      return answer.send('text/css', page.style)
+    case 'api/about':
+      return answer.send('application/json', JSON.stringify({ title: source.title }))
+    case 'api/sessions': {
+      answer.begin(lines)
+      if (!answer.isHead)
+        for await (const row of source.list(answer.gone)) await answer.write(`${JSON.stringify(row)}\n`)
+      return answer.end()
+    }
+    case 'api/session': {
+      const key = keyIn(query)
+      const view = await source.session(key)
+      if (view === undefined) return answer.fail(404, noSession)
+      return answer.send('application/json', JSON.stringify(view))
+    }
+    case 'api/records':
+    case 'api/parts': {
+      const key = keyIn(query)
+      const { run, from, count } = pieceIn(query)
+      const pieces = name === 'api/parts' ? source.parts.bind(source) : source.records.bind(source)
+      return sendArray(answer, await pieces(key, run, from, count))
+    }
+    case 'api/changes':
+      answer.begin(lines)
+      return answer.isHead ? answer.end() : tellChanges(answer, source)
+    case 'api/export': {
+      const key = keyIn(query)
+      const view = await source.session(key)
+      if (view === undefined) return answer.fail(404, noSession)
+      answer.begin('text/html', { 'content-disposition': `attachment; filename="${exportedName(view)}"` })
+      if (!answer.isHead) for await (const piece of exportedPage({ page, view, source })) await answer.write(piece)
+      return answer.end()
+    }
+    default:
+      return answer.fail(404, unknownAddress)
+  }
+}
+
+const lines = 'application/x-ndjson'
+
+const noSession = 'There is no session of this name here. It may have been deleted since.'
+
+/** One after another: a thousand records may be more than a text can hold. */
+async function sendArray(answer: Answer, values: readonly unknown[]): Promise<void> {
+  answer.begin('application/json')
+  if (!answer.isHead) {
+    await answer.write('[')
+    for (const [index, value] of values.entries())
+      await answer.write(`${index === 0 ? '' : ','}${JSON.stringify(value)}`)
+    await answer.write(']')
+  }
+  answer.end()
+}
+
+/** What goes with every answer. The page's policy stands on all of them: what is no page needs none. */
+export const headersOfAll: { readonly [name: string]: string } = {
+  'content-security-policy': servedPolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}

@@ -1,0 +1,76 @@
+import type { RunView, SessionView } from '../view/types.ts'
+import { mostAtOnce } from './asked.ts'
+import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
+import type { SessionSource } from './source.ts'
+
+/** What an exported session is made from. */
+export interface ExportedFrom {
+  readonly page: PageFiles
+  readonly view: SessionView
+  readonly source: Pick<SessionSource, 'records' | 'parts'>
+}
+
+/**
+ * A session as one page that works from disk: the script and the style stand in it, and all that it may ask for as data. Its policy lets it run
+ * this script alone and ask nobody. In pieces, since it may be larger than a text can be.
+ */
+export async function* exportedPage({ page, view, source }: ExportedFrom): AsyncGenerator<string> {
+  const files: PageFiles = { script: within('script', page.script), style: within('style', page.style) }
+  const [first = '', ...head] = headOf(`${view.row.title} · halting`)
+  yield [
+    first,
+    ...head.slice(0, 3),
+    `<meta http-equiv="content-security-policy" content="${escaped(filePolicy(files))}">`,
+    ...head.slice(3),
+    `<style>${files.style}</style>`,
+    ...bodyStart,
+    dataElement('session', { view, inElement: mostInElement }),
+    '',
+  ].join('\n')
+  for (const [run, { records, parts }] of view.runs.entries()) {
+    yield* pieces('records', run, records, (from, count) => source.records(view.row.key, run, from, count))
+    yield* pieces('parts', run, parts, (from, count) => source.parts(view.row.key, run, from, count))
+  }
+  // Behind the data, which it looks for when it starts.
+  yield [`<script type="module">${files.script}</script>`, ...end].join('\n')
+}
+
+/** One script element for each piece, so that the page reads what it shows and no more. */
+async function* pieces(
+  kind: keyof Pick<RunView, 'records' | 'parts'>,
+  run: number,
+  total: number,
+  read: (from: number, count: number) => Promise<readonly unknown[]>,
+): AsyncGenerator<string> {
+  for (let from = 0; from < total; from += mostInElement) {
+    const values = await read(from, Math.min(mostInElement, total - from))
+    yield `${dataElement(`${kind}-${run}-${from}`, values)}\n`
+  }
+}
+
+/** The page finds these pieces by the number that they begin with. */
+const mostInElement = Math.min(200, mostAtOnce)
+
+/** Data that is no script: nothing runs it, and nothing in it ends its element. */
+function dataElement(name: string, value: unknown): string {
+  return `<script type="application/json" id="halting-${name}">${inertJson(value)}</script>`
+}
+
+/** JSON without `<`, which alone could begin a tag or a comment. */
+function inertJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
+}
+
+/** Our own code, with nothing in it that ends its element. In strings and expressions it is the same. */
+function within(element: 'script' | 'style', text: string): string {
+  return text.replaceAll(
+    new RegExp(`<(?=/${element}|!--)`, 'gi'),
+    element === 'script' ? String.raw`\x3c` : String.raw`\3c `,
+  )
+}
+
+/** A file name of letters, digits, `-` and `_`. */
+export function exportedName({ row }: SessionView): string {
+  const name = row.sessionId.replaceAll(/[^\w-]+/g, '-').slice(0, 80)
+  return `halting-${name === '' ? 'session' : name}.html`
+}

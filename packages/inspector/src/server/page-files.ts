@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HaltingError } from '@halting/core'
+
+/** The page as it was built. */
+export interface PageFiles {
+  readonly script: string
+  readonly style: string
+}
+
+/** @throws HaltingError where the page was not built. */
+export async function readPageFiles(folder: string): Promise<PageFiles> {
+  try {
+    const [script, style] = await Promise.all(
+      ['page.js', 'page.css'].map((name) => readFile(join(folder, name), 'utf8')),
+    )
+    return { script: script ?? '', style: style ?? '' }
+  } catch (cause) {
+    throw new HaltingError(
+      'configuration',
+      `The page of the inspector is not in ${folder}. It comes with the package; in the repository npm run build makes it.`,
+      { cause },
+    )
+  }
+}
+
+const always = `img-src data: blob:; base-uri 'none'; form-action 'none'`
+
+/** What the page may do where a server sends it: run its own script, use its own style, ask its own server. Nothing else loads, and nothing frames it. */
+export const servedPolicy: string = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; ${always}`
+
+/** The same for a page that is one file: this script and this style, and nobody is asked. */
+export function filePolicy({ script, style }: PageFiles): string {
+  return `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; ${always}`
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+/** The page that a server sends. */
+export function servedPage(title: string): string {
+  return [
+    ...headOf(title),
+    '<link rel="stylesheet" href="page.css">',
+    '<script type="module" src="page.js"></script>',
+    ...bodyStart,
+    ...end,
+  ].join('\n')
+}
+
+/** What every page begins with, up to what is its own. */
+export function headOf(title: string): readonly string[] {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    '<meta name="referrer" content="no-referrer">',
+    `<title>${escaped(title)}</title>`,
+    // Else browsers ask for one at an address of their own.
+    '<link rel="icon" href="data:,">',
+  ]
+}
+
+export const bodyStart: readonly string[] = [
+  '</head>',
+  '<body>',
+  '<div id="app"></div>',
+  '<noscript>This page is drawn by a script. halting why tells the same in a terminal.</noscript>',
+]
+export const end: readonly string[] = ['</body>', '</html>', '']
+
+/** A text in HTML, between tags or in quotes. */
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,321 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HaltingError } from '@halting/core'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { startInspector, type Inspector, type InspectorOptions } from '../../src/index.ts'
+import { plainRow, plainSource } from '../support/plain-source.ts'
+
+const pageFolder = mkdtempSync(join(tmpdir(), 'halting-page-'))
+writeFileSync(join(pageFolder, 'page.js'), 'console.log("page")')
+writeFileSync(join(pageFolder, 'page.css'), 'body { margin: 0 }')
+afterAll(() => rmSync(pageFolder, { recursive: true }))
+
+const open = new Set<Inspector>()
+afterEach(async () => {
+  for (const inspector of open) await inspector.close()
+  open.clear()
+})
+
+async function serving(options: Partial<InspectorOptions> = {}): Promise<Inspector> {
+  const inspector = await startInspector({ source: plainSource(sessions), pageFolder, ...options })
+  open.add(inspector)
+  return inspector
+}
+
+const records = Array.from({ length: 30 }, (_, at) => ({ type: 'step', at }))
+const sessions = [
+  { row: plainRow('s-1'), records, parts: [{ kind: 'answer', text: 'yes' } as const] },
+  { row: plainRow('s-2'), records: [], parts: [] },
+]
+
+interface Answered {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** Asks as it is told to, also what no browser would. */
+function ask(
+  url: string,
+  {
+    path,
+    method = 'GET',
+    headers = {},
+  }: {
+    readonly path?: string
+    readonly method?: string
+    readonly headers?: { readonly [name: string]: string }
+  } = {},
+): Promise<Answered> {
+  const { port, pathname } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const asking = request({ host: '127.0.0.1', port, path: path ?? pathname, method, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }))
+      response.on('error', reject)
+    })
+    asking.on('error', reject)
+    asking.end()
+  })
+}
+
+const errorIn = ({ status, text }: Answered): unknown => {
+  // What the server answers to a question that it does not answer.
+  const { error } = JSON.parse(text) as { readonly error: string }
+  expect(error).toMatch(/^\S.*\.$/)
+  return { status, error }
+}
+
+test('it serves the page, its files, and what the page asks for', async () => {
+  const { url } = await serving({ source: plainSource(sessions, '<b>a & "folder"</b>') })
+  const page = await ask(url)
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.text).toContain('<div id="app"></div>')
+  expect(page.text).toContain('<title>&#60;b&#62;a &#38; &#34;folder&#34;&#60;/b&#62;</title>')
+  expect((await ask(`${url}page.js`)).text).toBe('console.log("page")')
+  expect((await ask(`${url}page.css`)).headers['content-type']).toBe('text/css; charset=utf-8')
+  const json = async (path: string): Promise<unknown> => (await fetch(url + path)).json()
+  expect(await json('api/about')).toEqual({ title: '<b>a & "folder"</b>' })
+  expect((await ask(`${url}api/sessions`)).text).toBe(sessions.map(({ row }) => `${JSON.stringify(row)}\n`).join(''))
+  expect(await json('api/session?key=s-1')).toMatchObject({ row: { key: 's-1' }, runs: [{ records: 30, parts: 1 }] })
+  expect(await json('api/records?key=s-1&run=0&from=28&count=10')).toEqual(records.slice(28))
+  expect(await json('api/records?key=s-1&run=7&from=0&count=10')).toEqual([])
+  expect(await json('api/parts?key=s-1&run=0&from=0&count=1')).toEqual([{ kind: 'answer', text: 'yes' }])
+})
+
+test('every answer has the policy, and may not be kept, guessed at or read from elsewhere', async () => {
+  const { url } = await serving()
+  for (const path of ['', 'page.js', 'api/about', 'api/sessions', 'api/session?key=none', 'nothing']) {
+    const { headers } = await ask(url, { path: new URL(url).pathname + path })
+    expect(headers).toMatchObject({
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'",
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'cross-origin-resource-policy': 'same-origin',
+    })
+    expect(headers).not.toHaveProperty('access-control-allow-origin')
+  }
+})
+
+test('who does not know the token learns nothing, whatever is asked', async () => {
+  const { url } = await serving()
+  const token = new URL(url).pathname.slice(1, -1)
+  expect(token).toMatch(/^[\w-]{22}$/)
+  const wrong = ['/', '//', '/api/about', `/${token.slice(0, -1)}/`, `/${token}x/`, `/${token.toUpperCase()}/page.js`]
+  const answers = await Promise.all([...wrong, '*', '/%'].map((path) => ask(url, { path })))
+  for (const answer of answers) {
+    expect(errorIn(answer)).toEqual({
+      status: 404,
+      error: 'There is nothing at this address. halting inspect prints the right one when it starts.',
+    })
+    expect(answer.text).not.toContain(token)
+  }
+  expect(errorIn(await ask(url, { path: '/x/', method: 'POST' }))).toMatchObject({ status: 404 })
+})
+
+test('each inspector has a token of its own, and one that can be guessed is refused', async () => {
+  const [one, two] = await Promise.all([serving(), serving()])
+  expect(new URL(one.url).pathname).not.toBe(new URL(two.url).pathname)
+  await expect(serving({ token: 'secret' })).rejects.toThrow('at least 22')
+  const given = await serving({ token: 'a'.repeat(32) })
+  expect(new URL(given.url).pathname).toBe(`/${'a'.repeat(32)}/`)
+})
+
+test('another name for this machine is refused: a page of that name could read the answers', async () => {
+  const { url } = await serving()
+  const { port } = new URL(url)
+  for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', '127.0.0.1:1', `0.0.0.0:${port}`])
+    expect([host, errorIn(await ask(url, { headers: { host } }))]).toMatchObject([host, { status: 421 }])
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`])
+    expect([host, (await ask(url, { headers: { host } })).status]).toEqual([host, 200])
+})
+
+test('pages of other origins are refused, also those of other ports here; a link to the page is followed', async () => {
+  const { url } = await serving()
+  const path = new URL(url).pathname
+  const of = (headers: { readonly [name: string]: string }, what = 'api/about'): Promise<Answered> =>
+    ask(url, { path: path + what, headers })
+  const foreign: readonly { readonly [name: string]: string }[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.1:1' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+  ]
+  for (const headers of foreign) expect([headers, errorIn(await of(headers))]).toMatchObject([headers, { status: 403 }])
+  expect(errorIn(await of({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, ''))).toMatchObject({
+    status: 403,
+  })
+  expect((await of({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }, '')).status).toBe(200)
+  expect((await of({ 'sec-fetch-site': 'same-origin', origin: new URL(url).origin })).status).toBe(200)
+  expect((await of({ 'sec-fetch-site': 'none' })).status).toBe(200)
+})
+
+test('it is asked by GET and HEAD alone', async () => {
+  const { url } = await serving()
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']) {
+    const answer = await ask(url, { method })
+    expect([method, errorIn(answer)]).toMatchObject([method, { status: 405 }])
+    expect(answer.headers.allow).toBe('GET, HEAD')
+  }
+  for (const name of ['', 'api/sessions', 'api/changes', 'api/export?key=s-1', 'api/session?key=s-1']) {
+    const { status, text } = await ask(url, { path: new URL(url).pathname + name, method: 'HEAD' })
+    expect({ name, status, text }).toEqual({ name, status: 200, text: '' })
+  }
+})
+
+test('no path leads to another file, and no key to more than a session', async () => {
+  const { url } = await serving()
+  const path = new URL(url).pathname
+  for (const name of [
+    '../',
+    '../../etc/passwd',
+    '%2e%2e/page.js',
+    '..%2fpage.js',
+    'page.js/',
+    '/page.js',
+    'api',
+    'api/',
+  ])
+    expect([name, errorIn(await ask(url, { path: path + name }))]).toMatchObject([name, { status: 404 }])
+  for (const key of ['../../etc/passwd', '__proto__', 'constructor', '\u0000', '<script>', 's-1/..', 'é'.repeat(2_000)])
+    for (const name of ['session', 'export']) {
+      const answer = await ask(url, { path: `${path}api/${name}?key=${encodeURIComponent(key)}` })
+      expect([key, errorIn(answer)]).toMatchObject([key, { status: 404 }])
+      expect(answer.text).not.toContain(key)
+    }
+})
+
+test('a question that cannot be answered is told what it lacks', async () => {
+  const { url } = await serving()
+  const path = new URL(url).pathname
+  for (const [query, said] of [
+    ['session', 'Say which session'],
+    ['session?key=', 'Say which session'],
+    ['export', 'Say which session'],
+    ['records?key=s-1', 'count takes a whole number'],
+    ['records?key=s-1&run=0&from=0&count=0', 'from 1 to 1000'],
+    ['records?key=s-1&run=0&from=0&count=99999999999999999999', 'count takes a whole number'],
+    ['parts?key=s-1&run=0&from=0&count=1001', 'from 1 to 1000'],
+    ['parts?key=s-1&run=-1&from=0&count=1', 'run takes a whole number'],
+    ['parts?key=s-1&run=0&from=1e3&count=1', 'from takes a whole number'],
+    ['parts?key=s-1&run=0&from=0x1&count=1', 'from takes a whole number'],
+  ] as const)
+    expect([query, errorIn(await ask(url, { path: `${path}api/${query}` }))]).toEqual([
+      query,
+      { status: 400, error: expect.stringContaining(said) as string },
+    ])
+})
+
+test('what cannot be read is told as it is; what broke is told to the terminal, and not to the page', async () => {
+  const source = plainSource(sessions)
+  const problems: unknown[] = []
+  const { url } = await serving({
+    source: {
+      ...source,
+      session: () => Promise.reject(new HaltingError('driver', 'The session s is damaged in line 7: no number.')),
+      records: () => Promise.reject(new Error('password=hunter2')),
+    },
+    onProblem: (error) => void problems.push(error),
+  })
+  const path = new URL(url).pathname
+  expect(errorIn(await ask(url, { path: `${path}api/session?key=s` }))).toEqual({
+    status: 422,
+    error: 'The session s is damaged in line 7: no number.',
+  })
+  expect(problems).toEqual([])
+  const broken = await ask(url, { path: `${path}api/records?key=s&run=0&from=0&count=1` })
+  expect(errorIn(broken)).toMatchObject({ status: 500 })
+  expect(broken.text).not.toContain('hunter2')
+  expect(problems).toEqual([new Error('password=hunter2')])
+})
+
+test('a list that breaks in the middle is seen to be broken', async () => {
+  const problems: unknown[] = []
+  const { url } = await serving({
+    source: {
+      ...plainSource(),
+      async *list() {
+        yield await Promise.resolve(plainRow('s-1'))
+        throw new Error('gone')
+      },
+    },
+    onProblem: (error) => void problems.push(error),
+  })
+  const answer = await fetch(`${url}api/sessions`)
+  await expect(answer.text()).rejects.toThrow('terminated')
+  expect(problems).toEqual([new Error('gone')])
+})
+
+test('rows are read as they are taken, and no more of them once the reader is gone', async () => {
+  let read = 0
+  let isEnded = false
+  const { url } = await serving({
+    source: {
+      ...plainSource(),
+      async *list() {
+        try {
+          for (; read < 100_000; read++)
+            yield await Promise.resolve(plainRow(`s-${read}`, { title: 'x'.repeat(10_000) }))
+        } finally {
+          isEnded = true
+        }
+      },
+    },
+  })
+  const { port, pathname } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  await new Promise((resolve) => socket.once('connect', resolve))
+  socket.pause()
+  socket.write(`GET ${pathname}api/sessions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
+  // It stands still: what the system holds between the two is full.
+  const standsStill = async (): Promise<boolean> => {
+    const before = read
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return before > 0 && before === read
+  }
+  await expect.poll(standsStill).toBe(true)
+  expect(read).toBeLessThan(10_000)
+  expect(isEnded).toBe(false)
+  socket.destroy()
+  await expect.poll(() => isEnded).toBe(true)
+})
+
+test('changes are told as they come, and what comes while a reader is slow is told once', async () => {
+  const source = plainSource(sessions)
+  const { url } = await serving({ source })
+  const reader = (await fetch(`${url}api/changes`)).body?.pipeThrough(new TextDecoderStream()).getReader()
+  await expect.poll(() => source.listeners.size).toBe(1)
+  source.change('s-1')
+  source.change('s-2', 's-1')
+  source.change('s-2')
+  let told = ''
+  while (!told.includes('s-2')) told += (await reader?.read())?.value ?? ''
+  expect(told).toBe('{"keys":["s-1"]}\n{"keys":["s-2","s-1"]}\n')
+  await reader?.cancel()
+  await expect.poll(() => source.listeners.size).toBe(0)
+})
+
+test('closing ends what is being told, and frees the port', async () => {
+  const source = plainSource(sessions)
+  const inspector = await startInspector({ source, pageFolder })
+  const port = Number(new URL(inspector.url).port)
+  const telling = await fetch(`${inspector.url}api/changes`)
+  await inspector.close()
+  await expect(telling.text()).rejects.toThrow('terminated')
+  expect(source.listeners.size).toBe(0)
+  const next = await serving({ source, port })
+  expect(new URL(next.url).port).toBe(String(port))
+  await expect(serving({ source, port })).rejects.toThrow(`cannot listen at port ${port}`)
+})
+
+test('a page that was not built is told before anything listens', async () => {
+  await expect(serving({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build makes it')
+})
