@@ -1,0 +1,86 @@
+import type { TimelineItem } from '../../view/types.ts'
+
+/** What the timeline is drawn along: active time, or the numbers of records, where all that happened is as wide. */
+export const scales = ['time', 'records'] as const
+export type Scale = (typeof scales)[number]
+
+/** Where items begin and end on a scale. */
+export interface Axis {
+  readonly scale: Scale
+  /** From 0 to this. */
+  readonly length: number
+  readonly startOf: (id: number) => number
+  /** At least the start. One that has no end on record goes on to the end of the run. */
+  readonly endOf: (id: number) => number
+}
+
+/** What is seen of an axis. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+export function axisOf(items: readonly TimelineItem[], scale: Scale): Axis {
+  const byTime = scale === 'time'
+  let length = 0
+  for (const { startMs, endMs, lastRecord } of items)
+    length = Math.max(length, byTime ? Math.max(startMs, endMs ?? 0) : lastRecord + 1)
+  const startOf = (id: number): number => (byTime ? items[id]?.startMs : items[id]?.firstRecord) ?? 0
+  const endOf = (id: number): number => {
+    const item = items[id]
+    if (item === undefined) return 0
+    if (byTime) return item.endMs ?? length
+    return item.lastRecord + 1
+  }
+  return { scale, length: length === 0 ? 1 : length, startOf, endOf }
+}
+
+/** By time, unless no time passed. */
+export function usualScale(items: readonly TimelineItem[]): Scale {
+  return items.some(({ startMs, endMs }) => startMs > 0 || (endMs ?? 0) > 0) ? 'time' : 'records'
+}
+
+export function whole({ length }: Axis): Range {
+  return { from: 0, to: length }
+}
+
+/** Zooms by a factor (below 1 is nearer) about a place that stays where it is, as far as the axis allows. */
+export function zoomed(range: Range, axis: Axis, about: number, factor: number): Range {
+  const width = range.to - range.from
+  const least = axis.scale === 'time' ? 1 : 2
+  const wanted = Math.min(axis.length, Math.max(Math.min(least, axis.length), width * factor))
+  const share = width === 0 ? 0.5 : (about - range.from) / width
+  return within(about - share * wanted, wanted, axis)
+}
+
+export function panned(range: Range, axis: Axis, by: number): Range {
+  return within(range.from + by, range.to - range.from, axis)
+}
+
+/** Moves as little as shows it, and zooms out where it is wider than what is seen. */
+export function showing(range: Range, axis: Axis, start: number, end: number): Range {
+  const width = range.to - range.from
+  if (start >= range.from && end <= range.to) return range
+  if (end - start > width) {
+    // A bar that spans all of it is in sight already.
+    if (start <= range.from && end >= range.to) return range
+    return within(start, width, axis)
+  }
+  return within(start < range.from ? start - width * 0.1 : end - width * 0.9, width, axis)
+}
+
+function within(from: number, width: number, { length }: Axis): Range {
+  const start = Math.max(0, Math.min(from, length - width))
+  return { from: start, to: start + width }
+}
+
+/** Round places for lines and labels, at most so many. */
+export function ticks({ from, to }: Range, most: number): readonly number[] {
+  const least = (to - from) / Math.max(1, most)
+  if (!(least > 0)) return []
+  const power = 10 ** Math.floor(Math.log10(least))
+  const step = ([1, 2, 5, 10].find((each) => each * power >= least) ?? 10) * power
+  const found: number[] = []
+  for (let place = Math.ceil(from / step) * step; place <= to; place += step) found.push(place)
+  return found
+}

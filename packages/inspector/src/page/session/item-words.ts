@@ -1,0 +1,34 @@
+import { counted, elapsed, money } from '../../figures.ts'
+import type { ItemKind, TimelineItem } from '../../view/types.ts'
+
+/** What a kind is called where there is one of it. */
+export const kindNames = {
+  turn: 'turn',
+  attempt: 'model',
+  tool: 'tool',
+  hook: 'hook',
+  compaction: 'compaction',
+  wait: 'wait',
+  agent: 'agent',
+  lap: 'went on',
+  control: 'person',
+  ending: 'ending',
+  other: 'other',
+} satisfies Record<ItemKind, string>
+
+/** Tokens, dollars and time of an item, as far as it has some. */
+export function figuresOf({ tokens, costUsd, startMs, endMs, kind }: TimelineItem): readonly string[] {
+  const isMoment = kind === 'lap' || kind === 'control' || kind === 'ending'
+  return [
+    ...(isMoment ? [] : [endMs === null ? 'no end on record' : elapsed(endMs - startMs)]),
+    ...(tokens > 0 ? [`${counted(tokens)} tokens`] : []),
+    ...(costUsd > 0 ? [money(costUsd)] : []),
+  ]
+}
+
+/** One line that says all of an item: what the pointer and a screen reader are told. */
+export function itemLine(item: TimelineItem): string {
+  const { kind, label, status, startMs } = item
+  const name = `${kindNames[kind]}${label === '' ? '' : ` ${label}`}`
+  return [name, ...(status === '' ? [] : [status]), ...figuresOf(item), `at ${elapsed(startMs)}`].join(', ')
+}

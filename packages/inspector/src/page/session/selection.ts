@@ -1,0 +1,56 @@
+import type { Signal } from '@preact/signals'
+import type { TimelineItem } from '../../view/types.ts'
+
+/** Items whose label, kind or status has all these words, in their order; all of them where nothing is asked for. */
+export function matching(items: readonly TimelineItem[], words: string): Int32Array {
+  const asked = words
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  if (asked.length === 0) return Int32Array.from(items, ({ id }) => id)
+  const found = items.filter(({ label, kind, status }) => {
+    const text = `${kind} ${status} ${label}`.toLowerCase()
+    return asked.every((word) => text.includes(word))
+  })
+  return Int32Array.from(found, ({ id }) => id)
+}
+
+/** The place of an item in such a list; of one that is not in it, where it would stand. */
+export function placeIn(ids: Int32Array, id: number): number {
+  let [low, high] = [0, ids.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ids[middle] ?? 0) < id) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The item that is chosen in a run, in all that shows it. */
+export interface Selection {
+  readonly items: readonly TimelineItem[]
+  /** Null where none is. */
+  readonly selected: Signal<number | null>
+}
+
+/** The item that tells of a part of the transcript best: the call rather than the turn around it. */
+export function itemOfPart(items: readonly TimelineItem[], part: number): number | undefined {
+  let best: TimelineItem | undefined
+  for (const item of items)
+    if (item.part === part && (best === undefined || rank(item) > rank(best))) best = item
+  return best?.id
+}
+
+function rank({ kind }: TimelineItem): number {
+  if (kind === 'tool' || kind === 'ending') return 3
+  return kind === 'turn' ? 1 : 2
+}
+
+/** The part of the transcript to show for an item: its own, else the last before it that one of its loop has. */
+export function partOf(items: readonly TimelineItem[], id: number): number | null {
+  for (let index = id; index >= 0; index--) {
+    const part = items[index]?.part
+    if (part !== null && part !== undefined) return part
+  }
+  return null
+}
