@@ -27,7 +27,11 @@ const leastWidth = 2
  * The bars that are seen of a lane. What comes to less than two pixels is drawn together with what is beside it: there are never more bars than pixels,
  * however many items there are, and the next one is found by bisection.
  */
-export function barsOf(lane: Lane, { from, to }: Range, { left, width }: Pick<Place, 'left' | 'width'>): readonly Bar[] {
+export function barsOf(
+  lane: Lane,
+  { from, to }: Range,
+  { left, width }: Pick<Place, 'left' | 'width'>,
+): readonly Bar[] {
   const bars: Bar[] = []
   const perPixel = (to - from) / width
   const pixelOf = (place: number): number => left + (place - from) / perPixel
@@ -38,7 +42,8 @@ export function barsOf(lane: Lane, { from, to }: Range, { left, width }: Pick<Pl
     const end = Math.min(left + width, pixelOf(lane.ends[index] ?? 0))
     let next = index + 1
     // Never back: an item that began before the window is drawn from its edge.
-    if (end - start < leastWidth) next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + leastWidth) * perPixel))
+    if (end - start < leastWidth)
+      next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + leastWidth) * perPixel))
     const isWrong = (lane.wrongBefore[next] ?? 0) > (lane.wrongBefore[index] ?? 0)
     bars.push({ index, count: next - index, x: start, width: Math.max(leastWidth, end - start), isWrong })
     index = next
@@ -68,7 +73,8 @@ export function drawLane(context: CanvasRenderingContext2D, lane: Lane, drawing:
     if (item === undefined) continue
     const color = colorOf(item.kind === 'ending' ? endingColor(exitCode) : `kind-${item.kind}`)
     context.fillStyle = color
-    if (item.kind === 'lap' || item.kind === 'control' || item.kind === 'ending') drawMark(context, item, bar.x, top, height)
+    if (item.kind === 'lap' || item.kind === 'control' || item.kind === 'ending')
+      drawMark(context, item, bar.x, top, height)
     else drawBar(context, item, bar, top, height, color)
     if (bar.isWrong) drawWrong(context, bar, top, height)
     if (drawing.hasLabels && bar.count === 1 && bar.width > 48 && item.kind !== 'ending')
@@ -102,7 +108,13 @@ function drawBar(
 }
 
 /** Shapes, so that colours need not be told apart: going on is a triangle, a person a square, the ending a bar over all of the height. */
-function drawMark(context: CanvasRenderingContext2D, { kind }: TimelineItem, x: number, top: number, height: number): void {
+function drawMark(
+  context: CanvasRenderingContext2D,
+  { kind }: TimelineItem,
+  x: number,
+  top: number,
+  height: number,
+): void {
   const half = height / 2.4
   const middle = top + height / 2
   context.beginPath()

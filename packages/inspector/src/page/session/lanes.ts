@@ -56,7 +56,8 @@ export function lanesOf(items: readonly TimelineItem[], axis: Axis, unfolded: Re
       if (kind !== 'agent') continue
       for (const child of own.children) if (unfolded.has(child)) add(child, depth + 1)
     }
-    if (own.marks.length > 0) lanes.push(laneOf(`${scope}marks`, `${indent}marks`, scope, depth, own.marks, items, axis))
+    if (own.marks.length > 0)
+      lanes.push(laneOf(`${scope}marks`, `${indent}marks`, scope, depth, own.marks, items, axis))
   }
   add('', 0)
   return lanes

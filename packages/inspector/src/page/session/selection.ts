@@ -36,8 +36,7 @@ export interface Selection {
 /** The item that tells of a part of the transcript best: the call rather than the turn around it. */
 export function itemOfPart(items: readonly TimelineItem[], part: number): number | undefined {
   let best: TimelineItem | undefined
-  for (const item of items)
-    if (item.part === part && (best === undefined || rank(item) > rank(best))) best = item
+  for (const item of items) if (item.part === part && (best === undefined || rank(item) > rank(best))) best = item
   return best?.id
 }
 

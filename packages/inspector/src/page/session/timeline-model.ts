@@ -22,8 +22,7 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
   const { items } = selection
   const scale = before?.scale ?? signal<Scale>(usualScale(items))
   const agents = agentScopes(items)
-  const unfolded =
-    before?.unfolded ?? signal<ReadonlySet<string>>(new Set(agents.length <= shownAgents ? agents : []))
+  const unfolded = before?.unfolded ?? signal<ReadonlySet<string>>(new Set(agents.length <= shownAgents ? agents : []))
   const axes = new Map<Scale, Axis>()
   const axis = (): Axis => {
     const found = axes.get(scale.value) ?? axisOf(items, scale.value)
