@@ -1,0 +1,96 @@
+import { counted, many, money } from '../../figures.ts'
+import type { SessionRow } from '../../view/types.ts'
+import { figureText } from './figure-text.ts'
+import { figureNames, standingOf, type FigureName } from './row-kinds.ts'
+
+/** By which rule a session is one that somebody should look at. */
+export type OutlierRule = 'far' | 'failed-with-cost' | 'open' | 'failed-calls'
+
+/** What each rule says, for the page. */
+export const outlierRules: { readonly [rule in OutlierRule]: string } = {
+  far: 'A figure lies beyond 1.5 interquartile ranges of the others on a logarithmic scale, and is at least twice or at most half of what is usual.',
+  'failed-with-cost': 'It failed, and it cost something.',
+  open: 'Its last run has no ending, and nothing works at it.',
+  'failed-calls': 'At least five calls of tools failed, and at least three in ten.',
+}
+
+export interface Outlier {
+  readonly key: string
+  readonly rule: OutlierRule
+  /** Why it is one, in words. */
+  readonly why: string
+}
+
+const compared: readonly FigureName[] = ['costUsd', 'turns', 'tokens', 'activeMs']
+/** Of fewer nobody can say what is usual. */
+const fewest = 8
+
+/** All sessions that a rule names, in the order of the rows; one session may be named by several. */
+export function outliersOf(rows: readonly SessionRow[]): readonly Outlier[] {
+  const readable = rows.filter(({ problem }) => problem === undefined)
+  const fences = compared.flatMap((figure) => fenceOf(readable, figure) ?? [])
+  return readable.flatMap((row) => [
+    ...fences.flatMap((fence) => farFrom(fence, row)),
+    ...failedWithCost(row),
+    ...openOne(row),
+    ...failedCalls(row),
+  ])
+}
+
+/** What is usual of a figure: its quartiles, and how far from them is far. */
+export interface Fence {
+  readonly figure: FigureName
+  readonly quartiles: readonly [number, number]
+  readonly low: number
+  readonly high: number
+}
+
+/** Undefined where too few sessions have the figure. Zeros have no logarithm, and are left out. */
+export function fenceOf(rows: readonly SessionRow[], figure: FigureName): Fence | undefined {
+  const logs = rows.flatMap((row) => (row[figure] > 0 ? [Math.log(row[figure])] : [])).toSorted((a, b) => a - b)
+  if (logs.length < fewest) return undefined
+  const first = quantile(logs, 0.25)
+  const third = quantile(logs, 0.75)
+  // Where half of the sessions agree to the last digit, the next digit would be an outlier.
+  const reach = Math.max(1.5 * (third - first), Math.LN2)
+  return {
+    figure,
+    quartiles: [Math.exp(first), Math.exp(third)],
+    low: Math.exp(first - reach),
+    high: Math.exp(third + reach),
+  }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const place = (values.length - 1) * share
+  const below = values[Math.floor(place)] ?? 0
+  const above = values[Math.ceil(place)] ?? below
+  return below + (above - below) * (place - Math.floor(place))
+}
+
+function farFrom({ figure, quartiles: [first, third], low, high }: Fence, row: SessionRow): readonly Outlier[] {
+  const value = row[figure]
+  // A session that is still at work has not come to its figures yet.
+  const isLow = value > 0 && value < low && standingOf(row) !== 'running'
+  if (!isLow && value <= high) return []
+  const usual = `half of the sessions lie between ${figureText(figure, first)} and ${figureText(figure, third)}`
+  const how = isLow ? 'Few' : 'Many'
+  return [{ key: row.key, rule: 'far', why: `${how} ${figureNames[figure]}: ${figureText(figure, value)}; ${usual}.` }]
+}
+
+function failedWithCost(row: SessionRow): readonly Outlier[] {
+  if (standingOf(row) !== 'failed' || row.costUsd <= 0) return []
+  const why = `It failed (${row.ending ?? 'no ending'}) and cost ${money(row.costUsd)}.`
+  return [{ key: row.key, rule: 'failed-with-cost', why }]
+}
+
+function openOne(row: SessionRow): readonly Outlier[] {
+  if (standingOf(row) !== 'open' || row.runs === 0) return []
+  const why = `Its last run has no ending after ${many(row.turns, 'turn')}, and nothing works at it.`
+  return [{ key: row.key, rule: 'open', why }]
+}
+
+function failedCalls({ key, calls, failedCalls: failed }: SessionRow): readonly Outlier[] {
+  if (failed < 5 || failed < calls * 0.3) return []
+  return [{ key, rule: 'failed-calls', why: `${counted(failed)} of ${many(calls, 'call')} of tools failed.` }]
+}

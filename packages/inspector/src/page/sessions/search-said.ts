@@ -1,0 +1,102 @@
+import type { SessionRow, TranscriptPart } from '../../view/types.ts'
+
+/** Where it was said. Runs count from 0, as the source counts them. */
+export interface Hit {
+  readonly key: string
+  readonly run: number
+  readonly part: number
+  /** The text around it, one line. */
+  readonly excerpt: string
+}
+
+export interface SearchProgress {
+  readonly searched: number
+  readonly of: number
+  readonly hits: readonly Hit[]
+  /** Sessions that could not be read. */
+  readonly unread: number
+}
+
+/** Gives parts of a transcript, from this number on. */
+export type Parts = (key: string, run: number, from: number, count: number) => Promise<readonly TranscriptPart[]>
+
+const partsAtOnce = 200
+const mostHits = 500
+/** Of one session: it is found by the first ones. */
+const mostOfOne = 3
+
+/** Looks for a text in what was said in sessions, one after another, and tells how far it is. Letters of either case. Ends at once when it is stopped. */
+export async function searchSaid(
+  text: string,
+  rows: readonly SessionRow[],
+  parts: Parts,
+  tell: (progress: SearchProgress) => void,
+  stop: AbortSignal,
+): Promise<SearchProgress> {
+  const asked = text.trim().toLowerCase()
+  let progress: SearchProgress = { searched: 0, of: rows.length, hits: [], unread: 0 }
+  if (asked === '') return progress
+  for (const row of rows) {
+    if (stop.aborted || progress.hits.length >= mostHits) break
+    const found = await hitsIn(row, asked, parts, stop)
+    if (stop.aborted) break
+    progress = {
+      ...progress,
+      searched: progress.searched + 1,
+      hits: [...progress.hits, ...found.hits],
+      unread: progress.unread + Number(found.isUnread),
+    }
+    tell(progress)
+  }
+  return progress
+}
+
+interface Found {
+  readonly hits: readonly Hit[]
+  readonly isUnread: boolean
+}
+
+async function hitsIn({ key, runs }: SessionRow, asked: string, parts: Parts, stop: AbortSignal): Promise<Found> {
+  const hits: Hit[] = []
+  try {
+    for (let run = 0; run < runs; run++) {
+      for (let from = 0; !stop.aborted; from += partsAtOnce) {
+        const page = await parts(key, run, from, partsAtOnce)
+        for (const [index, part] of page.entries()) {
+          const excerpt = excerptOf(part, asked)
+          if (excerpt !== undefined) hits.push({ key, run, part: from + index, excerpt })
+          if (hits.length >= mostOfOne) return { hits, isUnread: false }
+        }
+        if (page.length < partsAtOnce) break
+      }
+    }
+  } catch {
+    // It went away, or cannot be read: the others are searched all the same, and the person is told how many were not.
+    return { hits, isUnread: true }
+  }
+  return { hits, isUnread: false }
+}
+
+/** The text around the first place where it stands; undefined where it stands nowhere. */
+export function excerptOf(part: TranscriptPart, asked: string): string | undefined {
+  for (const text of textsOf(part)) {
+    const at = text.toLowerCase().indexOf(asked)
+    if (at < 0) continue
+    const start = Math.max(0, at - 60)
+    const end = at + asked.length + 100
+    const around = text.slice(start, end).replaceAll(/\s+/g, ' ').trim()
+    return `${start > 0 ? '…' : ''}${around}${end < text.length ? '…' : ''}`
+  }
+  return undefined
+}
+
+function textsOf(part: TranscriptPart): readonly string[] {
+  switch (part.kind) {
+    case 'note':
+      return [part.text, part.more ?? '']
+    case 'call':
+      return [part.name, part.input, part.result ?? '', ...part.agent.flatMap(textsOf)]
+    default:
+      return [part.text]
+  }
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { histogramOf, wordCounts } from '../../../src/page/sessions/distribution.ts'
+import { rangeText } from '../../../src/page/sessions/figure-text.ts'
+import { isIn } from '../../../src/page/sessions/filter.ts'
+import { figures } from '../../../src/page/sessions/row-kinds.ts'
+import { sumsOf } from '../../../src/page/sessions/sums.ts'
+import { rowWith, someRows } from '../support/rows.ts'
+
+const someValue = fc.oneof(
+  fc.constant(0),
+  fc.nat(50),
+  fc.nat(10_000_000),
+  fc.nat(2_000_000_000).map((nanos) => nanos / 1e9),
+  fc.double({ min: 0, max: 1e12, noNaN: true }),
+)
+
+describe('a histogram', () => {
+  it('has each value in exactly one bar, and a bar shows the sessions that its range chooses', () => {
+    fc.assert(
+      fc.property(fc.array(someValue, { maxLength: 60 }), fc.constantFrom(...figures), (values, figure) => {
+        const { bins } = histogramOf(values, figure)
+        for (const bin of bins) expect(values.filter((value) => isIn(value, bin))).toHaveLength(bin.count)
+        expect(bins.reduce((sum, { count }) => sum + count, 0)).toBe(values.length)
+      }),
+    )
+  })
+
+  it('has no gap between its bars, and few of them', () => {
+    fc.assert(
+      fc.property(
+        fc.array(someValue, { minLength: 1, maxLength: 60 }),
+        fc.constantFrom(...figures),
+        (values, figure) => {
+          const { bins } = histogramOf(values, figure)
+          for (const [index, bin] of bins.entries()) if (index > 0) expect(bin.from).toBe(bins[index - 1]?.below)
+          expect(bins.length).toBeLessThanOrEqual(345)
+        },
+      ),
+    )
+  })
+
+  it('has a logarithmic scale where values lie far apart, with a bar for zeros', () => {
+    expect(histogramOf([0, 0, 0.004, 0.03, 0.03, 0.4], 'costUsd')).toEqual({
+      scale: 'logarithmic',
+      bins: [
+        { below: 0.002, count: 2 },
+        { from: 0.002, below: 0.005, count: 1 },
+        { from: 0.005, below: 0.01, count: 0 },
+        { from: 0.01, below: 0.02, count: 0 },
+        { from: 0.02, below: 0.05, count: 2 },
+        { from: 0.05, below: 0.1, count: 0 },
+        { from: 0.1, below: 0.2, count: 0 },
+        { from: 0.2, below: 0.5, count: 1 },
+      ],
+    })
+  })
+
+  it('has a linear scale where they do not', () => {
+    expect(histogramOf([3, 4, 4, 6], 'turns')).toEqual({
+      scale: 'linear',
+      bins: [
+        { from: 3, below: 4, count: 1 },
+        { from: 4, below: 5, count: 2 },
+        { from: 5, below: 6, count: 0 },
+        { from: 6, below: 7, count: 1 },
+      ],
+    })
+  })
+
+  it('has times at round times', () => {
+    const { bins } = histogramOf([20_000, 7_000_000], 'activeMs')
+    expect(bins.map((bin) => rangeText('activeMs', bin))).toEqual([
+      '10.0 s to 30.0 s',
+      '30.0 s to 1 min 0 s',
+      '1 min 0 s to 2 min 0 s',
+      '2 min 0 s to 5 min 0 s',
+      '5 min 0 s to 10 min 0 s',
+      '10 min 0 s to 30 min 0 s',
+      '30 min 0 s to 1 h',
+      '1 h to 2 h',
+    ])
+  })
+
+  it('of nothing has no bar, and of zeros one', () => {
+    expect(histogramOf([], 'turns').bins).toEqual([])
+    expect(histogramOf([0, 0], 'turns').bins).toEqual([{ below: 1, count: 2 }])
+  })
+})
+
+describe('words of rows', () => {
+  it('are counted once a row, the most frequent first', () => {
+    expect(wordCounts([['a', 'b', 'b'], ['b'], ['c']])).toEqual([
+      { word: 'b', count: 2 },
+      { word: 'a', count: 1 },
+      { word: 'c', count: 1 },
+    ])
+  })
+})
+
+describe('sums', () => {
+  it('are those of the rows, in whatever order they stand', () => {
+    fc.assert(
+      fc.property(someRows, (rows) => {
+        const sums = sumsOf(rows)
+        expect(sumsOf(rows.toReversed())).toEqual(sums)
+        expect(sums.costUsd).toBeCloseTo(
+          rows.reduce((sum, { costUsd }) => sum + costUsd, 0),
+          9,
+        )
+        expect(sums.turns).toBe(rows.reduce((sum, { turns }) => sum + turns, 0))
+      }),
+    )
+  })
+
+  it('of two parts come to those of the whole', () => {
+    fc.assert(
+      fc.property(someRows, fc.nat(40), (rows, at) => {
+        const [first, second, whole] = [sumsOf(rows.slice(0, at)), sumsOf(rows.slice(at)), sumsOf(rows)]
+        expect(first.tokens + second.tokens).toBe(whole.tokens)
+        expect(first.costUsd + second.costUsd).toBeCloseTo(whole.costUsd, 9)
+        expect(first.sessions + second.sessions).toBe(whole.sessions)
+      }),
+    )
+  })
+
+  it('say which models have no price', () => {
+    const rows = [rowWith({ unpriced: ['x'] }), rowWith({ unpriced: ['x', 'a'] }), rowWith()]
+    expect(sumsOf(rows)).toMatchObject({ unpriced: ['a', 'x'], sessionsUnpriced: 2, sessions: 3 })
+  })
+})

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { fenceOf, outliersOf } from '../../../src/page/sessions/outliers.ts'
+import { rowWith } from '../support/rows.ts'
+
+const usual = [1, 2, 2, 3, 3, 4, 4, 8].map((dollars, index) => rowWith({ key: `u${index}`, costUsd: dollars / 100 }))
+
+describe('outliers', () => {
+  it('are none among sessions that are alike', () => {
+    expect(outliersOf(usual)).toEqual([])
+  })
+
+  it('cost far more than the others, and say what is usual', () => {
+    expect(outliersOf([...usual, rowWith({ key: 'dear', costUsd: 3 })])).toEqual([
+      {
+        key: 'dear',
+        rule: 'far',
+        why: 'Many dollars: $3.00; half of the sessions lie between $0.0200 and $0.0400.',
+      },
+    ])
+  })
+
+  it('may be far below, unless they are still at work', () => {
+    const short = rowWith({ key: 'short', costUsd: 0.0001 })
+    const running = rowWith({ key: 'running', costUsd: 0.0001, ending: null, exitCode: null, isLive: true })
+    expect(outliersOf([...usual, short, running]).map(({ key }) => key)).toEqual(['short'])
+  })
+
+  it('are not told by figures of fewer than eight sessions', () => {
+    expect(outliersOf([rowWith({ key: 'x', costUsd: 100 }), rowWith()])).toEqual([])
+    expect(fenceOf(usual.slice(1), 'costUsd')).toBeUndefined()
+  })
+
+  it('are at least twice what is usual, where all others agree', () => {
+    const same = Array.from({ length: 9 }, (_, index) => rowWith({ key: `s${index}` }))
+    const outliers = outliersOf([...same, rowWith({ key: 'more', turns: 5 }), rowWith({ key: 'twice', turns: 7 })])
+    expect(outliers.map(({ key }) => key)).toEqual(['twice'])
+  })
+
+  it('have quartiles as whoever computes them by hand', () => {
+    const powers = [1, 2, 4, 8, 16, 32, 64, 128, 256].map((turns, index) => rowWith({ key: `p${index}`, turns }))
+    const fence = fenceOf(powers, 'turns')
+    expect(fence?.quartiles.map((each) => Math.round(each * 1e6) / 1e6)).toEqual([4, 64])
+    // 1.5 times the distance of the quartiles: a factor of 16 to the power of 1.5.
+    expect([fence?.low, fence?.high].map((each) => Math.round((each ?? 0) * 1e6) / 1e6)).toEqual([0.0625, 4096])
+  })
+
+  it.each([
+    [rowWith({ ending: 'model_error', exitCode: 1 }), 'failed-with-cost', 'It failed (model_error) and cost $0.0100.'],
+    [
+      rowWith({ ending: null, exitCode: null }),
+      'open',
+      'Its last run has no ending after 3 turns, and nothing works at it.',
+    ],
+    [rowWith({ calls: 10, failedCalls: 6 }), 'failed-calls', '6 of 10 calls of tools failed.'],
+  ])('say why: %#', (row, rule, why) => {
+    expect(outliersOf([row])).toEqual([{ key: 'a', rule, why }])
+  })
+
+  it.each([
+    rowWith({ ending: 'model_error', exitCode: 1, costUsd: 0 }),
+    rowWith({ ending: null, exitCode: null, isLive: true }),
+    rowWith({ calls: 100, failedCalls: 6 }),
+    rowWith({ calls: 4, failedCalls: 4 }),
+    rowWith({ problem: 'torn', ending: null, exitCode: null }),
+  ])('are no others: %#', (row) => {
+    expect(outliersOf([row])).toEqual([])
+  })
+})
