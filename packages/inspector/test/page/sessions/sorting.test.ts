@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isSorted, keptInPlace, sorted, sortingBy, usualSorting } from '../../../src/page/sessions/sorting.ts'
 import { rowWith, someRows } from '../support/rows.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { SessionRow } from '../../../src/view/types.ts'
 
 /** A session that is done, but for what is given. */

@@ -1,0 +1,148 @@
+import { counted, elapsed, many, money } from '../../figures.ts'
+import type { Account } from '@halting/core/steps'
+import type { SessionView } from '../../view/types.ts'
+import type { Pair } from './align.ts'
+import type { ComparedCall, ComparedTurn } from './turns.ts'
+
+/** What differs between two turns that stand side by side. */
+export type Difference = 'calls' | 'outcomes' | 'model' | 'compaction'
+
+/** Nothing for a pair of which one side is missing: that it is missing is the difference. */
+export function differencesOf(
+  pair: Pair,
+  first: readonly ComparedTurn[],
+  second: readonly ComparedTurn[],
+): readonly Difference[] {
+  const one = turnAt(first, pair.first)
+  const other = turnAt(second, pair.second)
+  if (one === undefined || other === undefined) return []
+  const found: Difference[] = []
+  if (pair.kind === 'changed') found.push('calls')
+  else if (!sameWords(outcomes(one.calls), outcomes(other.calls))) found.push('outcomes')
+  if (one.model !== other.model) found.push('model')
+  if (one.isCompacted !== other.isCompacted) found.push('compaction')
+  return found
+}
+
+export function turnAt(turns: readonly ComparedTurn[], place: number | null): ComparedTurn | undefined {
+  return place === null ? undefined : turns[place]
+}
+
+function outcomes(calls: readonly ComparedCall[]): readonly string[] {
+  return calls.map(({ label, status }) => `${label}\n${status}`).toSorted()
+}
+
+function sameWords(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((each, index) => each === other[index])
+}
+
+/** The place of the first pair whose calls or their outcomes differ; undefined where none does. */
+export function firstDivergence(
+  pairs: readonly Pair[],
+  first: readonly ComparedTurn[],
+  second: readonly ComparedTurn[],
+): number | undefined {
+  const found = pairs.findIndex((pair) => {
+    if (pair.kind !== 'same') return true
+    return differencesOf(pair, first, second).includes('outcomes')
+  })
+  return found < 0 ? undefined : found
+}
+
+/** Where two runs part, in words. */
+export function divergenceText(
+  pairs: readonly Pair[],
+  first: readonly ComparedTurn[],
+  second: readonly ComparedTurn[],
+): string {
+  const place = firstDivergence(pairs, first, second)
+  const pair = place === undefined ? undefined : pairs[place]
+  if (place === undefined || pair === undefined) {
+    if (pairs.length === 0) return 'Neither has a turn.'
+    return `Every turn made the same calls, with the same outcomes: ${many(pairs.length, 'turn')}.`
+  }
+  const after =
+    place === 0 ? 'They part at the first turn' : `After ${many(place, 'turn')} with the same calls they part`
+  return `${after}: ${partingText(pair, pairs.slice(place), first, second)}`
+}
+
+function partingText(
+  pair: Pair,
+  rest: readonly Pair[],
+  first: readonly ComparedTurn[],
+  second: readonly ComparedTurn[],
+): string {
+  const one = turnAt(first, pair.first)
+  const other = turnAt(second, pair.second)
+  if (one !== undefined && other !== undefined) {
+    const verb = pair.kind === 'same' ? 'had another outcome' : 'made other calls'
+    const told = (turn: ComparedTurn): string => callsText(turn.calls, pair.kind === 'same')
+    return `turn ${one.turn} of the first and turn ${other.turn} of the second ${verb}. The first: ${told(one)}. The second: ${told(other)}.`
+  }
+  const [side, missing, turn] = one === undefined ? ['second', 'first', other] : ['first', 'second', one]
+  const isEnd = rest.every(({ kind }) => kind === pair.kind)
+  if (isEnd) return `the ${missing} made no more turns, and the ${side} made ${many(rest.length, 'more turn')}.`
+  return `turn ${turn?.turn ?? 0} of the ${side} has none beside it. It was: ${callsText(turn?.calls ?? [], false)}.`
+}
+
+const mostTold = 3
+
+/** The calls of a turn as one line; `an answer` without any. */
+export function callsText(calls: readonly ComparedCall[], withOutcomes: boolean): string {
+  if (calls.length === 0) return 'an answer'
+  const told = calls.slice(0, mostTold).map(({ label, status }) => {
+    const text = label.length > 90 ? `${label.slice(0, 89)}…` : label
+    return withOutcomes && status !== '' ? `${text} (${status})` : text
+  })
+  const left = calls.length - told.length
+  return `${told.join(', ')}${left > 0 ? `, and ${many(left, 'more call')}` : ''}`
+}
+
+/** One figure of both sides, as text, and how the second compares with the first. */
+export interface ComparedFigure {
+  readonly name: string
+  readonly first: string
+  readonly second: string
+  /** `+20 %`, `3.0 times`, `the same`. */
+  readonly change: string
+}
+
+/** Ending and totals of the chosen runs; of all where none is chosen. */
+export function comparedFigures(
+  views: readonly [SessionView, SessionView],
+  chosen: readonly [number | undefined, number | undefined],
+): readonly ComparedFigure[] {
+  const [first, second] = [accountsOf(views[0], chosen[0]), accountsOf(views[1], chosen[1])]
+  const row = (name: string, figure: (account: Account) => number, text: (value: number) => string): ComparedFigure => {
+    const [one, other] = [total(first, figure), total(second, figure)]
+    return { name, first: text(one), second: text(other), change: changeText(one, other) }
+  }
+  const ending = (accounts: readonly Account[]): string => accounts.at(-1)?.ending?.reason ?? 'none'
+  const [one, other] = [ending(first), ending(second)]
+  return [
+    { name: 'ending', first: one, second: other, change: one === other ? 'the same' : 'another one' },
+    row('dollars', ({ totals, carried }) => totals.costUsd - carried.costUsd, money),
+    row('turns', ({ totals, carried }) => totals.turns - carried.turns, counted),
+    row('requests', ({ totals }) => totals.requests, counted),
+    row('tokens', ({ totals, carried }) => totals.tokens - carried.tokens, counted),
+    row('time', ({ totals, carried }) => totals.activeMs - carried.activeMs, elapsed),
+  ]
+}
+
+function accountsOf({ runs }: SessionView, chosen: number | undefined): readonly Account[] {
+  return runs.filter((_, index) => chosen === undefined || chosen === index + 1).map(({ account }) => account)
+}
+
+function total(accounts: readonly Account[], figure: (account: Account) => number): number {
+  return accounts.reduce((sum, account) => sum + figure(account), 0)
+}
+
+export function changeText(first: number, second: number): string {
+  if (first === second) return 'the same'
+  if (first === 0) return 'from nothing'
+  const share = second / first
+  if (share >= 2) return `${share.toFixed(1)} times`
+  const percent = Math.round((share - 1) * 100)
+  if (percent === 0) return second > first ? 'a little more' : 'a little less'
+  return `${percent > 0 ? '+' : '−'}${Math.abs(percent)} %`
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { aligned } from '../../../src/page/compare/align.ts'
+import { changeText, comparedFigures, differencesOf, divergenceText } from '../../../src/page/compare/differences.ts'
+import { turnsOf } from '../../../src/page/compare/turns.ts'
+import { runWith, viewWith, type TurnGiven } from '../support/views.ts'
+
+const turnsFrom = (given: readonly TurnGiven[]): ReturnType<typeof turnsOf> =>
+  turnsOf(viewWith('a', [runWith(given)]), undefined)
+
+const divergence = (one: readonly TurnGiven[], other: readonly TurnGiven[]): string => {
+  const [first, second] = [turnsFrom(one), turnsFrom(other)]
+  return divergenceText(aligned(first, second).pairs, first, second)
+}
+
+const call = (...calls: readonly string[]): TurnGiven => ({ calls })
+
+describe('turns of a session', () => {
+  it('have their own figures and the sums so far, over all runs', () => {
+    const view = viewWith('a', [
+      runWith([{ calls: ['Bash npm test'], costUsd: 0.5 }, call()]),
+      runWith([{ calls: ['Read(x)!'], costUsd: 0.25 }], null, 2),
+    ])
+    expect(
+      turnsOf(view, undefined).map(({ run, turn, calls, costUsd, soFar }) => ({ run, turn, calls, costUsd, soFar })),
+    ).toEqual([
+      {
+        run: 1,
+        turn: 1,
+        calls: [{ tool: 'Bash', label: 'Bash npm test', status: 'done' }],
+        costUsd: 0.5,
+        soFar: { tokens: 100, costUsd: 0.5, ms: 1_000 },
+      },
+      { run: 1, turn: 2, calls: [], costUsd: 0.01, soFar: { tokens: 200, costUsd: 0.51, ms: 2_000 } },
+      {
+        run: 2,
+        turn: 1,
+        calls: [{ tool: 'Read', label: 'Read(x)', status: 'failed' }],
+        costUsd: 0.25,
+        soFar: { tokens: 300, costUsd: 0.76, ms: 3_000 },
+      },
+    ])
+    expect(turnsOf(view, 2)).toMatchObject([{ run: 2, soFar: { tokens: 100, costUsd: 0.25, ms: 1_000 } }])
+  })
+})
+
+describe('where two runs part', () => {
+  it.each([
+    [[call()], [call()], 'Every turn made the same calls, with the same outcomes: 1 turn.'],
+    [[], [], 'Neither has a turn.'],
+    [
+      [call('Read a'), call('Bash a'), call()],
+      [call('Read a'), call('Bash b', 'Bash c'), call()],
+      'After 1 turn with the same calls they part: turn 2 of the first and turn 2 of the second made other calls. The first: Bash a. The second: Bash b, Bash c.',
+    ],
+    [
+      [call('Bash a'), call()],
+      [call('Bash a!'), call()],
+      'They part at the first turn: turn 1 of the first and turn 1 of the second had another outcome. The first: Bash a (done). The second: Bash a (failed).',
+    ],
+    [
+      [call('Read a'), call('Bash a')],
+      [call('Read a')],
+      'After 1 turn with the same calls they part: the second made no more turns, and the first made 1 more turn.',
+    ],
+    [
+      [call('Read a')],
+      [call('Edit b'), call('Read a')],
+      'They part at the first turn: turn 1 of the second has none beside it. It was: Edit b.',
+    ],
+  ])('is told in words: %#', (one, other, text) => {
+    expect(divergence(one, other)).toBe(text)
+  })
+
+  it('marks another model, another outcome and a compaction', () => {
+    const first = turnsFrom([{ calls: ['Bash a'] }])
+    const second = turnsFrom([{ calls: ['Bash a!'], model: 'gpt', isCompacted: true }])
+    const [pair] = aligned(first, second).pairs
+    expect(pair && differencesOf(pair, first, second)).toEqual(['outcomes', 'model', 'compaction'])
+  })
+})
+
+describe('figures of two sessions', () => {
+  it('stand beside each other, with how they differ and without what was carried over', () => {
+    const one = viewWith('a', [runWith([call('Bash a'), call()])])
+    const other = viewWith('b', [runWith([call()], 'max_turns', 5), runWith([{ calls: [], costUsd: 0.01 }], null)])
+    expect(comparedFigures([one, other], [undefined, 1]).map((each) => Object.values(each).join(' | '))).toEqual([
+      'ending | completed | max_turns | another one',
+      'dollars | $0.0200 | $0.0100 | −50 %',
+      'turns | 2 | 1 | −50 %',
+      'requests | 2 | 1 | −50 %',
+      'tokens | 200 | 100 | −50 %',
+      'time | 2.0 s | 1.0 s | −50 %',
+    ])
+    expect(comparedFigures([one, other], [undefined, undefined])[0]?.second).toBe('none')
+  })
+
+  it.each([
+    [5, 5, 'the same'],
+    [0, 5, 'from nothing'],
+    [10, 12, '+20 %'],
+    [10, 20, '2.0 times'],
+    [10, 0, '−100 %'],
+    [1_000, 1_001, 'a little more'],
+  ])('%d and %d: %s', (first, second, text) => {
+    expect(changeText(first, second)).toBe(text)
+  })
+})

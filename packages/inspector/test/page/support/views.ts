@@ -1,0 +1,93 @@
+import type { Account, Trajectory } from '@halting/core/steps'
+import type { RunView, SessionView, TimelineItem, TurnPoint } from '../../../src/view/types.ts'
+import { rowWith } from './rows.ts'
+
+/** A turn as a test writes it: what it called, as `Bash npm test` or `Bash npm test!` for a call that failed. */
+export interface TurnGiven {
+  readonly calls: readonly string[]
+  readonly model?: string
+  readonly costUsd?: number
+  readonly isCompacted?: boolean
+}
+
+const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }
+
+/** A run of these turns. Each costs a cent, a hundred tokens and a second unless said otherwise. */
+export function runWith(turns: readonly TurnGiven[], ending: string | null = 'completed', carriedUsd = 0): RunView {
+  const items: TimelineItem[] = []
+  let settledUsd = carriedUsd
+  const points = turns.map(
+    ({ calls, model = 'claude-sonnet-5', costUsd = 0.01, isCompacted = false }, index): TurnPoint => {
+      settledUsd += costUsd
+      for (const call of calls) {
+        const label = call.replace(/!$/, '')
+        const status = label === call ? 'done' : 'failed'
+        items.push(itemWith({ id: items.length, request: index + 1, label, status }))
+      }
+      return {
+        request: index + 1,
+        turn: index + 1,
+        atMs: (index + 1) * 1_000,
+        model,
+        context: noContext,
+        usage: { input: 50, cacheRead: 0, cacheWrite: 0, output: 50 },
+        settledUsd,
+        reservedUsd: null,
+        tokens: (index + 1) * 100,
+        ms: { model: 600, tools: 300, hooks: 0, compaction: 0, waiting: 0, other: 100 },
+        isCompacted,
+        turnsLeft: null,
+        allowancesLeft: {},
+      }
+    },
+  )
+  const totals = {
+    turns: turns.length,
+    requests: turns.length,
+    tokens: turns.length * 100,
+    costUsd: settledUsd,
+    committedUsd: settledUsd,
+    activeMs: turns.length * 1_000,
+  }
+  // The page reads these fields of an account, and no other, where it compares.
+  const account = {
+    ending: ending === null ? null : { reason: ending },
+    totals,
+    carried: { turns: 0, tokens: 0, costUsd: carriedUsd, activeMs: 0 },
+  } as unknown as Account
+  return {
+    runId: 'run',
+    prompt: 'Do it',
+    why: 'because',
+    account,
+    // Never looked at here.
+    trajectory: {} as Trajectory,
+    items,
+    points,
+    records: 0,
+    parts: 0,
+  }
+}
+
+function itemWith(given: Partial<TimelineItem>): TimelineItem {
+  return {
+    id: 0,
+    kind: 'tool',
+    scope: '',
+    request: 1,
+    startMs: 0,
+    endMs: 1,
+    label: '',
+    status: 'done',
+    tokens: 0,
+    costUsd: 0,
+    firstRecord: 0,
+    lastRecord: 0,
+    part: null,
+    ...given,
+  }
+}
+
+export function viewWith(key: string, runs: readonly RunView[]): SessionView {
+  return { row: rowWith({ key, runs: runs.length }), notes: [], runs }
+}
