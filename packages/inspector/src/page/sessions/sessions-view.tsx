@@ -1,29 +1,71 @@
 import type { JSX } from 'preact'
-import { VirtualList } from '../common/virtual-list.tsx'
+import { useKeys } from '../common/keys.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { goTo } from '../data/route.ts'
-import { listing, rows } from '../data/store.ts'
+import { listing } from '../data/store.ts'
+import { Distributions } from './distributions.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import type { SessionFilter } from './filter.ts'
+import { activeKey, marked, showList, sortAgain, useShownList } from './list-state.ts'
+import { OutlierList } from './outlier-list.tsx'
+import { SaidPanel } from './said-panel.tsx'
+import { SessionDetails } from './session-details.tsx'
+import { SessionTable } from './session-table.tsx'
+import { SumsLine } from './sums-line.tsx'
 
-/** The list of sessions. */
+/** The list of sessions: which of many is going wrong, and what they cost together. */
 export function SessionsView(): JSX.Element {
-  const shown = rows.value
-  const open = (index: number): void => {
-    const row = shown[index]
-    if (row !== undefined) goTo({ view: 'session', key: row.key, run: Math.max(1, row.runs), tab: 'timeline' })
+  const { all, shown, filter, sorting, outliers, outlierKeys, isStale } = useShownList()
+  const [first, second] = marked.value
+  const canCompare = first !== undefined && second !== undefined
+  const compare = (): void => {
+    if (canCompare) goTo({ view: 'compare', keys: [first, second] })
   }
+  useKeys([
+    { keys: ['/'], does: 'Search in the list', run: () => focusOn('#session-search') },
+    { keys: ['c'], does: 'Compare the two marked sessions', run: compare },
+    { keys: ['Escape'], does: 'Forget the marks', run: () => (marked.value = []) },
+  ])
+  const onFilter = (next: SessionFilter): void => showList({ filter: next, sorting })
+  const active = shown.find(({ key }) => key === activeKey.value)
+  const { kind } = listing.value
   return (
     <>
       <h1>Sessions</h1>
-      {listing.value.kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
       {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
-      <VirtualList
-        label="Sessions"
-        count={shown.length}
-        rowRem={2}
-        row={(index) => shown[index]?.title}
-        selected={null}
-        onSelect={open}
-      />
+      {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
+      <FilterBar rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
+      <SaidPanel rows={shown} />
+      <SumsLine rows={shown} all={all.length} />
+      <div class="list-tools">
+        <button type="button" aria-keyshortcuts="c" disabled={!canCompare} onClick={compare}>
+          {canCompare ? 'Compare the two marked' : 'Mark two to compare them'}
+        </button>
+        {isStale ? (
+          <button type="button" onClick={sortAgain}>
+            Sessions changed: sort again
+          </button>
+        ) : null}
+      </div>
+      {shown.length === 0 && kind === 'loaded' ? (
+        <p class="note">{all.length === 0 ? 'There is no session here.' : 'No session is as these filters ask.'}</p>
+      ) : null}
+      <div class="list-and-details">
+        <SessionTable
+          rows={shown}
+          sorting={sorting}
+          outliers={outliers}
+          onSort={(next) => showList({ filter, sorting: next })}
+        />
+        {active === undefined ? null : <SessionDetails row={active} why={outliers.get(active.key) ?? []} />}
+      </div>
+      <h2>Distributions</h2>
+      <Distributions rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
+      <OutlierList rows={shown} outliers={outliers} filter={filter} onFilter={onFilter} />
     </>
   )
+}
+
+function focusOn(selector: string): void {
+  document.querySelector<HTMLElement>(selector)?.focus()
 }

@@ -1,0 +1,75 @@
+import type { JSX } from 'preact'
+import { counted, elapsed, money } from '../../figures.ts'
+import type { SessionRow } from '../../view/types.ts'
+import { endingColor } from '../common/colors.ts'
+import { addressOf } from '../data/route.ts'
+import { dayAndTime } from './figure-text.ts'
+import { endingOf, standingOf, standings } from './row-kinds.ts'
+import type { ColumnName } from './sorting.ts'
+
+export interface Column {
+  readonly name: ColumnName
+  readonly title: string
+  readonly isNumber: boolean
+  readonly cell: (row: SessionRow) => JSX.Element | string
+}
+
+/** The columns in their order. What does not fit on a narrow screen stands in the details of the chosen session. */
+export const columns: readonly Column[] = [
+  { name: 'title', title: 'Session', isNumber: false, cell: (row) => <TitleLink row={row} /> },
+  { name: 'ending', title: 'Ending', isNumber: false, cell: (row) => <EndingMark row={row} /> },
+  { name: 'costUsd', title: 'Dollars', isNumber: true, cell: costText },
+  { name: 'turns', title: 'Turns', isNumber: true, cell: ({ turns }) => counted(turns) },
+  { name: 'tokens', title: 'Tokens', isNumber: true, cell: ({ tokens }) => counted(tokens) },
+  { name: 'activeMs', title: 'Time', isNumber: true, cell: ({ activeMs }) => elapsed(activeMs) },
+  { name: 'calls', title: 'Calls', isNumber: true, cell: ({ calls }) => counted(calls) },
+  { name: 'failedCalls', title: 'Failed', isNumber: true, cell: ({ failedCalls }) => counted(failedCalls) },
+  { name: 'runs', title: 'Runs', isNumber: true, cell: ({ runs }) => counted(runs) },
+  { name: 'models', title: 'Models', isNumber: false, cell: ({ models }) => models.join(', ') },
+  { name: 'cwd', title: 'Folder', isNumber: false, cell: ({ cwd }) => cwd },
+  { name: 'program', title: 'Program', isNumber: false, cell: ({ program }) => program },
+  {
+    name: 'changedAt',
+    title: 'Changed',
+    isNumber: true,
+    cell: ({ changedAt }) => (changedAt === null ? '–' : dayAndTime(changedAt)),
+  },
+]
+
+/** What a session cost. What has no price is not in it, and the figure says so. */
+export function costText({ costUsd, unpriced }: SessionRow): string {
+  if (unpriced.length === 0) return money(costUsd)
+  return costUsd === 0 ? 'no price' : `${money(costUsd)} + ?`
+}
+
+/** What a session is called; its id where it has no title. */
+export function titleOf({ title, sessionId }: SessionRow): string {
+  return title.trim() === '' ? sessionId : title
+}
+
+/** Where its last run is looked at. */
+export function sessionAddress({ key, runs }: SessionRow): string {
+  return addressOf({ view: 'session', key, run: Math.max(1, runs), tab: 'timeline' })
+}
+
+function TitleLink({ row }: { readonly row: SessionRow }): JSX.Element {
+  // Keys go to the row; the link is for those who point.
+  return (
+    <a href={sessionAddress(row)} tabIndex={-1}>
+      {titleOf(row)}
+    </a>
+  )
+}
+
+/** How it ended: a mark and the word. */
+export function EndingMark({ row }: { readonly row: SessionRow }): JSX.Element {
+  const standing = standingOf(row)
+  const color = standing === 'running' ? 'accent' : standing === 'unread' ? 'bad' : endingColor(row.exitCode)
+  return (
+    <span class={`ending ending-${standing}`} title={standings[standing]}>
+      <span class="mark" aria-hidden="true" style={{ background: `var(--${color})` }} />
+      {endingOf(row)}
+      {row.isLive && standing !== 'running' ? <span class="live">live</span> : null}
+    </span>
+  )
+}

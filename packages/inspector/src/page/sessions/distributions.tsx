@@ -1,0 +1,176 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { counted, many } from '../../figures.ts'
+import type { SessionRow } from '../../view/types.ts'
+import { endingColor } from '../common/colors.ts'
+import { useRoving } from '../common/roving.ts'
+import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
+import { rangeText } from './figure-text.ts'
+import {
+  isShownBut,
+  withRange,
+  withWord,
+  wordsOf,
+  type RangeDimension,
+  type SessionFilter,
+  type WordDimension,
+} from './filter.ts'
+import { wordText } from './filter-text.ts'
+import { endingOf, type FigureName } from './row-kinds.ts'
+
+interface DistributionsProps {
+  readonly rows: readonly SessionRow[]
+  readonly outlierKeys: ReadonlySet<string>
+  readonly filter: SessionFilter
+  readonly onFilter: (filter: SessionFilter) => void
+}
+
+const drawnFigures: readonly (readonly [FigureName, string])[] = [
+  ['costUsd', 'Dollars'],
+  ['turns', 'Turns'],
+  ['tokens', 'Tokens'],
+  ['activeMs', 'Time'],
+]
+
+const drawnWords: readonly (readonly [WordDimension, string])[] = [
+  ['ending', 'Endings'],
+  ['model', 'Models'],
+]
+
+/** How figures, endings and models are spread over the sessions. A bar shows the sessions that it is made of; a second click shows all again. */
+export function Distributions(props: DistributionsProps): JSX.Element {
+  return (
+    <section class="distributions" aria-label="Distributions">
+      {drawnFigures.map(([figure, title]) => (
+        <FigureBars key={figure} {...props} figure={figure} title={title} />
+      ))}
+      {drawnWords.map(([dimension, title]) => (
+        <WordBars key={dimension} {...props} dimension={dimension} title={title} />
+      ))}
+    </section>
+  )
+}
+
+/** Rows that all other filters let through: of these a bar is chosen. */
+function useOthers(props: DistributionsProps, left: RangeDimension | WordDimension): readonly SessionRow[] {
+  const { rows, filter, outlierKeys } = props
+  return useMemo(
+    () => rows.filter((row) => row.problem === undefined && isShownBut(row, filter, outlierKeys, left)),
+    [rows, filter, outlierKeys, left],
+  )
+}
+
+function FigureBars(
+  props: DistributionsProps & { readonly figure: FigureName; readonly title: string },
+): JSX.Element {
+  const { filter, onFilter, figure, title } = props
+  const rows = useOthers(props, figure)
+  const { bins, scale } = useMemo(
+    (): Histogram =>
+      histogramOf(
+        rows.map((row) => row[figure]),
+        figure,
+      ),
+    [rows, figure],
+  )
+  const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(bins.length)
+  const highest = Math.max(1, ...bins.map(({ count }) => count))
+  const chosen = filter.ranges[figure]
+  const isChosen = (bin: Bin): boolean =>
+    chosen !== undefined && bin.from === chosen.from && bin.below === chosen.below
+  const choose = (bin: Bin): void => {
+    const { count: _, ...range } = bin
+    onFilter(withRange(filter, figure, isChosen(bin) ? undefined : range))
+  }
+  return (
+    <figure class="distribution" data-figure={figure}>
+      <figcaption>
+        {title}
+        <span class="soft">{bins.length === 0 ? ': no session' : `, ${scale} scale`}</span>
+      </figcaption>
+      <div ref={group} class="columns" role="group" aria-label={`${title} of sessions`} onKeyDown={onKeyDown}>
+        {bins.map((bin, index) => {
+          const text = `${rangeText(figure, bin)}: ${many(bin.count, 'session')}`
+          return (
+            <button
+              key={`${bin.from ?? ''}-${bin.below ?? ''}`}
+              type="button"
+              data-roving
+              data-count={bin.count}
+              class="column"
+              title={text}
+              aria-label={text}
+              aria-pressed={isChosen(bin)}
+              tabIndex={tabIndexOf(index)}
+              onFocus={() => onFocus(index)}
+              onClick={() => choose(bin)}
+            >
+              <span style={{ height: `${(100 * bin.count) / highest}%` }} />
+            </button>
+          )
+        })}
+      </div>
+      {bins.length === 0 ? null : (
+        <div class="axis soft numbers" aria-hidden="true">
+          <span>{edgeText(figure, bins[0]?.from ?? 0)}</span>
+          <span>{edgeText(figure, bins.at(-1)?.below ?? 0)}</span>
+        </div>
+      )}
+    </figure>
+  )
+}
+
+function edgeText(figure: FigureName, value: number): string {
+  return rangeText(figure, { from: value }).replace(/ or more$/, '')
+}
+
+const mostBars = 12
+
+function WordBars(
+  props: DistributionsProps & { readonly dimension: WordDimension; readonly title: string },
+): JSX.Element {
+  const { filter, onFilter, dimension, title } = props
+  const rows = useOthers(props, dimension)
+  const counts = useMemo(() => wordCounts(rows.map((row) => wordsOf(row, dimension))), [rows, dimension])
+  const codes = useMemo(() => new Map(rows.map((row) => [endingOf(row), row.exitCode])), [rows])
+  const shown = counts.slice(0, mostBars)
+  const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(shown.length)
+  const highest = Math.max(1, ...counts.map(({ count }) => count))
+  const chosen = filter.words[dimension] ?? []
+  return (
+    <figure class="distribution" data-figure={dimension}>
+      <figcaption>
+        {title}
+        <span class="soft">{counts.length === 0 ? ': no session' : ''}</span>
+      </figcaption>
+      <div ref={group} class="bars" role="group" aria-label={`${title} of sessions`} onKeyDown={onKeyDown}>
+        {shown.map(({ word, count }, index) => {
+          const color = dimension === 'ending' ? endingColor(codes.get(word) ?? null) : 'series-1'
+          return (
+            <button
+              key={word}
+              type="button"
+              data-roving
+              data-count={count}
+              class="bar"
+              aria-label={`${wordText(dimension, word)}: ${many(count, 'session')}`}
+              aria-pressed={chosen.includes(word)}
+              tabIndex={tabIndexOf(index)}
+              onFocus={() => onFocus(index)}
+              onClick={() => onFilter(withWord(filter, dimension, word))}
+            >
+              <span class="bar-name">{wordText(dimension, word)}</span>
+              <span class="bar-track">
+                <span style={{ width: `${(100 * count) / highest}%`, background: `var(--${color})` }} />
+              </span>
+              <span class="numbers">{counted(count)}</span>
+            </button>
+          )
+        })}
+        {counts.length > shown.length ? (
+          <span class="soft">and {many(counts.length - shown.length, 'other')}</span>
+        ) : null}
+      </div>
+    </figure>
+  )
+}

@@ -1,0 +1,171 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { counted } from '../../figures.ts'
+import type { SessionRow } from '../../view/types.ts'
+import { wordCounts } from './distribution.ts'
+import {
+  flagDimensions,
+  isShownBut,
+  noFilter,
+  withFlag,
+  withRange,
+  withWord,
+  wordDimensions,
+  wordsOf,
+  type FlagDimension,
+  type SessionFilter,
+  type WordDimension,
+} from './filter.ts'
+import { filterChips, wordText } from './filter-text.ts'
+import { RangeFields } from './range-fields.tsx'
+
+interface FilterBarProps {
+  readonly rows: readonly SessionRow[]
+  readonly outlierKeys: ReadonlySet<string>
+  readonly filter: SessionFilter
+  readonly onFilter: (filter: SessionFilter) => void
+}
+
+const titles: { readonly [dimension in WordDimension]: string } = {
+  ending: 'Ending',
+  standing: 'How it stands',
+  model: 'Model',
+  folder: 'Folder',
+  program: 'Program',
+}
+
+const flagTitles: { readonly [flag in FlagDimension]: string } = {
+  live: 'live',
+  problem: 'with a problem or without a price',
+  outlier: 'outliers',
+}
+
+/** Which sessions are shown: what is set, and how to set it. */
+export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProps): JSX.Element {
+  const chips = filterChips(filter)
+  return (
+    <div class="filter-bar" role="search" aria-label="Sessions that are shown">
+      <div class="filter-row">
+        <label class="filter-text">
+          <span class="hidden-text">Title, folder or id has</span>
+          <input
+            type="search"
+            id="session-search"
+            placeholder="Title, folder or id"
+            value={filter.text}
+            onInput={({ currentTarget }) => onFilter({ ...filter, text: currentTarget.value })}
+          />
+        </label>
+        {wordDimensions.map((dimension) => (
+          <WordChoice key={dimension} {...{ rows, outlierKeys, filter, onFilter, dimension }} />
+        ))}
+        <RangeFields filter={filter} onFilter={onFilter} />
+        <SinceChoice filter={filter} onFilter={onFilter} />
+        <fieldset class="flags">
+          <legend class="hidden-text">Only those that are</legend>
+          {flagDimensions.map((flag) => (
+            <label key={flag}>
+              <input
+                type="checkbox"
+                checked={filter.flags.includes(flag)}
+                onChange={({ currentTarget }) => onFilter(withFlag(filter, flag, currentTarget.checked))}
+              />
+              {flagTitles[flag]}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      {chips.length === 0 ? null : (
+        <ul class="chips" aria-label="Filters that are set">
+          {chips.map(({ text, without }) => (
+            <li key={text}>
+              <button type="button" aria-label={`Take away: ${text}`} onClick={() => onFilter(without)}>
+                {text} <span aria-hidden="true">×</span>
+              </button>
+            </li>
+          ))}
+          <li>
+            <button type="button" onClick={() => onFilter(noFilter)}>
+              All sessions
+            </button>
+          </li>
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** Of folders there may be hundreds; the search finds the others. */
+const mostWords = 40
+
+function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension }): JSX.Element {
+  const { rows, outlierKeys, filter, onFilter, dimension } = props
+  const chosen = filter.words[dimension] ?? []
+  const counts = useMemo(() => {
+    const others = rows.filter((row) => isShownBut(row, filter, outlierKeys, dimension))
+    return wordCounts(others.map((row) => wordsOf(row, dimension)))
+  }, [rows, filter, outlierKeys])
+  const listed = counts.slice(0, mostWords)
+  const missing = chosen.filter((word) => listed.every((each) => each.word !== word))
+  const all = [...missing.map((word) => ({ word, count: 0 })), ...listed]
+  return (
+    <details class="choice" data-dimension={dimension}>
+      <summary>
+        {titles[dimension]}
+        {chosen.length === 0 ? '' : ` (${chosen.length})`}
+      </summary>
+      <ul>
+        {all.map(({ word, count }) => (
+          <li key={word}>
+            <label>
+              <input
+                type="checkbox"
+                checked={chosen.includes(word)}
+                onChange={() => onFilter(withWord(filter, dimension, word))}
+              />
+              {wordText(dimension, word)} <span class="soft numbers">{counted(count)}</span>
+            </label>
+          </li>
+        ))}
+        {counts.length > listed.length ? (
+          <li class="soft">and {counted(counts.length - listed.length)} more: search for them</li>
+        ) : null}
+      </ul>
+    </details>
+  )
+}
+
+const hour = 3_600_000
+const spans: readonly (readonly [string, number])[] = [
+  ['the last hour', hour],
+  ['the last day', 24 * hour],
+  ['the last 7 days', 7 * 24 * hour],
+  ['the last 30 days', 30 * 24 * hour],
+]
+
+/** A beginning in the past; another one can be written among the ranges. */
+function SinceChoice(props: Pick<FilterBarProps, 'filter' | 'onFilter'>): JSX.Element {
+  const { filter, onFilter } = props
+  const choose = (span: string): void => {
+    const found = spans.find(([name]) => name === span)
+    if (span === '') onFilter(withRange(filter, 'changedAt', undefined))
+    else if (found !== undefined) onFilter(withRange(filter, 'changedAt', { from: roundMinute(Date.now() - found[1]) }))
+  }
+  return (
+    <label>
+      <span class="hidden-text">Changed</span>
+      <select value="" onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <option value="">{filter.ranges.changedAt === undefined ? 'Changed at any time' : 'Changed: any time'}</option>
+        {spans.map(([name]) => (
+          <option key={name} value={name}>
+            Changed in {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function roundMinute(at: number): number {
+  return Math.floor(at / 60_000) * 60_000
+}

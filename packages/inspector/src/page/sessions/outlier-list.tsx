@@ -1,0 +1,50 @@
+import type { JSX } from 'preact'
+import { counted, many } from '../../figures.ts'
+import type { SessionRow } from '../../view/types.ts'
+import { sessionAddress, titleOf } from './columns.tsx'
+import { withFlag, type SessionFilter } from './filter.ts'
+import { outlierRules, type Outlier } from './outliers.ts'
+
+interface OutlierListProps {
+  readonly rows: readonly SessionRow[]
+  readonly outliers: ReadonlyMap<string, readonly Outlier[]>
+  readonly filter: SessionFilter
+  readonly onFilter: (filter: SessionFilter) => void
+}
+
+const mostListed = 20
+
+/** Sessions that somebody should look at, with why. */
+export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListProps): JSX.Element {
+  const found = rows.filter(({ key }) => outliers.has(key))
+  return (
+    <section class="outliers" aria-labelledby="outliers-title">
+      <h2 id="outliers-title">{found.length === 0 ? 'No outliers' : many(found.length, 'outlier')}</h2>
+      <ul>
+        {found.slice(0, mostListed).map((row) => (
+          <li key={row.key}>
+            <a href={sessionAddress(row)}>{titleOf(row)}</a>{' '}
+            {(outliers.get(row.key) ?? []).map(({ why }) => (
+              <span key={why}>{why} </span>
+            ))}
+          </li>
+        ))}
+      </ul>
+      {found.length <= mostListed ? null : (
+        <p>
+          <button type="button" onClick={() => onFilter(withFlag(filter, 'outlier', true))}>
+            All {counted(found.length)} in the table
+          </button>
+        </p>
+      )}
+      <details>
+        <summary>What makes a session an outlier</summary>
+        <ul>
+          {Object.entries(outlierRules).map(([rule, text]) => (
+            <li key={rule}>{text}</li>
+          ))}
+        </ul>
+      </details>
+    </section>
+  )
+}

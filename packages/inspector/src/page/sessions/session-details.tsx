@@ -1,0 +1,57 @@
+import type { JSX } from 'preact'
+import type { SessionRow } from '../../view/types.ts'
+import { columns, sessionAddress, titleOf } from './columns.tsx'
+import { marked, toggleMark } from './list-state.ts'
+import type { Outlier } from './outliers.ts'
+
+interface SessionDetailsProps {
+  readonly row: SessionRow
+  readonly why: readonly Outlier[]
+}
+
+/** All that is known of the chosen session: also what the table has no room for. */
+export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
+  const isMarked = marked.value.includes(row.key)
+  return (
+    <aside class="session-details" aria-label="The chosen session">
+      <h2>
+        <a href={sessionAddress(row)}>{titleOf(row)}</a>
+      </h2>
+      {row.problem === undefined ? null : <p class="note bad">It could not be read: {row.problem}</p>}
+      {why.map(({ rule, why: text }) => (
+        <p key={`${rule} ${text}`} class="note warn">
+          {text}
+        </p>
+      ))}
+      <dl>
+        {columns
+          .filter(({ name }) => name !== 'title')
+          .map(({ name, title, cell }) => (
+            <div key={name}>
+              <dt class="soft">{title}</dt>
+              <dd>{cell(row)}</dd>
+            </div>
+          ))}
+        <div>
+          <dt class="soft">Id</dt>
+          <dd>{row.sessionId}</dd>
+        </div>
+        {row.path === null ? null : (
+          <div>
+            <dt class="soft">File</dt>
+            <dd>{row.path}</dd>
+          </div>
+        )}
+        {row.unpriced.length === 0 ? null : (
+          <div>
+            <dt class="soft">Without a price</dt>
+            <dd>{row.unpriced.join(', ')}</dd>
+          </div>
+        )}
+      </dl>
+      <button type="button" aria-pressed={isMarked} onClick={() => toggleMark(row.key)}>
+        {isMarked ? 'Marked for comparing' : 'Mark for comparing'}
+      </button>
+    </aside>
+  )
+}
