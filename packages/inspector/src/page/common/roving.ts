@@ -4,7 +4,7 @@ import type { RefObject } from 'preact'
 /** A group of buttons that is one stop of the Tab key: arrows, Home and End go from one to the next. */
 export interface Roving {
   /** Goes to the element around them. */
-  readonly group: RefObject<HTMLDivElement>
+  readonly group: RefObject<HTMLDivElement | null>
   readonly onKeyDown: (event: KeyboardEvent) => void
   /** For the button of this number. */
   readonly tabIndexOf: (index: number) => 0 | -1

@@ -1,11 +1,123 @@
 import type { JSX } from 'preact'
-import { ErrorNote } from '../common/notes.tsx'
+import { useMemo } from 'preact/hooks'
+import type { SessionView } from '../../view/types.ts'
+import { useKeys } from '../common/keys.ts'
+import { Busy, ErrorNote } from '../common/notes.tsx'
+import { addressOf, replaceRoute, route } from '../data/route.ts'
 import { useSession } from '../data/store.ts'
+import { aligned } from './align.ts'
+import { comparedFigures, divergenceText, firstDivergence } from './differences.ts'
+import { chosenRuns, queryOfRuns, type ChosenRuns } from './chosen-runs.ts'
+import { FigureTable } from './figure-table.tsx'
+import { TurnPairs } from './turn-pairs.tsx'
+import { turnsOf } from './turns.ts'
 
-/** Two sessions side by side. */
-export function CompareView({ keys }: { readonly keys: readonly [string, string] }): JSX.Element {
-  const loaded = keys.map((key) => useSession(key))
-  const failed = loaded.find((each) => each.kind === 'failed')
-  if (failed?.kind === 'failed') return <ErrorNote>{failed.message}</ErrorNote>
-  return <h1>{loaded.map((each) => (each.kind === 'loaded' ? each.value.row.title : '…')).join(' and ')}</h1>
+interface CompareViewProps {
+  readonly keys: readonly [string, string]
+}
+
+/** Two sessions side by side, turn by turn. */
+export function CompareView({ keys }: CompareViewProps): JSX.Element {
+  const first = useSession(keys[0])
+  const second = useSession(keys[1])
+  useKeys([{ keys: ['x'], does: 'Exchange the two sessions', run: () => exchange(keys) }])
+  if (first.kind === 'failed') return <ErrorNote>The first session: {first.message}</ErrorNote>
+  if (second.kind === 'failed') return <ErrorNote>The second session: {second.message}</ErrorNote>
+  if (first.kind === 'loading' || second.kind === 'loading') return <Busy>Reading the two sessions …</Busy>
+  return <Compared keys={keys} first={first.value} second={second.value} />
+}
+
+interface ComparedProps extends CompareViewProps {
+  readonly first: SessionView
+  readonly second: SessionView
+}
+
+function Compared({ keys, first, second }: ComparedProps): JSX.Element {
+  const { value: shown } = route
+  const runs = chosenRuns(shown.view === 'compare' ? shown.query : undefined, [first.runs.length, second.runs.length])
+  const [ofFirst, ofSecond] = runs
+  const one = useMemo(() => turnsOf(first, ofFirst), [first, ofFirst])
+  const other = useMemo(() => turnsOf(second, ofSecond), [second, ofSecond])
+  const { pairs, pieces } = useMemo(() => aligned(one, other), [one, other])
+  const parting = useMemo(() => firstDivergence(pairs, one, other), [pairs, one, other])
+  const figures = useMemo(
+    () => comparedFigures([first, second], [ofFirst, ofSecond]),
+    [first, second, ofFirst, ofSecond],
+  )
+  const choose = (next: ChosenRuns): void => {
+    const query = queryOfRuns(next)
+    replaceRoute(query === '' ? { view: 'compare', keys } : { view: 'compare', keys, query })
+  }
+  return (
+    <article class="compare">
+      <h1>Two sessions, turn by turn</h1>
+      <div class="compare-heads">
+        <SideHead name="First" view={first} run={ofFirst} onRun={(run) => choose([run, ofSecond])} />
+        <SideHead name="Second" view={second} run={ofSecond} onRun={(run) => choose([ofFirst, run])} />
+      </div>
+      <p>
+        <button type="button" aria-keyshortcuts="x" onClick={() => exchange(keys)}>
+          Exchange the two
+        </button>
+      </p>
+      <FigureTable figures={figures} />
+      <p class="divergence" role="status">
+        {divergenceText(pairs, one, other)}
+      </p>
+      {pieces === null ? null : (
+        <p class="note warn">
+          They are too long to align as a whole: pieces of {pieces} turns were aligned, each by itself. Choose single
+          runs to align these exactly.
+        </p>
+      )}
+      <TurnPairs pairs={pairs} first={one} second={other} parting={parting} />
+    </article>
+  )
+}
+
+interface SideHeadProps {
+  readonly name: string
+  readonly view: SessionView
+  readonly run: number | undefined
+  readonly onRun: (run: number | undefined) => void
+}
+
+function SideHead({ name, view, run, onRun }: SideHeadProps): JSX.Element {
+  const { row, runs } = view
+  return (
+    <section class="compare-head" aria-label={`${name} session`}>
+      <h2>
+        {name}:{' '}
+        <a href={addressOf({ view: 'session', key: row.key, run: run ?? Math.max(1, runs.length), tab: 'timeline' })}>
+          {row.title.trim() === '' ? row.sessionId : row.title}
+        </a>
+      </h2>
+      <p class="soft">
+        {row.sessionId} · {row.cwd} · {row.program}
+      </p>
+      {runs.length < 2 ? null : (
+        <label>
+          Runs{' '}
+          <select
+            value={run ?? ''}
+            onChange={({ currentTarget: { value } }) => onRun(value === '' ? undefined : Number(value))}
+          >
+            <option value="">all {runs.length}</option>
+            {runs.map(({ prompt }, index) => (
+              <option key={index} value={index + 1}>
+                {index + 1}: {prompt.slice(0, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </section>
+  )
+}
+
+function exchange([first, second]: readonly [string, string]): void {
+  const { value: shown } = route
+  const [one, other] = shown.view === 'compare' ? (shown.query ?? '').replace(/^runs=/, '').split(',') : []
+  const query = one === undefined || other === undefined ? undefined : `runs=${other},${one}`
+  replaceRoute({ view: 'compare', keys: [second, first], ...(query === undefined ? {} : { query }) })
 }

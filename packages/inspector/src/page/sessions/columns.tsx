@@ -37,7 +37,7 @@ export const columns: readonly Column[] = [
 ]
 
 /** What a session cost. What has no price is not in it, and the figure says so. */
-export function costText({ costUsd, unpriced }: SessionRow): string {
+function costText({ costUsd, unpriced }: SessionRow): string {
   if (unpriced.length === 0) return money(costUsd)
   return costUsd === 0 ? 'no price' : `${money(costUsd)} + ?`
 }
@@ -62,7 +62,7 @@ function TitleLink({ row }: { readonly row: SessionRow }): JSX.Element {
 }
 
 /** How it ended: a mark and the word. */
-export function EndingMark({ row }: { readonly row: SessionRow }): JSX.Element {
+function EndingMark({ row }: { readonly row: SessionRow }): JSX.Element {
   const standing = standingOf(row)
   const color = standing === 'running' ? 'accent' : standing === 'unread' ? 'bad' : endingColor(row.exitCode)
   return (

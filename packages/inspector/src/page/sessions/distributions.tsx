@@ -60,9 +60,7 @@ function useOthers(props: DistributionsProps, left: RangeDimension | WordDimensi
   )
 }
 
-function FigureBars(
-  props: DistributionsProps & { readonly figure: FigureName; readonly title: string },
-): JSX.Element {
+function FigureBars(props: DistributionsProps & { readonly figure: FigureName; readonly title: string }): JSX.Element {
   const { filter, onFilter, figure, title } = props
   const rows = useOthers(props, figure)
   const { bins, scale } = useMemo(
@@ -76,8 +74,7 @@ function FigureBars(
   const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(bins.length)
   const highest = Math.max(1, ...bins.map(({ count }) => count))
   const chosen = filter.ranges[figure]
-  const isChosen = (bin: Bin): boolean =>
-    chosen !== undefined && bin.from === chosen.from && bin.below === chosen.below
+  const isChosen = (bin: Bin): boolean => chosen !== undefined && bin.from === chosen.from && bin.below === chosen.below
   const choose = (bin: Bin): void => {
     const { count: _, ...range } = bin
     onFilter(withRange(filter, figure, isChosen(bin) ? undefined : range))

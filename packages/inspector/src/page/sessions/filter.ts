@@ -98,13 +98,6 @@ export function isIn(value: number | null, { from = -Infinity, below = Infinity 
   return value !== null && value >= from && value < below
 }
 
-/** How many dimensions are set. */
-export function countOfFilters(filter: SessionFilter): number {
-  const words = wordDimensions.filter((each) => (filter.words[each]?.length ?? 0) > 0).length
-  const ranges = rangeDimensions.filter((each) => filter.ranges[each] !== undefined).length
-  return (filter.text.trim() === '' ? 0 : 1) + words + ranges + filter.flags.length
-}
-
 /** With this word chosen, or no more. */
 export function withWord(filter: SessionFilter, dimension: WordDimension, word: string): SessionFilter {
   const chosen = filter.words[dimension] ?? []

@@ -1,5 +1,4 @@
 import {
-  countOfFilters,
   flagDimensions,
   rangeDimensions,
   withFlag,
@@ -46,11 +45,6 @@ export function listStateOf(query: string): ListState {
   const only = (asked.get('only') ?? '').split(',')
   for (const flag of flagDimensions) filter = withFlag(filter, flag, only.includes(flag))
   return { filter, sorting: sortingOf(asked.get('sort')) }
-}
-
-/** The same sessions, whatever was written: for telling whether a filter is set. */
-export function isFiltered({ filter }: ListState): boolean {
-  return countOfFilters(filter) > 0
 }
 
 function rangeOf(text: string | null): Range | undefined {

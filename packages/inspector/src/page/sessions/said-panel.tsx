@@ -35,9 +35,14 @@ export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
     stop.current = own
     isSearching.value = true
     titles.current = new Map(rows.map((row) => [row.key, titleOf(row)]))
-    const { parts } = source()
-    const ask: typeof parts = (...asked) => parts.call(source(), ...asked)
-    const end = await searchSaid(text.value, rows, ask, (progress) => (said.value = progress), own.signal)
+    const from = source()
+    const end = await searchSaid(
+      text.value,
+      rows,
+      (...asked) => from.parts(...asked),
+      (progress) => (said.value = progress),
+      own.signal,
+    )
     // Another search may have begun.
     if (stop.current !== own) return
     isSearching.value = false

@@ -1,7 +1,7 @@
 import type { SessionRow, TranscriptPart } from '../../view/types.ts'
 
 /** Where it was said. Runs count from 0, as the source counts them. */
-export interface Hit {
+interface Hit {
   readonly key: string
   readonly run: number
   readonly part: number

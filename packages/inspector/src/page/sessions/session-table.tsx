@@ -72,12 +72,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
       data-narrow={isNarrow}
     >
       <Head sorting={sorting} onSort={onSort} />
-      <div
-        ref={scroller}
-        class="session-rows"
-        role="rowgroup"
-        tabIndex={-1}
-      >
+      <div ref={scroller} class="session-rows" role="rowgroup" tabIndex={-1}>
         <div class="virtual-rows" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
           {rows.slice(from, to).map((row, offset) => (
             <Row
@@ -193,7 +188,7 @@ function isInHead(target: EventTarget | null): boolean {
 }
 
 /** The session's last run. */
-export function openSession({ key, runs }: SessionRow): void {
+function openSession({ key, runs }: SessionRow): void {
   goTo({ view: 'session', key, run: Math.max(1, runs), tab: 'timeline' })
 }
 
