@@ -5,7 +5,7 @@ import type { SessionRow } from '../../view/types.ts'
 import { endingColor } from '../common/colors.ts'
 import { useRoving } from '../common/roving.ts'
 import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
-import { rangeText } from './figure-text.ts'
+import { edgeText, rangeText } from './figure-text.ts'
 import {
   isShownBut,
   withRange,
@@ -115,10 +115,6 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
       )}
     </figure>
   )
-}
-
-function edgeText(figure: FigureName, value: number): string {
-  return rangeText(figure, { from: value }).replace(/ or more$/, '')
 }
 
 const mostBars = 12

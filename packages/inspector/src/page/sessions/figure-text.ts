@@ -10,7 +10,7 @@ export function figureText(figure: FigureName, value: number): string {
 
 /** `$0.10 to $0.20`, `below 5 turns`, `10 turns or more`. */
 export function rangeText(dimension: RangeDimension, { from, below }: Range): string {
-  const text = (value: number): string => (dimension === 'changedAt' ? dayAndTime(value) : exact(dimension, value))
+  const text = (value: number): string => (dimension === 'changedAt' ? dayAndTime(value) : edgeText(dimension, value))
   const unit =
     dimension === 'changedAt' || dimension === 'costUsd' || dimension === 'activeMs' ? '' : ` ${figureNames[dimension]}`
   if (from === undefined) return below === undefined ? 'any' : `below ${text(below)}${unit}`
@@ -18,7 +18,7 @@ export function rangeText(dimension: RangeDimension, { from, below }: Range): st
 }
 
 /** An edge of a range, with the digits that it needs: `$0.00002` is not `$0.0000`. */
-function exact(figure: FigureName, value: number): string {
+export function edgeText(figure: FigureName, value: number): string {
   const isSmall = figure === 'costUsd' && value > 0 && value < 0.0001
   return isSmall ? `$${value.toFixed(9).replace(/0+$/, '')}` : figureText(figure, value)
 }

@@ -146,6 +146,7 @@ const spans: readonly (readonly [string, number])[] = [
 /** A beginning in the past; another one can be written among the ranges. */
 function SinceChoice(props: Pick<FilterBarProps, 'filter' | 'onFilter'>): JSX.Element {
   const { filter, onFilter } = props
+  const isSet = filter.ranges.changedAt !== undefined
   const choose = (span: string): void => {
     const found = spans.find(([name]) => name === span)
     if (span === '') onFilter(withRange(filter, 'changedAt', undefined))
@@ -154,8 +155,9 @@ function SinceChoice(props: Pick<FilterBarProps, 'filter' | 'onFilter'>): JSX.El
   return (
     <label>
       <span class="hidden-text">Changed</span>
-      <select value="" onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        <option value="">{filter.ranges.changedAt === undefined ? 'Changed at any time' : 'Changed: any time'}</option>
+      <select value={isSet ? 'set' : ''} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <option value="">Changed at any time</option>
+        {isSet ? <option value="set">Changed: as chosen</option> : null}
         {spans.map(([name]) => (
           <option key={name} value={name}>
             Changed in {name}

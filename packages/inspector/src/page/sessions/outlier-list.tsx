@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { counted, many } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
 import { sessionAddress, titleOf } from './columns.tsx'
@@ -16,7 +17,11 @@ const mostListed = 20
 
 /** Sessions that somebody should look at, with why. */
 export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListProps): JSX.Element {
-  const found = rows.filter(({ key }) => outliers.has(key))
+  // The dearest first: that is where looking pays.
+  const found = useMemo(
+    () => rows.filter(({ key }) => outliers.has(key)).toSorted((a, b) => b.costUsd - a.costUsd),
+    [rows, outliers],
+  )
   return (
     <section class="outliers" aria-labelledby="outliers-title">
       <h2 id="outliers-title">{found.length === 0 ? 'No outliers' : many(found.length, 'outlier')}</h2>
