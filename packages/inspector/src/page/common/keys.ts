@@ -38,6 +38,8 @@ export function useKeys(keys: readonly KeyBinding[]): void {
 export function followKeys(): void {
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return
+    // What is behind a dialog is not meant.
+    if (document.querySelector('dialog[open]') !== null) return
     if (event.key !== 'Escape' && takesText(event.target)) return
     const found = bound.value.flat().find(({ keys }) => keys.includes(event.key))
     if (found === undefined) return

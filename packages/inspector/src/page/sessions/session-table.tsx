@@ -53,6 +53,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
     if (target !== undefined) choose(target)
     else if (event.key === 'Enter' && row !== undefined) openSession(row)
     else if (event.key === ' ' && row !== undefined) toggleMark(row.key)
+    else if (event.key === 'Escape' && marked.value.length > 0) marked.value = []
     else return
     event.preventDefault()
   }
@@ -62,7 +63,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
       ref={grid}
       class="session-table"
       role="grid"
-      aria-label="Sessions: arrow keys choose, Enter opens, Space marks for comparing"
+      aria-label="Sessions: arrow keys choose, Enter opens, Space marks for comparing, Escape forgets the marks"
       aria-activedescendant={active >= from && active < to ? `${id}-${active}` : undefined}
       tabIndex={0}
       onKeyDown={onKeyDown}

@@ -24,7 +24,6 @@ export function SessionsView(): JSX.Element {
   useKeys([
     { keys: ['/'], does: 'Search in the list', run: () => focusOn('#session-search') },
     { keys: ['c'], does: 'Compare the two marked sessions', run: compare },
-    { keys: ['Escape'], does: 'Forget the marks', run: () => (marked.value = []) },
   ])
   const onFilter = (next: SessionFilter): void => showList({ filter: next, sorting })
   const active = shown.find(({ key }) => key === activeKey.value)
