@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { htmlOf } from '../src/export/html.ts'
 import { markdownOf } from '../src/export/markdown.ts'
 import { visible } from '../src/export/visible.ts'
-import { toldSession } from '../src/export/told-session.ts'
+import { toldSession } from '@halting/inspector'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 

@@ -10,7 +10,7 @@ import { findFile, readSession } from '../session/find-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '../why/terminal-of.ts'
-import { plainText, toldSession, type ToldSession } from './told-session.ts'
+import { plainText, toldSession, type ToldSession } from '@halting/inspector'
 
 /** `halting sessions export ID --format jsonl|markdown|html [--output FILE]` (spec R-SESS-9). */
 export async function exportSession(

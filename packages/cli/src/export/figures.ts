@@ -1,6 +1,6 @@
 import type { AccountedEnding } from '@halting/core/steps'
 import { counted, elapsed, many, money } from '../io/figures.ts'
-import type { ToldSession } from './told-session.ts'
+import type { ToldSession } from '@halting/inspector'
 
 /** The figures of a session in words: a name and a value each. What a run carried over from another counts once. */
 export function figuresOf({ runs, sessionId, cwd }: ToldSession): readonly (readonly [name: string, value: string])[] {

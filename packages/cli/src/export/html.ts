@@ -3,12 +3,11 @@ import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 import { inputSummary } from '../headless/summaries.ts'
 import { elapsed } from '../io/figures.ts'
-import { changeLines } from './change-lines.ts'
 import { escaped } from './escaped.ts'
 import { endingText, figuresOf } from './figures.ts'
 import { pageStyle } from './page-style.ts'
 import { prose } from './prose.ts'
-import { plainText, type Part, type ToldCall, type ToldRun, type ToldSession } from './told-session.ts'
+import { changeLines, plainText, type Part, type ToldCall, type ToldRun, type ToldSession } from '@halting/inspector'
 import { shortened } from './visible.ts'
 
 // One file that needs nothing else. It holds no script and allows none; the only style that counts is its own, by its hash; nothing is

@@ -1,8 +1,7 @@
 import { inputSummary } from '../headless/summaries.ts'
 import { elapsed } from '../io/figures.ts'
-import { changeLines } from './change-lines.ts'
 import { endingText, figuresOf } from './figures.ts'
-import { plainText, type Part, type ToldCall, type ToldSession } from './told-session.ts'
+import { changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/inspector'
 import { visible } from './visible.ts'
 
 // What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.

@@ -42,6 +42,7 @@ export interface RecordedCall {
   durationMs: number
 }
 
+/** Everything that a run did, read once. */
 export interface RecordedSteps {
   readonly steps: readonly RecordedStep[]
   readonly requests: readonly RecordedRequest[]
@@ -89,7 +90,7 @@ class StepReader {
 
   end(): RecordedSteps {
     for (const { key, intent, at } of this.#intents.values()) {
-      const step = stepOf(key, at, 0, true)
+      const step = recordedStep(key, at, 0, true)
       this.#steps.push(step)
       if (!isJsonObject(intent) || intent['granted'] !== true) continue
       const { model, tokens, nanos } = intent
@@ -105,7 +106,7 @@ class StepReader {
   }
 
   #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>): void {
-    const step = stepOf(key, at, durationMs, false)
+    const step = recordedStep(key, at, durationMs, false)
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
@@ -201,8 +202,8 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ]),
 ])
 
-/** Asked for every step of every session that is looked at, so it goes without regular expressions and copies where it can. */
-function stepOf(key: string, at: number, durationMs: number, isOpen: boolean): RecordedStep {
+/** What a key tells of its step. Asked for every step of every session that is looked at, so it goes without regular expressions and copies where it can. */
+export function recordedStep(key: string, at: number, durationMs: number, isOpen: boolean): RecordedStep {
   const run = key.indexOf('/')
   const [scope, name] = key.startsWith('agent:', run + 1) ? scopeAndName(key) : ['', key.slice(run + 1)]
   const colon = name.indexOf(':')

@@ -9,7 +9,18 @@ export {
 } from '../account/account.ts'
 export type { LapFigures, RankingLeft } from '../account/laps.ts'
 export type { LimitFigures, LimitName } from '../account/limits.ts'
-export type { Phase } from '../account/recorded-steps.ts'
+export { allowancesLeft, type AllowancesLeft } from '../allowance.ts'
+export { limitsInForce } from '../account/limits.ts'
+export { timeByPhase } from '../account/time-by-phase.ts'
+export {
+  recordedStep,
+  recordedSteps,
+  type Phase,
+  type RecordedCall,
+  type RecordedRequest,
+  type RecordedStep,
+  type RecordedSteps,
+} from '../account/recorded-steps.ts'
 export type { ToolFigures } from '../account/tools.ts'
 export { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
 export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from '../what-if/trajectory.ts'

@@ -1,9 +1,8 @@
-import type { ReadJournal } from '@halting/agent'
 import type { ContentBlock, MessageContent, TranscriptEntry } from '@halting/core'
 import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
 import { accountOf, foldRun, foldSession, type Account, type StepRecord } from '@halting/core/steps'
-import { counted, many } from '../io/figures.ts'
-import { openEntries, stepOf } from '../session/open-entries.ts'
+import { counted, many } from '../figures.ts'
+import { openEntries, stepOf } from './open-entries.ts'
 
 /** A session as a person reads it: what was said and done in each run, with its figures. */
 export interface ToldSession {
@@ -27,6 +26,7 @@ export type Part =
 /** A call of a tool with what came of it. */
 export interface ToldCall {
   readonly kind: 'call'
+  readonly callId: string
   readonly name: string
   readonly input: unknown
   /** Undefined where none is on record. */
@@ -40,18 +40,27 @@ export interface ToldCall {
 }
 
 /** Puts together what the records tell, of a run that did not end too. */
-export function toldSession({ sessionId, cwd, runs }: Pick<ReadJournal, 'sessionId' | 'cwd' | 'runs'>): ToldSession {
-  const told = runs.map((records) => ({
-    account: accountOf(records),
-    parts: partsOf('', new Recorded(records)),
-  }))
+export function toldSession({
+  sessionId,
+  cwd,
+  runs,
+}: Pick<ToldSession, 'sessionId' | 'cwd'> & { readonly runs: readonly (readonly StepRecord[])[] }): ToldSession {
+  return {
+    sessionId,
+    cwd,
+    runs: runs.map((records, index) => ({ account: accountOf(records), parts: toldParts(runs, index) })),
+  }
+}
+
+/** What was said and done in one of the runs of a session. */
+export function toldParts(runs: readonly (readonly StepRecord[])[], index: number): readonly Part[] {
+  const records = runs[index] ?? []
+  const isOpen = index === runs.length - 1 && !records.some((record) => record.type === 'end' && record.scope === '')
+  if (!isOpen) return partsOf('', new Recorded(records))
   const { open, transcript } = foldSession(runs)
-  const last = told.at(-1)
-  if (open === undefined || last === undefined) return { sessionId, cwd, runs: told }
+  if (open === undefined) return partsOf('', new Recorded(records))
   const folded = foldRun(open, transcript)
-  const openTurn = folded.kind === 'open' ? openEntries(folded.replay) : []
-  const parts = partsOf('', new Recorded(open, openTurn))
-  return { sessionId, cwd, runs: [...told.slice(0, -1), { ...last, parts }] }
+  return partsOf('', new Recorded(open, folded.kind === 'open' ? openEntries(folded.replay) : []))
 }
 
 /** What the records of a run tell of each of its agents. */
@@ -98,6 +107,7 @@ function partsOf(scope: string, recorded: Recorded): readonly Part[] {
     const agent = recorded.agentOf(scope, id)
     const call: OpenCall = {
       kind: 'call',
+      callId: id,
       name,
       input,
       result: undefined,

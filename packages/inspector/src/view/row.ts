@@ -1,0 +1,87 @@
+import { endings, type MessageContent } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
+import { plainText } from '../told/told-session.ts'
+import type { InspectedSession } from './inspected.ts'
+import type { SessionRow } from './types.ts'
+
+/** Longer titles are cut: a list shows a line. */
+const longestTitle = 300
+
+/** The figures of one session, for a list of many. @throws ConfigurationError for what are no records of runs. */
+export function rowOf(session: InspectedSession): SessionRow {
+  return rowWith(session, session.runs.map(accountOf))
+}
+
+/** The same where the accounts of its runs are there. */
+export function rowWith(session: InspectedSession, accounts: readonly Account[]): SessionRow {
+  const { key, sessionId, program, title, cwd, path, changedAt, isLive, runs, unpriced } = session
+  const ending = accounts.at(-1)?.ending?.reason ?? null
+  const sum = (of: (account: Account) => number): number => accounts.reduce((total, account) => total + of(account), 0)
+  const tools = accounts.flatMap((account) => account.tools.filter(({ tool }) => tool !== null))
+  return {
+    key,
+    sessionId,
+    program,
+    title: (title === '' ? firstPrompt(runs[0] ?? []) : title).slice(0, longestTitle),
+    cwd,
+    path,
+    changedAt,
+    isLive,
+    ending,
+    exitCode: ending === null ? null : endings[ending].exitCode,
+    models: [...new Set(runs.flatMap(modelsIn))],
+    runs: runs.length,
+    turns: sum(({ totals, carried }) => totals.turns - carried.turns),
+    tokens: sum(({ totals, carried }) => totals.tokens - carried.tokens),
+    costUsd: sum(({ totals, carried }) => totals.committedUsd - carried.costUsd),
+    unpriced: [...new Set(unpriced.flat())],
+    activeMs: sum(({ totals, carried }) => totals.activeMs - carried.activeMs),
+    calls: tools.reduce((total, { calls }) => total + calls, 0),
+    failedCalls: tools.reduce((total, { failed }) => total + failed, 0),
+  }
+}
+
+/** The row of one that cannot be read. */
+export function unreadRow(
+  session: Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'path' | 'changedAt'>,
+  problem: string,
+): SessionRow {
+  return {
+    ...session,
+    title: '',
+    cwd: '',
+    isLive: false,
+    ending: null,
+    exitCode: null,
+    models: [],
+    runs: 0,
+    turns: 0,
+    tokens: 0,
+    costUsd: 0,
+    unpriced: [],
+    activeMs: 0,
+    calls: 0,
+    failedCalls: 0,
+    problem,
+  }
+}
+
+/** The first that a person asked in a run. */
+export function firstPrompt(records: readonly StepRecord[]): string {
+  const first = records[0]
+  if (first?.type !== 'start') return ''
+  const said = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
+  const content: MessageContent = said?.kind === 'user' ? said.message.content : ''
+  return plainText(content).replaceAll(/\s+/g, ' ').trim()
+}
+
+function modelsIn(records: readonly StepRecord[]): readonly string[] {
+  const models = new Set<string>()
+  for (const record of records) {
+    if (record.type !== 'result' || !isJsonObject(record.value) || !isJsonObject(record.value['charge'])) continue
+    const { model } = record.value['charge']
+    if (typeof model === 'string' && model !== '') models.add(model)
+  }
+  return [...models]
+}

@@ -1,0 +1,63 @@
+import { accountOf, foldSession, trajectoryOf, type StepRecord, type Trajectory } from '@halting/core/steps'
+import { toldParts } from '../told/told-session.ts'
+import { ContextKinds } from './context-kinds.ts'
+import type { InspectedSession } from './inspected.ts'
+import { timelineOf } from './items.ts'
+import { placesOfCalls } from './parts.ts'
+import { pointsOf } from './points.ts'
+import { firstPrompt, rowWith } from './row.ts'
+import type { RunView, SessionView, TimelineItem } from './types.ts'
+
+/** A prompt is told in a line. */
+const longestPrompt = 300
+
+/** All that the page shows of a session at once; records and the transcript are asked for piece by piece. @throws ConfigurationError for what are no records of runs. */
+export function viewOf(session: InspectedSession): SessionView {
+  const { runs, notes } = session
+  const accounts = runs.map(accountOf)
+  const kinds = new ContextKinds()
+  const views = runs.map((records, index): RunView => {
+    const [first] = records
+    if (index > 0 && wasRewound(runs[index - 1] ?? []))
+      kinds.beginAnew(foldSession(runs.slice(0, index)).transcript.since(0))
+    const parts = toldParts(runs, index)
+    return {
+      runId: first?.type === 'start' ? first.start.run.runId : '',
+      prompt: firstPrompt(records).slice(0, longestPrompt),
+      why: session.why(index),
+      // One for each run.
+      account: accounts[index] ?? accountOf(records),
+      trajectory: withoutInputs(trajectoryOf(records)),
+      items: withPlaces(timelineOf(records), placesOfCalls(parts)),
+      points: pointsOf(records, kinds),
+      records: records.length,
+      parts: parts.length,
+    }
+  })
+  return { row: rowWith(session, accounts), notes, runs: views }
+}
+
+function wasRewound(records: readonly StepRecord[]): boolean {
+  return records.some(({ type }) => type === 'rewind')
+}
+
+/** What calls were given is most of a trajectory, and says nothing to limits. */
+function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
+  return {
+    ...rest,
+    turns: turns.map((turn) => ({
+      ...turn,
+      calls: turn.calls.map(({ tool, endMs }) => ({ tool, endMs, input: null })),
+    })),
+  }
+}
+
+function withPlaces(
+  items: ReturnType<typeof timelineOf>,
+  places: ReadonlyMap<string, number>,
+): readonly TimelineItem[] {
+  return items.map(({ callId, ...item }) => ({
+    ...item,
+    part: callId === undefined ? null : (places.get(callId) ?? null),
+  }))
+}
