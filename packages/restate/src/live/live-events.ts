@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ConfigurationError } from '@halting/core'
 import type { SessionListener } from '../service/session-options.ts'
 import { LiveSession } from './live-session.ts'
+import { Unread } from './unread.ts'
 
 export interface LiveEventsOptions {
   /** Loopback unless said otherwise. */
@@ -13,6 +14,8 @@ export interface LiveEventsOptions {
   readonly token?: string
   /** The address under which clients reach it; that of host and port when absent. */
   readonly url?: string
+  /** So much may wait for readers who do not read, of all of them together, and an eighth of it for one; 128 MiB. */
+  readonly mostUnreadBytes?: number
 }
 
 /** For `sessionServices`: tells live what happens in the sessions of this worker, as server-sent events. */
@@ -26,17 +29,18 @@ const loopback = /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/
 /** A connection on which nothing comes is cut by what lies between. */
 const heartbeatMs = 15_000
 /** A reader that is so far behind is cut off: it comes back, and reads what it missed. */
-const mostUnread = 16 * 1024 * 1024
+const mostUnread = 128 * 1024 * 1024
 
 /** @throws ConfigurationError for a host that others reach, without a token. */
 export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
-  const { host = '127.0.0.1', port = 0, token } = options
+  const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = mostUnread } = options
   if (token === undefined && !loopback.test(host))
     throw new ConfigurationError(
       `Live events on ${host} can be reached by others. Give a token, or a loopback address.`,
     )
   const sessions = new Map<string, LiveSession>()
-  const server = createServer((request, response) => answer(request, response, { sessions, token }))
+  const unread = new Unread(mostUnreadBytes / 8, mostUnreadBytes)
+  const server = createServer((request, response) => answer(request, response, { sessions, token, unread }))
   await listening(server, port, host)
   const address = server.address()
   const own = address !== null && typeof address === 'object' ? address.port : port
@@ -76,9 +80,10 @@ function listening(server: Server, port: number, host: string): Promise<void> {
 interface Served {
   readonly sessions: ReadonlyMap<string, LiveSession>
   readonly token: string | undefined
+  readonly unread: Unread
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { sessions, token }: Served): void {
+function answer(request: IncomingMessage, response: ServerResponse, { sessions, token, unread }: Served): void {
   const refuse = (status: number, because: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${because}\n`)
   }
@@ -97,19 +102,28 @@ function answer(request: IncomingMessage, response: ServerResponse, { sessions, 
   if (session === undefined) return refuse(404, 'This worker does not work at the session.')
   const since = Number(asked.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
   if (!Number.isSafeInteger(since) || since < 0) return refuse(400, 'since is the number of records that you have.')
-  stream(session, since, response)
+  if (!unread.hasRoom)
+    return refuse(
+      503,
+      'Other readers of this worker do not read. Come back later; the records of the session tell all.',
+    )
+  stream(response, { session, since, unread })
 }
 
-function stream(session: LiveSession, since: number, response: ServerResponse): void {
+interface Stream {
+  readonly session: LiveSession
+  readonly since: number
+  readonly unread: Unread
+}
+
+function stream(response: ServerResponse, { session, since, unread }: Stream): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
-  const heartbeat = setInterval(() => response.write(':\n\n'), heartbeatMs)
+  unread.add(response)
+  const heartbeat = setInterval(() => unread.write(response, ':\n\n'), heartbeatMs)
   const stop = session.read(
     {
-      send(text) {
-        if (response.writableLength > mostUnread) response.destroy()
-        else response.write(text)
-      },
+      send: (text) => unread.write(response, text),
       end: () => void response.end(),
     },
     since,

@@ -1,5 +1,6 @@
-// Holds rules of docs/spec.md: R-CLU-12, R-CLU-12a.
+// Holds rules of docs/spec.md: R-CLU-12, R-CLU-12a, R-CLU-12b.
 import { ConfigurationError } from '@halting/core'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { liveMessages } from '../../src/client/event-stream.ts'
@@ -74,3 +75,22 @@ test('an address that is none is refused, and the worker lives', async () => {
   }
   expect((await fetch(address(live))).status).toBe(401)
 })
+
+test('while too much waits for readers who do not read nobody else begins, and is told where all is told', async () => {
+  const live = await serving({ mostUnreadBytes: 40 * 1024 * 1024 })
+  const { port, pathname } = new URL(address(live))
+  const silent = connect(Number(port), '127.0.0.1')
+  silent.write(`GET ${pathname} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
+  await once(silent, 'readable')
+  live.onEvent('a session', { type: 'note', text: 'x'.repeat(39 * 1024 * 1024) })
+  // What the system takes for the reader is less than what is then too much.
+  const refused = await fetch(address(live))
+  expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('the records of the session')])
+  silent.destroy()
+  await expect.poll(async () => statusOf(await fetch(address(live)))).toBe(200)
+})
+
+async function statusOf(response: Response): Promise<number> {
+  await response.body?.cancel()
+  return response.status
+}
