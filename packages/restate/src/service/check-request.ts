@@ -1,3 +1,4 @@
+import type { MessageContent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { SessionRequest } from './messages.ts'
 
@@ -12,8 +13,24 @@ interface Fields {
 export const longestId = 200
 /** JSON that is deeper is written by nobody, and by no serializer: the engine would try the call again for ever. */
 const mostDepth = 500
+
+/** How large a request may be, and what to do where it is larger. */
+export interface RequestSize {
+  readonly mostBytes: number
+  readonly otherwise: string
+}
+
 /** On its way to a worker a request is JSON within JSON, so up to twice as large: the engine takes 32 MiB. */
-const mostBytes = 12 * 1024 * 1024
+export const anyRequest: RequestSize = {
+  mostBytes: 12 * 1024 * 1024,
+  otherwise: 'Put what is larger into a file of the session.',
+}
+/** Its message is in a record that the engine keeps itself, with what belongs to it: at most `mostInlineBytes`. */
+export const requestWithoutStore: RequestSize = {
+  mostBytes: 7 * 1024 * 1024,
+  otherwise:
+    'The workers of this cluster have no payload store, which takes more: halting serve --payloads. Or put what is larger into a file of the session.',
+}
 /** What is known of a copy is written by the cluster: with it a session is given the folder of the other one. */
 const ofCluster = 'forkedFrom'
 
@@ -72,7 +89,7 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
 }
 
 /** Why this is no request with a name, in a sentence; undefined where it is one. It may come from anybody. */
-export function problemOfRequest(given: unknown): string | undefined {
+export function problemOfRequest(given: unknown, size: RequestSize = anyRequest): string | undefined {
   if (!isJsonObject(given)) return 'Give an object: { "id", "request" }.'
   const { id, request, opening } = given
   const ofId = isName(id)
@@ -81,14 +98,26 @@ export function problemOfRequest(given: unknown): string | undefined {
   if (opening !== undefined && Object.hasOwn(opening, ofCluster))
     return `${ofCluster} of an opening is written by the cluster: fork the session.`
   if (!isJsonObject(request)) return 'A request is an object, such as {"type":"prompt","content":"…"}.'
-  return problemOfFields(request) ?? problemOfSize(given)
+  return problemOfFields(request) ?? problemOfSize(given, size)
 }
 
-function problemOfSize(given: unknown): string | undefined {
+function problemOfSize(given: unknown, { mostBytes, otherwise }: RequestSize): string | undefined {
   if (isTooDeep(given)) return `A request is at most ${mostDepth} lists and objects deep.`
-  return Buffer.byteLength(JSON.stringify(given)) > mostBytes
-    ? `A request is at most ${mostBytes} bytes of JSON. Put what is larger into a file of the session.`
+  const bytes = Buffer.byteLength(JSON.stringify(given))
+  return bytes > mostBytes
+    ? `A request is at most ${mostBytes} bytes of JSON, and this one has ${bytes}. ${otherwise}`
     : undefined
+}
+
+/** Why messages cannot go into one run together: with what they name they may be larger than the request was. */
+export function problemOfMessages(
+  messages: readonly MessageContent[],
+  { mostBytes, otherwise }: RequestSize,
+): string | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify(messages))
+  const what =
+    messages.length > 1 ? 'Messages that wait for a run have' : 'With the files that it names the message has'
+  return bytes > mostBytes ? `${what} ${bytes} bytes of JSON, and ${mostBytes} is the most. ${otherwise}` : undefined
 }
 
 function isTooDeep(given: unknown): boolean {

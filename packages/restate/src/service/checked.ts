@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { TerminalError } from '@restatedev/restate-sdk'
-import { longestId, problemOfRequest } from './check-request.ts'
+import { longestId, problemOfRequest, type RequestSize } from './check-request.ts'
 import type { PushRequest } from './messages.ts'
 
 /** What somebody sent to a handler is wrong: the answer is 400, with a sentence. */
@@ -10,8 +10,8 @@ export function badInput(because: string): TerminalError {
 }
 
 /** @throws TerminalError 400 */
-export function checkedRequest(given: unknown): PushRequest {
-  const problem = problemOfRequest(given)
+export function checkedRequest(given: unknown, size: RequestSize): PushRequest {
+  const problem = problemOfRequest(given, size)
   if (problem !== undefined) throw badInput(problem)
   // It was looked at.
   return given as PushRequest

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@halting/core'
 import { handlers, type ObjectSharedContext } from '@restatedev/restate-sdk'
 import { badInput, checkedInput, checkedRequest } from './checked.ts'
+import type { RequestSize } from './check-request.ts'
 import type { PushRequest, SessionRequest } from './messages.ts'
 import type { SessionStatus } from './status.ts'
 
@@ -15,6 +16,7 @@ export interface Taken {
 export interface NamedHandlersOptions {
   readonly push: (context: ObjectSharedContext, request: PushRequest) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<SessionStatus>
+  readonly size: RequestSize
 }
 
 type Handler = (context: ObjectSharedContext, given: unknown) => Promise<Taken>
@@ -36,7 +38,9 @@ type NamedRequests =
   | 'close'
 
 /** The requests by names of their own, for who has the ingress alone: `POST /halting_session/KEY/prompt` with `{ "content": "…" }`. */
-export function namedHandlers({ push, status }: NamedHandlersOptions): { readonly [name in NamedRequests]: Handler } {
+export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
+  readonly [name in NamedRequests]: Handler
+} {
   const handler = (
     takes: readonly string[],
     requestOf: (fields: JsonObject, context: ObjectSharedContext) => JsonObject | Promise<JsonObject>,
@@ -44,11 +48,8 @@ export function namedHandlers({ push, status }: NamedHandlersOptions): { readonl
     const handle: Handler = async (context, given) => {
       const input = checkedInput(given, [...common, ...takes])
       const { id = context.rand.uuidv4(), opening, ...fields } = input
-      const request = checkedRequest({
-        id,
-        request: await requestOf(fields, context),
-        ...(opening !== undefined && { opening }),
-      })
+      const named = { id, request: await requestOf(fields, context), ...(opening !== undefined && { opening }) }
+      const request = checkedRequest(named, size)
       return { id: request.id, isNew: await push(context, request) }
     }
     return handlers.object.shared(handle)

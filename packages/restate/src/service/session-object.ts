@@ -17,6 +17,7 @@ import type { Spent } from '../fleet/budget.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
+import { anyRequest, requestWithoutStore } from './check-request.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
 import { Conversation, type State } from './conversation.ts'
 import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
@@ -61,6 +62,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const push = (context: ObjectSharedContext, request: PushRequest): Promise<boolean> =>
     mailboxOf(context).push(request)
+  const size = options.payloads === undefined ? requestWithoutStore : anyRequest
   const storeOf = (context: ObjectContext | ObjectSharedContext) => options.payloads?.of(context.key)
 
   return object({
@@ -97,11 +99,11 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         }
       }),
 
-      ...namedHandlers({ push, status: readStatus }),
+      ...namedHandlers({ push, status: readStatus, size }),
 
       /** Any request. False for one that came before, or that means nothing now. */
       request: handlers.object.shared((context: ObjectSharedContext, given: unknown) =>
-        push(context, checkedRequest(given)),
+        push(context, checkedRequest(given, size)),
       ),
 
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<FullStatus> => {

@@ -4,6 +4,7 @@ import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '../fleet/budget.ts'
+import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { HeldSessions, type Holding } from './held-sessions.ts'
 import type { Opening } from './messages.ts'
@@ -56,7 +57,7 @@ export class SessionsOfProcess {
     { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
-    const { open, listener, departure } = this.#options
+    const { open, listener, departure, payloads } = this.#options
     const { records, log, gone } = found
     const journal = new ClusterSession({
       sessionId,
@@ -106,6 +107,7 @@ export class SessionsOfProcess {
         if (!log.isBroken) listener?.onEvent(sessionId, event)
       },
       spent: () => journal.spent,
+      ...(payloads === undefined && { size: requestWithoutStore }),
     })
   }
 

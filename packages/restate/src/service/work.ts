@@ -1,9 +1,10 @@
-import { ConfigurationError, type Json, type SdkResult } from '@halting/core'
+import { ConfigurationError, type Json, type MessageContent, type SdkResult } from '@halting/core'
 import { compactCommand, messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '../fleet/budget.ts'
+import { problemOfMessages, type RequestSize } from './check-request.ts'
 import { whenIdle, type NumberedRequest } from './messages.ts'
 import { writtenNote, type WorkNote } from './notes.ts'
 import { RequestsInOrder } from './requests-in-order.ts'
@@ -46,6 +47,8 @@ export interface SessionWorkOptions {
   readonly untold: readonly { readonly runId: string; readonly result: SdkResult }[]
   readonly onEvent: (event: SessionEvent) => void
   readonly spent: () => Spent | null
+  /** Messages that wait go into one record. So large it may be: what would not fit beside the others is refused. */
+  readonly size?: RequestSize
 }
 
 /**
@@ -171,7 +174,7 @@ export class SessionWork implements Work {
   }
 
   #do(numbered: NumberedRequest, prepared?: PreparedPrompt): void {
-    const { session } = this.#options
+    const { session, onRecord } = this.#options
     const { number, id, request } = numbered
     switch (request.type) {
       case 'prompt': {
@@ -179,6 +182,7 @@ export class SessionWork implements Work {
         const { content, model }: PreparedPrompt = prepared ?? { content: request.content }
         const compact = typeof content === 'string' ? compactCommand.exec(content) : null
         const how = { id, ...(when !== undefined && { when }), ...(model !== undefined && { model }) }
+        if (onRecord?.has(id) !== true) this.#checkSize(content)
         if (compact === null) session.prompt(content, how)
         else this.#begin(numbered, () => session.compact((compact[1] ?? '').trim()))
         return
@@ -225,6 +229,14 @@ export class SessionWork implements Work {
       case 'rewind':
         void this.#rewind(numbered, request.before)
     }
+  }
+
+  /** @throws ConfigurationError */
+  #checkSize(content: MessageContent): void {
+    const { session, size } = this.#options
+    const messages = [...session.snapshot.queue.map((queued) => queued.content), content]
+    const problem = size && problemOfMessages(messages, size)
+    if (problem !== undefined) throw new ConfigurationError(problem)
   }
 
   /** Begins a run without a message. It may be the one that is on record: its process was lost before this request's outcome was. */

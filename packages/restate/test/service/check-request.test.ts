@@ -1,7 +1,7 @@
-// Holds rules of docs/spec.md: R-CLU-11, R-CLU-11a.
+// Holds rules of docs/spec.md: R-CLU-11, R-CLU-11a, R-CLU-11b.
 import { expect, test } from 'vitest'
 import { checkedId } from '../../src/service/checked.ts'
-import { problemOfRequest } from '../../src/service/check-request.ts'
+import { problemOfMessages, problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
 
 test.each<[unknown]>([
   [{ type: 'prompt', content: 'hello' }],
@@ -42,6 +42,11 @@ test('what the engine could not carry, and what the cluster alone says, is no re
   const large = (bytes: number): unknown => ({ type: 'prompt', content: '"'.repeat(bytes / 2) })
   expect(problemOfRequest({ id: 'r', request: large(11 << 20) })).toBe(undefined)
   expect(problemOfRequest({ id: 'r', request: large(12 << 20) })).toContain('at most 12582912 bytes')
+  expect(problemOfRequest({ id: 'r', request: large(6 << 20) }, requestWithoutStore)).toBe(undefined)
+  expect(problemOfRequest({ id: 'r', request: large(7 << 20) }, requestWithoutStore)).toContain(
+    'halting serve --payloads',
+  )
+  expect(problemOfMessages(['x'.repeat(8 << 20)], requestWithoutStore)).toContain('With the files that it names')
   // The folder of another session came with it.
   expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('fork the session')
 })

@@ -5,7 +5,7 @@ import type { ObjectContext } from '@restatedev/restate-sdk'
 import { attempt, mailSignal } from '../../src/engine/attempt.ts'
 import { createLiveEvents, type LiveEvents } from '../../src/live/live-events.ts'
 import { answerTo, resultOfRun } from '../../src/service/answers.ts'
-import { problemOfRequest } from '../../src/service/check-request.ts'
+import { problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
 import { Conversation } from '../../src/service/conversation.ts'
 import { recordsSince } from '../../src/service/kept-records.ts'
 import { begin, push, settle } from '../../src/service/mailbox.ts'
@@ -69,7 +69,7 @@ export async function fakeCluster({ open }: Pick<SessionServiceOptions, 'open'>)
     if (service !== 'halting_session') return { status: 404, body: { message: 'service not found' } }
     const sessionId = decodeURIComponent(key)
     if (handler === 'request') {
-      const problem = problemOfRequest(input)
+      const problem = problemOfRequest(input, requestWithoutStore)
       if (problem !== undefined) return { status: 400, body: { message: problem } }
       // It was looked at.
       requests.push({ ...(input as PushRequest), sessionId })

@@ -1,0 +1,64 @@
+// Holds a rule of docs/spec.md: R-CLU-11b: what is larger than a cluster without a payload store keeps is refused at the door, and nothing else is lost.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import type { Flags } from '../../src/flags/flags.ts'
+import { type ServedCluster, servedCluster } from '../support/cluster.ts'
+import { call } from '../support/program.ts'
+
+const clusters: ServedCluster[] = []
+afterEach(async () => {
+  for (const cluster of clusters.splice(0)) await cluster.close()
+})
+
+const mebibyte = 1024 * 1024
+
+async function served(replies: readonly unknown[], flags: Flags = {}): Promise<ServedCluster> {
+  const made = await servedCluster(replies, flags)
+  clusters.push(made)
+  return made
+}
+
+async function ask({ url }: ServedCluster, handler: string, body: unknown): Promise<unknown> {
+  const response = await fetch(`${url}/halting_session/s1/${handler}`, { method: 'POST', body: JSON.stringify(body) })
+  const answer: unknown = await response.json()
+  return { status: response.status, answer }
+}
+
+const prompt = (cluster: ServedCluster, id: string, content: string): Promise<unknown> =>
+  ask(cluster, 'request', { id, request: { type: 'prompt', content } })
+const resultOf = (cluster: ServedCluster, id: string): Promise<unknown> => ask(cluster, 'result', { id, wait: true })
+const done = { status: 200, answer: { state: 'answered', result: { result: 'Done.' } } }
+const store = expect.stringContaining('no payload store, which takes more: halting serve --payloads')
+
+test.each([8, 12, 40])(
+  'a prompt of %i MiB is refused with what to do, and the session takes the next',
+  async (mebibytes) => {
+    const cluster = await served([{ content: 'Done.' }])
+    const refused = await prompt(cluster, 'p', 'x'.repeat(mebibytes * mebibyte))
+    expect(refused).toEqual({ status: 400, answer: { message: store } })
+    expect(await resultOf(cluster, 'p')).toEqual({ status: 200, answer: { state: 'unknown' } })
+    await prompt(cluster, 'q', 'hello')
+    expect(await resultOf(cluster, 'q')).toMatchObject(done)
+    expect(JSON.stringify(await cluster.cluster.records('s1'))).not.toContain('xxx')
+  },
+)
+
+test('prompts that are small enough and would be one record that is not: the one that fits no more is refused', async () => {
+  const wait = call('Bash', { command: 'while [ ! -e go ]; do sleep 0.05; done' })
+  const cluster = await served([{ content: [wait] }, { content: 'Done.' }], { permissionMode: 'bypassPermissions' })
+  await prompt(cluster, 'p', 'begin')
+  await prompt(cluster, 'a', 'a'.repeat(5 * mebibyte))
+  await prompt(cluster, 'b', 'b'.repeat(5 * mebibyte))
+  expect(await resultOf(cluster, 'b')).toEqual({
+    status: 200,
+    answer: {
+      state: 'refused',
+      because: expect.stringMatching(/^Messages that wait for a run have 1048\d+ bytes .*no payload store/),
+    },
+  })
+  writeFileSync(join(cluster.base, 's1', 'go'), '')
+  // It is too long for the model, and is in the run.
+  expect(await resultOf(cluster, 'a')).toMatchObject({ answer: { result: { terminal_reason: 'compaction_thrash' } } })
+  expect(JSON.stringify(await cluster.cluster.records('s1'))).toContain('aaaa')
+})
