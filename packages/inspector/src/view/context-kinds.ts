@@ -1,5 +1,5 @@
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
-import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
+import { isOfPerson, isText, isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ContextByKind } from './types.ts'
 
 type Kind = Exclude<keyof ContextByKind, 'fixed'>
@@ -13,6 +13,9 @@ const charactersOfToken = 4
 /** An image or a document has tokens that nobody knows from its bytes. */
 const tokensOfMedia = 1_500
 
+/** The note in the place of a result. */
+const tokensOfNote = 25
+
 /**
  * What fills the window, by kind, as a session goes on: told entry by entry, so that a session costs what it has.
  * Estimated by characters; what a service counted of a request settles how much all of it has. What it counted beside the messages of the first request of the
@@ -22,33 +25,52 @@ export class ContextKinds {
   #sums = noSums()
   #fixed: number | undefined
   #wasCompacted = false
+  /** Tokens of each result, by the id of its call: it may give way to a note. */
+  readonly #results = new Map<string, number>()
+  /** Images and documents among the results, and among what was said. */
+  #media = noSums()
+  /** Who said what, by the content as JSON: what a compaction keeps is a copy. */
+  readonly #said = new Map<string, Kind>()
 
   add(entry: TranscriptEntry): void {
     switch (entry.kind) {
-      case 'user':
-        this.#addMessage(entry.message, isOfPerson.has(entry.origin) ? 'person' : 'other')
+      case 'user': {
+        const kind = isOfPerson(entry) ? 'person' : 'other'
+        if (entry.origin !== 'tool_results') this.#said.set(JSON.stringify(entry.message.content), kind)
+        this.#addMessage(entry.message, kind)
         return
+      }
       case 'assistant':
         if (entry.error === undefined) this.#addMessage(entry.message, 'answers')
         return
       case 'compact_boundary':
-        this.#sums = noSums()
-        this.#wasCompacted = true
-        for (const message of entry.messages)
-          this.#addMessage(message, message.role === 'user' ? 'summaries' : 'answers')
+        this.compactTo(entry.messages)
         return
       case 'results_cleared':
-        this.#sums.results = Math.max(0, this.#sums.results - entry.freedTokens)
+        for (const call of entry.calls) this.#clear(call)
+        return
+      case 'media_removed':
+        this.#removeMedia(entry.at?.length)
         return
       case 'attachment':
       case 'collapse_staged':
-      case 'media_removed':
+    }
+  }
+
+  /** From here on the model is shown these messages. */
+  compactTo(messages: readonly ModelMessage[]): void {
+    this.#forget()
+    this.#wasCompacted = true
+    for (const message of messages) {
+      const kindOfText =
+        message.role === 'user' ? (this.#said.get(JSON.stringify(message.content)) ?? 'summaries') : 'answers'
+      this.#addMessage(message, kindOfText)
     }
   }
 
   /** The conversation was taken back: what is left of it is told anew. */
   beginAnew(entries: readonly TranscriptEntry[]): void {
-    this.#sums = noSums()
+    this.#forget()
     for (const entry of entries) this.add(entry)
     this.#wasCompacted = false
   }
@@ -60,17 +82,44 @@ export class ContextKinds {
     return was
   }
 
-  /** What fills the window now. `counted`: what the service counted of the request that shows it; 0 where it told nothing. */
+  /**
+   * What fills the window now, in whole tokens. `counted`: what the service counted of the request that shows it, which they add up to; 0 where it told
+   * nothing.
+   */
   now(counted: number): ContextByKind {
-    const estimated = Object.values(this.#sums).reduce((sum, tokens) => sum + tokens, 0)
-    if (counted === 0) return { fixed: this.#fixed ?? 0, ...this.#sums }
-    this.#fixed ??= Math.max(0, counted - estimated)
-    const fixed = Math.min(this.#fixed, counted)
-    if (estimated === 0) return { fixed: counted, ...this.#sums }
-    const scale = (counted - fixed) / estimated
+    const estimated = kinds.reduce((sum, kind) => sum + this.#sums[kind], 0)
+    if (counted > 0) this.#fixed ??= Math.max(0, counted - estimated)
+    const fixed = this.#fixed ?? 0
+    const scale = counted === 0 ? 1 : estimated === 0 ? 0 : Math.max(0, counted - fixed) / estimated
     const scaled = noSums()
-    for (const kind of kinds) scaled[kind] = this.#sums[kind] * scale
-    return { fixed, ...scaled }
+    // Rounded down, so that the rest is never below nothing.
+    for (const kind of kinds) scaled[kind] = Math.floor(this.#sums[kind] * scale + 1e-9)
+    const shown = kinds.reduce((sum, kind) => sum + scaled[kind], 0)
+    return { fixed: counted === 0 ? Math.round(fixed) : counted - shown, ...scaled }
+  }
+
+  #forget(): void {
+    this.#sums = noSums()
+    this.#media = noSums()
+    this.#results.clear()
+  }
+
+  #clear(callId: string): void {
+    const tokens = this.#results.get(callId)
+    if (tokens === undefined || tokens <= tokensOfNote) return
+    this.#sums.results -= tokens - tokensOfNote
+    this.#results.set(callId, tokensOfNote)
+  }
+
+  /** So many gave way to a note, or all of them. Which ones is of no interest: they weigh alike. */
+  #removeMedia(count = Infinity): void {
+    let left = count * tokensOfMedia
+    for (const kind of ['results', 'person', 'other'] as const) {
+      const removed = Math.min(left, this.#media[kind])
+      this.#sums[kind] = Math.max(0, this.#sums[kind] - removed)
+      this.#media[kind] -= removed
+      left -= removed
+    }
   }
 
   #addMessage({ content }: ModelMessage, kindOfText: Kind): void {
@@ -78,14 +127,18 @@ export class ContextKinds {
       this.#sums[kindOfText] += content.length / charactersOfToken
       return
     }
-    for (const block of content) this.#sums[kindOf(block, kindOfText)] += tokensOf(block)
+    for (const block of content) {
+      const kind = kindOf(block, kindOfText)
+      const tokens = tokensOf(block)
+      this.#sums[kind] += tokens
+      this.#media[kind] += mediaIn(block) * tokensOfMedia
+      if (isToolResult(block)) this.#results.set(block.tool_use_id, tokens)
+    }
   }
 }
 
 /** The keys of the sums are the kinds. */
 const kinds = Object.keys(noSums()) as readonly Kind[]
-
-const isOfPerson: ReadonlySet<string> = new Set(['prompt', 'steer', 'follow_up'])
 
 function kindOf(block: ContentBlock, kindOfText: Kind): Kind {
   if (isToolUse(block)) return 'calls'
@@ -102,4 +155,10 @@ function tokensOf(block: ContentBlock): number {
   }
   if (block.type === 'thinking' && typeof block.thinking === 'string') return block.thinking.length / charactersOfToken
   return tokensOfMedia
+}
+
+function mediaIn(block: ContentBlock): number {
+  if (block.type === 'image' || block.type === 'document') return 1
+  if (!isToolResult(block) || typeof block.content === 'string') return 0
+  return (block.content ?? []).reduce((sum, part) => sum + mediaIn(part), 0)
 }

@@ -1,53 +1,62 @@
 import { isJsonObject } from '@halting/core/adapters'
-import {
-  allowancesLeft,
-  limitsInForce,
-  recordedStep,
-  timeByPhase,
-  type RecordedStep,
-  type StepRecord,
-} from '@halting/core/steps'
+import type { ModelMessage, TranscriptEntry } from '@halting/core'
+import { allowancesLeft, limitsInForce, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
 import type { ContextKinds } from './context-kinds.ts'
+import { timesBetween } from './times.ts'
+import { turnOf, type Spent } from './turn-of.ts'
 import type { TurnPoint } from './types.ts'
 
-type Point = { -readonly [field in keyof TurnPoint]: TurnPoint[field] }
+type Writable<T> = { -readonly [field in keyof T]: T[field] }
+
+/** One time round the loop, with the reply that it had. */
+interface Window {
+  readonly startMs: number
+  readonly spent: Spent
+  point: (Writable<TurnPoint> & { readonly messageId: string | undefined }) | undefined
+}
 
 /**
- * What stood when each request of the main loop had its reply; `kinds` knows what was said before the run, and hears of what is said in it.
- * Of several attempts at one request the last that was billed is told.
+ * What stood at each request of the main loop that had a reply; `kinds` knows what was said before the run, and hears of what is said in it. Sums of a
+ * point go to the end of its lap, so that the last one has those of the run; of several attempts the last one that was answered is told.
+ * `activeMs`: how long the run took.
  */
-export function pointsOf(records: readonly StepRecord[], kinds: ContextKinds): readonly TurnPoint[] {
+export function pointsOf(records: readonly StepRecord[], kinds: ContextKinds, activeMs: number): readonly TurnPoint[] {
   const reader = new PointReader(records, kinds)
   for (const record of records) reader.read(record)
-  return reader.end()
+  return reader.end(activeMs)
 }
 
 class PointReader {
   readonly #kinds: ContextKinds
-  readonly #points: Point[] = []
+  readonly #windows: Window[] = []
+  readonly #steps: RecordedStep[] = []
   readonly #reserved = new Map<string, number>()
   readonly #beganAt: number
-  readonly #limits: { readonly maxTurns: number; readonly tokenTargetLaps: number }
-  /** Steps of each request of the main loop, subagents' too. */
-  readonly #steps = new Map<number, RecordedStep[]>()
-  #spent: Extract<StepRecord, { readonly type: 'start' }>['start']['spent'] | undefined
+  #maxTurns: number | null
   #settledNanos = 0
   #tokens = 0
+  /** What a compaction of the open turn left: no entry tells of it yet. */
+  #compacted: readonly ModelMessage[] | undefined
 
   constructor(records: readonly StepRecord[], kinds: ContextKinds) {
     this.#kinds = kinds
     const [first] = records
     this.#beganAt = first?.type === 'start' ? first.at : 0
-    this.#limits = { maxTurns: limitsInForce(records).maxTurns ?? Infinity, tokenTargetLaps: 0 }
+    this.#maxTurns = limitsInForce(records.slice(0, 1)).maxTurns
   }
 
   read(record: StepRecord): void {
     switch (record.type) {
-      case 'start':
+      case 'start': {
         if (record.scope !== '') return
-        this.#spent = record.start.spent
-        for (const entry of record.start.added) this.#kinds.add(entry)
+        const { spent, added } = record.start
+        // What the run goes on from is in its sums.
+        this.#settledNanos = spent.nanos + spent.unknownNanos
+        this.#tokens = spent.totalTokens
+        for (const entry of added) this.#kinds.add(entry)
+        this.#windows.push({ startMs: 0, spent, point: undefined })
         return
+      }
       case 'intent': {
         const { intent } = record
         if (isJsonObject(intent) && intent['granted'] === true && typeof intent['nanos'] === 'number')
@@ -57,80 +66,137 @@ class PointReader {
       case 'result':
         this.#result(record)
         return
-      case 'lap':
-        if (record.lap.scope !== '') return
-        this.#spent = record.lap.spent
-        for (const entry of record.lap.added) this.#kinds.add(entry)
+      case 'control': {
+        const maxTurns = record.key.includes('/agent:') ? undefined : record.control.settings?.limits?.maxTurns
+        // `Infinity` takes a limit away, and is null in a file.
+        if (maxTurns !== undefined) this.#maxTurns = maxTurns === Infinity ? null : maxTurns
         return
+      }
+      case 'lap': {
+        const { scope, spent, added } = record.lap
+        if (scope !== '') return
+        if (record.folds !== undefined) {
+          this.#settledNanos = record.folds.settled.nanos
+          this.#tokens = record.folds.settled.tokens
+        }
+        this.#said(added)
+        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, point: undefined })
+        return
+      }
       case 'end':
-        if (record.scope === '') for (const entry of record.added) this.#kinds.add(entry)
+        if (record.scope === '') this.#said(record.added)
         return
-      case 'control':
       case 'rewind':
       case 'stage':
     }
   }
 
-  end(): readonly TurnPoint[] {
-    return this.#points.map((point) => {
-      const ms = timeByPhase(this.#steps.get(point.request) ?? [])
-      return { ...point, ms }
+  end(activeMs: number): readonly TurnPoint[] {
+    if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
+    this.#said([])
+    const told = this.#windows.filter(({ point }) => point !== undefined)
+    const last = told.at(-1)?.point
+    if (last !== undefined) this.#addSums(last)
+    const starts = told.map(({ startMs }, index) => (index === 0 ? 0 : startMs))
+    const times = timesBetween(starts, this.#steps, { beganAt: this.#beganAt, activeMs })
+    const used = this.#windows.at(-1)?.spent.laps.inRun ?? {}
+    return told.flatMap(({ point }, index): readonly TurnPoint[] => {
+      const ms = times[index]
+      if (point === undefined || ms === undefined) return []
+      const { messageId: _, ...plain } = point
+      const left = Object.entries(point.allowancesLeft).filter(([transition]) => Object.hasOwn(used, transition))
+      return [{ ...plain, ms, allowancesLeft: Object.fromEntries(left) }]
     })
+  }
+
+  /** The lap tells what was said in it: up to the reply it is what the model was shown. */
+  #said(added: readonly TranscriptEntry[]): void {
+    const point = this.#windows.at(-1)?.point
+    let isShown = point === undefined
+    const show = (): void => {
+      if (point === undefined || isShown) return
+      const { input, cacheRead, cacheWrite } = point.usage
+      point.isCompacted = this.#kinds.takeCompacted()
+      point.context = this.#kinds.now(input + cacheRead + cacheWrite)
+      isShown = true
+    }
+    const isTold = added.some((entry) => isReplyOf(point?.messageId, entry))
+    // A reply that was not kept was to what stood before.
+    if (!isTold) show()
+    for (const entry of added) {
+      if (isReplyOf(point?.messageId, entry)) show()
+      this.#kinds.add(entry)
+    }
+    this.#compacted = undefined
   }
 
   #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>): void {
     const step = recordedStep(key, at, durationMs, false)
-    const request = step.scope === '' ? step.request : Number(/^agent:(\d+):/.exec(step.scope)?.[1] ?? 0)
-    const steps = this.#steps.get(request)
-    if (steps === undefined) this.#steps.set(request, [step])
-    else steps.push(step)
-    const fields = isJsonObject(value) ? value : {}
-    if (isJsonObject(fields['charge'])) {
-      this.#settledNanos += numberOf(fields['charge']['nanos'])
-      this.#tokens += numberOf(fields['charge']['tokens'])
-    }
-    if (step.scope === '' && step.phase === 'model' && isJsonObject(fields['charge']))
-      return this.#point(step, key, fields['message'], fields['charge'])
-    // What subagents and compactions cost counts to the turn that they belong to.
-    const last = this.#points.at(-1)
-    if (last === undefined) return
-    last.settledUsd = this.#settledNanos / 1e9
-    last.tokens = this.#tokens
+    this.#steps.push(step)
+    if (!isJsonObject(value)) return
+    const { charge, message, result } = value
+    if (step.scope === '' && step.phase === 'compaction' && isJsonObject(result) && Array.isArray(result['messages']))
+      // What a driver recorded for a compaction is what it came to.
+      this.#compacted = result['messages'] as readonly ModelMessage[]
+    if (!isJsonObject(charge)) return
+    this.#settledNanos += numberOf(charge['nanos'])
+    this.#tokens += numberOf(charge['tokens'])
+    const window = this.#windows.at(-1)
+    if (window === undefined) return
+    const isReply = isJsonObject(message)
+    if (step.scope === '' && step.phase === 'model' && (isReply || window.point?.messageId === undefined))
+      window.point = this.#pointOf(window, step, isReply ? message : {}, { key, model: charge['model'] })
+    if (window.point !== undefined) this.#addSums(window.point)
   }
 
-  #point(step: RecordedStep, key: string, message: unknown, charge: { readonly [field: string]: unknown }): void {
-    const told = isJsonObject(message) && isJsonObject(message['usage']) ? message['usage'] : {}
-    const usage = {
-      input: numberOf(told['input_tokens']),
-      cacheRead: numberOf(told['cache_read_input_tokens']),
-      cacheWrite: numberOf(told['cache_creation_input_tokens']),
-      output: numberOf(told['output_tokens']),
-    }
-    const { request } = step
-    const spent = this.#spent
-    const { next_turn: turnsLeft = null, ...others } =
-      spent === undefined ? {} : allowancesLeft(spent.laps, this.#limits)
+  #addSums(point: Writable<TurnPoint>): void {
+    point.settledUsd = this.#settledNanos / 1e9
+    point.tokens = this.#tokens
+  }
+
+  #pointOf(
+    { spent }: Window,
+    step: RecordedStep,
+    message: { readonly [field: string]: unknown },
+    { key, model }: { readonly key: string; readonly model: unknown },
+  ): Window['point'] {
+    const told = isJsonObject(message['usage']) ? message['usage'] : {}
+    const limits = { maxTurns: this.#maxTurns ?? Infinity, tokenTargetLaps: 0 }
+    // Turns are told by themselves, and how far a token target goes is not on record.
+    const {
+      next_turn: turnsLeft,
+      user_input: _,
+      token_budget_continuation: __,
+      ...others
+    } = allowancesLeft(spent.laps, limits)
     const reserved = this.#reserved.get(key)
-    const before = this.#points.at(-1)
-    const again = before?.request === request ? before : undefined
-    const isCompacted = this.#kinds.takeCompacted() || again?.isCompacted === true
-    if (again !== undefined) this.#points.pop()
-    this.#points.push({
-      request,
-      turn: (spent?.turns ?? 0) + (spent?.turnBegins === false ? 0 : 1),
+    const { id } = message
+    return {
+      messageId: typeof id === 'string' ? id : undefined,
+      request: spent.request,
+      turn: turnOf(spent),
       atMs: Math.max(0, step.at + step.durationMs - this.#beganAt),
-      model: typeof charge['model'] === 'string' ? charge['model'] : '',
-      context: this.#kinds.now(usage.input + usage.cacheRead + usage.cacheWrite),
-      usage,
-      settledUsd: this.#settledNanos / 1e9,
+      model: typeof model === 'string' ? model : '',
+      context: this.#kinds.now(0),
+      usage: {
+        input: numberOf(told['input_tokens']),
+        cacheRead: numberOf(told['cache_read_input_tokens']),
+        cacheWrite: numberOf(told['cache_creation_input_tokens']),
+        output: numberOf(told['output_tokens']),
+      },
+      settledUsd: 0,
       reservedUsd: reserved === undefined ? null : reserved / 1e9,
-      tokens: this.#tokens,
+      tokens: 0,
       ms: { model: 0, tools: 0, hooks: 0, compaction: 0, waiting: 0, other: 0 },
-      isCompacted,
+      isCompacted: false,
       turnsLeft,
       allowancesLeft: others,
-    })
+    }
   }
+}
+
+function isReplyOf(messageId: string | undefined, entry: TranscriptEntry): boolean {
+  return messageId !== undefined && entry.kind === 'assistant' && entry.message.id === messageId
 }
 
 function numberOf(value: unknown): number {
