@@ -1,4 +1,11 @@
-import { accountOf, foldSession, trajectoryOf, type StepRecord, type Trajectory } from '@halting/core/steps'
+import {
+  accountOf,
+  foldSession,
+  trajectoryOf,
+  type Account,
+  type StepRecord,
+  type Trajectory,
+} from '@halting/core/steps'
 import { toldParts } from '../told/told-session.ts'
 import { ContextKinds } from './context-kinds.ts'
 import type { InspectedSession } from './inspected.ts'
@@ -14,27 +21,35 @@ const longestPrompt = 300
 /** All that the page shows of a session at once; records and the transcript are asked for piece by piece. @throws ConfigurationError for what are no records of runs. */
 export function viewOf(session: InspectedSession): SessionView {
   const { runs, notes } = session
-  const accounts = runs.map(accountOf)
+  const accounts = runs.map((records) => accountIn(session, records))
   const kinds = new ContextKinds()
   const views = runs.map((records, index): RunView => {
     const [first] = records
     if (index > 0 && wasRewound(runs[index - 1] ?? []))
       kinds.beginAnew(foldSession(runs.slice(0, index)).transcript.since(0))
     const parts = toldParts(runs, index)
+    // One for each run.
+    const account = accounts[index] ?? accountIn(session, records)
+    const { totals, carried } = account
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
       prompt: firstPrompt(records).slice(0, longestPrompt),
       why: session.why(index),
-      // One for each run.
-      account: accounts[index] ?? accountOf(records),
+      account,
       trajectory: withoutInputs(trajectoryOf(records)),
       items: withPlaces(timelineOf(records), placesOfCalls(parts)),
-      points: pointsOf(records, kinds),
+      points: pointsOf(records, kinds, totals.activeMs - carried.activeMs),
       records: records.length,
       parts: parts.length,
     }
   })
   return { row: rowWith(session, accounts), notes, runs: views }
+}
+
+/** With which limits a run of another program ran is not on record, and allowances it had none. */
+function accountIn({ program }: InspectedSession, records: readonly StepRecord[]): Account {
+  const account = accountOf(records)
+  return program === 'halting' ? account : { ...account, limits: [], laps: [] }
 }
 
 function wasRewound(records: readonly StepRecord[]): boolean {

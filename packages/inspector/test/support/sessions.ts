@@ -15,7 +15,17 @@ import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } fr
 import type { InspectedSession } from '../../src/index.ts'
 
 /** The sessions of other programs that everybody tests with. */
-export const sharedSessions: string = join(import.meta.dirname, '..', '..', '..', '..', '..', 'shared', 'data', 'sessions')
+export const sharedSessions: string = join(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  '..',
+  '..',
+  'shared',
+  'data',
+  'sessions',
+)
 
 /** Records as a file gives them back. */
 export function asJson(records: readonly StepRecord[]): readonly StepRecord[] {
@@ -137,7 +147,11 @@ const foreignPrices = { cost: () => 0.001, worstCase: () => 0.001 }
 export function largeSession(records: number): InspectedSession {
   const perTurn = 8
   const turns = Array.from({ length: Math.max(1, Math.round(records / perTurn)) }, (_, index) => largeTurn(index))
-  const last = { ...largeTurn(turns.length), message: answer(turns.length, [{ type: 'text', text: 'Done.' }]), results: [] }
+  const last = {
+    ...largeTurn(turns.length),
+    message: answer(turns.length, [{ type: 'text', text: 'Done.' }]),
+    results: [],
+  }
   const run = {
     run: { sessionId: 'large', runId: 'run1', agentPath: '', depth: 0 },
     prompts: [{ origin: 'prompt', content: 'Read everything.' } as const],
