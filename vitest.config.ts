@@ -70,6 +70,7 @@ const onlyDeep = [
   'packages/cli/test/sessions.test.ts',
   'packages/cli/test/setup.test.ts',
   'packages/cli/test/stdin.test.ts',
+  'packages/cli/test/stopping-bench.test.ts',
   'packages/cli/test/terminal-guide.test.ts',
   'packages/cli/test/terminal/program.test.ts',
   'packages/cli/test/terminal/real-terminal.test.ts',

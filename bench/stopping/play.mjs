@@ -1,0 +1,100 @@
+// One program in one situation: from its start to its end, or until it has gone on for too long; then it is ended with all that it started.
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const lookMs = 250
+
+/** @returns what was seen, but for the files that it wrote. */
+export async function play({ start, home, situation, wallMs, mostRequests, figures }) {
+  const { then } = situation
+  const first = await one(start('Deploy it.', false), { home, then, wallMs, mostRequests, figures })
+  const played = then?.resumes === undefined ? first : await one(start(then.resumes, true), { home, wallMs, mostRequests, figures })
+  return { ...played, ...(await figures()), wallMs: first.wallMs }
+}
+
+async function one({ command, env }, { home, then, wallMs, mostRequests, figures }) {
+  const began = performance.now()
+  const [program, ...parameters] = command
+  const mark = `stopping-${process.pid}-${Math.round(began)}`
+  const child = spawn(program, parameters, {
+    cwd: join(home, 'work'),
+    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', STOPPING_MARK: mark, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const out = textOf(child.stdout)
+  const err = textOf(child.stderr)
+  const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)))
+  let exit
+  void exited.then((status) => (exit = status))
+  let endsAt = began + wallMs
+  let isTold = false
+  let endedBy = 'itself'
+  while (exit === undefined) {
+    await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, lookMs))])
+    if (!isTold && then !== undefined && existsSync(join(home, 'work', then.when))) {
+      isTold = true
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      // The program alone, as a supervisor does it.
+      if (exit === undefined) process.kill(child.pid, then.signal)
+      endsAt = performance.now() + (then.patienceMs ?? wallMs)
+    }
+    const { requests } = await figures()
+    if (exit === undefined && (performance.now() > endsAt || requests > mostRequests)) {
+      endedBy = 'us'
+      break
+    }
+  }
+  const wallTaken = performance.now() - began
+  // A moment for what ends after it.
+  if (endedBy === 'itself') await new Promise((resolve) => setTimeout(resolve, 2_000))
+  const left = marked(mark).filter(({ pid }) => pid !== child.pid || endedBy === 'us')
+  for (const { pid } of left) end(pid)
+  await exited
+  return {
+    exit: typeof exit === 'number' ? exit : null,
+    endedBy,
+    wallMs: Math.round(wallTaken),
+    said: linesOf(out.text, 1).concat(linesOf(err.text, 2)).join(' '),
+    words: out.text + err.text,
+    left: endedBy === 'us' ? [] : left.map(({ what }) => what),
+  }
+}
+
+function textOf(stream) {
+  const kept = { text: '' }
+  stream.setEncoding('utf8')
+  stream.on('data', (piece) => (kept.text = (kept.text + piece).slice(-20_000)))
+  return kept
+}
+
+/** The last lines with a word, without colours. */
+function linesOf(text, most) {
+  // eslint-disable-next-line no-control-regex
+  const plain = text.replaceAll(/\u001B\[[\d;?]*[A-Za-z]/g, '')
+  const lines = plain.split('\n').filter((line) => /\w/.test(line))
+  return lines.slice(-most).map((line) => line.trim())
+}
+
+/** Processes that were started by it, whatever group they are in: they have its mark in their environment. */
+function marked(mark) {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      if (!readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark)) return []
+      const what = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
+      return what === '' ? [] : [{ pid: Number(name), what: what.slice(0, 60) }]
+    } catch {
+      return []
+    }
+  })
+}
+
+function end(pid) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}

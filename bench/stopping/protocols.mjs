@@ -1,0 +1,117 @@
+// How programs ask a model, and how it answers them: the Messages API, the Responses API, generateContent. What is asked is read into one shape, and one shape is
+// written as each of them.
+
+/**
+ * A request: its tools by name and schema, the texts of all results in order, those of calls without a result, and how long it is.
+ * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], unanswered: readonly string[] }} Asked
+ * A reply: text or one call, how it ended, and what is billed.
+ * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Told
+ */
+
+const blocksOf = (content) => (Array.isArray(content) ? content : [])
+const textOf = (content) => (typeof content === 'string' ? content : JSON.stringify(content ?? ''))
+const without = (ids, answered) => ids.filter((id) => !answered.includes(id))
+
+const messages = {
+  path: /\/messages(?:\?|$)/,
+  named: true,
+  /** @returns {Asked} */
+  read({ tools = [], messages: said = [] }) {
+    const blocks = said.flatMap(({ content }) => blocksOf(content))
+    const results = blocks.filter(({ type }) => type === 'tool_result')
+    const calls = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id)
+    return {
+      tools: tools.map(({ name, input_schema: schema }) => ({ name, schema })),
+      results: results.map(({ content }) => textOf(content)),
+      unanswered: without(calls, results.map(({ tool_use_id: id }) => id)),
+    }
+  },
+  /** @param {Told} told */
+  write({ text = '', call, end, usage }, id) {
+    const stop = end === 'cut' ? 'max_tokens' : end === 'refused' ? 'refusal' : call === undefined ? 'end_turn' : 'tool_use'
+    const block = call === undefined ? { type: 'text', text: '' } : { type: 'tool_use', id: `toolu_${id}`, name: call.name, input: {} }
+    const delta = call === undefined ? { type: 'text_delta', text } : { type: 'input_json_delta', partial_json: JSON.stringify(call.input) }
+    const content = call === undefined && text === '' ? [] : [{ type: 'content_block_start', index: 0, content_block: block }, { type: 'content_block_delta', index: 0, delta }, { type: 'content_block_stop', index: 0 }]
+    const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content: [], stop_reason: null, stop_sequence: null }
+    return [
+      { type: 'message_start', message: { ...message, usage: { input_tokens: usage.input, output_tokens: 1 } } },
+      ...content,
+      { type: 'message_delta', delta: { stop_reason: stop, stop_sequence: null }, usage: { output_tokens: usage.output } },
+      { type: 'message_stop' },
+    ]
+  },
+  /** The same without a stream. */
+  whole(told, id) {
+    const [{ message }] = this.write(told, id)
+    const content = told.call === undefined ? [{ type: 'text', text: told.text ?? '' }] : [{ type: 'tool_use', id: `toolu_${id}`, ...told.call }]
+    return { ...message, content, stop_reason: told.call === undefined ? 'end_turn' : 'tool_use', usage: { input_tokens: told.usage.input, output_tokens: told.usage.output } }
+  },
+  error: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
+}
+
+const responses = {
+  path: /\/responses(?:\?|$)/,
+  named: true,
+  read({ tools = [], input = [] }) {
+    const items = blocksOf(input)
+    const results = items.filter(({ type }) => /_output$/.test(type ?? ''))
+    const calls = items.filter(({ type }) => /(?:function|custom_tool)_call$/.test(type ?? '')).map(({ call_id: id }) => id)
+    return {
+      tools: tools.map(({ name = '', parameters: schema }) => ({ name, schema })),
+      results: results.map(({ output }) => textOf(output)),
+      unanswered: without(calls, results.map(({ call_id: id }) => id)),
+    }
+  },
+  write({ text = '', call, end, usage }, id) {
+    const response = { id: `resp_${id}`, usage: { input_tokens: usage.input, output_tokens: usage.output, total_tokens: usage.input + usage.output } }
+    const said = end === 'refused' ? { type: 'refusal', refusal: 'I decline.' } : { type: 'output_text', text }
+    const item =
+      call === undefined
+        ? { type: 'message', role: 'assistant', id: `msg_${id}`, content: text === '' && end !== 'refused' ? [] : [said] }
+        : { type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name: call.name, arguments: JSON.stringify(call.input) }
+    const last =
+      end === 'cut'
+        ? { type: 'response.incomplete', response: { ...response, status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } }
+        : { type: 'response.completed', response }
+    return [{ type: 'response.created', response: { id: response.id } }, { type: 'response.output_item.done', output_index: 0, item }, last]
+  },
+  error: (message) => ({ error: { type: 'invalid_request_error', message } }),
+}
+
+const generate = {
+  path: /:(?:streamG|g)enerateContent/,
+  named: false,
+  read({ tools = [], contents = [] }) {
+    const parts = contents.flatMap(({ parts: of = [] }) => of)
+    const results = parts.filter(({ functionResponse }) => functionResponse !== undefined)
+    const calls = parts.filter(({ functionCall }) => functionCall !== undefined)
+    return {
+      tools: tools.flatMap(({ functionDeclarations = [] }) =>
+        functionDeclarations.map(({ name, parametersJsonSchema, parameters }) => ({ name, schema: parametersJsonSchema ?? parameters })),
+      ),
+      results: results.map(({ functionResponse }) => textOf(functionResponse.response)),
+      unanswered: calls.slice(results.length).map(({ functionCall: { name } }) => name),
+    }
+  },
+  write({ text = '', call, end, usage }) {
+    const finishReason = end === 'cut' ? 'MAX_TOKENS' : end === 'refused' ? 'SAFETY' : 'STOP'
+    const parts = call !== undefined ? [{ functionCall: { name: call.name, args: call.input } }] : text === '' ? [] : [{ text }]
+    const usageMetadata = { promptTokenCount: usage.input, candidatesTokenCount: usage.output, totalTokenCount: usage.input + usage.output }
+    return [{ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason }], usageMetadata }]
+  },
+  whole: (told) => generate.write(told)[0],
+  error: (message) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
+}
+
+export const protocols = [messages, responses, generate]
+
+/** A call of the program's own shell tool; undefined where it offers none. */
+export function shellCall(tools, command, id) {
+  const tool = tools.find(({ name }) => /^(?:Bash|bash|shell|exec_command|shell_command|run_shell_command)$/.test(name))
+  if (tool === undefined) return undefined
+  const { properties = {} } = tool.schema ?? {}
+  const asArray = properties.command?.type === 'array'
+  const input = properties.cmd !== undefined ? { cmd: command } : { command: asArray ? ['bash', '-c', command] : command }
+  if (properties.description !== undefined) input.description = 'As asked'
+  return { id, name: tool.name, input }
+}

@@ -1,0 +1,38 @@
+// The public benchmark of stopping (bench/stopping) plays its situations with this program: what it shows of ours is what ours does.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, inject, it } from 'vitest'
+
+const bench = fileURLToPath(new URL('../../../bench/stopping/run.mjs', import.meta.url))
+
+interface Row {
+  readonly title: string
+  readonly verdict: string
+  readonly requests: number
+  readonly exit: number | null
+}
+
+/** What ours does wrong by the rules of the benchmark. Its README says so, too. */
+const faults = new Map([
+  ['polling that waits', /^it stopped after 10 turns without the answer, exit code 3$/],
+  ['work without end', /^it went on: 30\d requests until it was ended$/],
+])
+
+// Its processes are found by /proc.
+describe.runIf(process.platform === 'linux')('the benchmark of stopping', () => {
+  it('shows this program as it is, with its faults', async () => {
+    const json = join(mkdtempSync(join(tmpdir(), 'halting-stopping-test-')), 'rows.json')
+    const program = join(inject('program'), 'bin/halting.js')
+    const given = ['--programs=halting', `--halting=${program}`, '--wall=100', `--json=${json}`]
+    await promisify(execFile)(process.execPath, [bench, ...given])
+    // It wrote them.
+    const rows = JSON.parse(readFileSync(json, 'utf8')) as readonly Row[]
+    expect(rows.length).toBeGreaterThanOrEqual(18)
+    for (const { title, verdict, requests, exit } of rows)
+      expect(verdict, `${title}: ${requests} requests, exit code ${exit}`).toMatch(faults.get(title) ?? /^as it should be$/)
+  }, 600_000)
+})
