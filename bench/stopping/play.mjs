@@ -56,7 +56,7 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
     exit: typeof exit === 'number' ? exit : null,
     endedBy,
     wallMs: Math.round(wallTaken),
-    said: linesOf(out.text, 1).concat(linesOf(err.text, 2)).join(' '),
+    said: linesOf(out.text, 1).concat(linesOf(err.text, 2)).join(' ').replaceAll(home, '~'),
     words: out.text + err.text,
     left: endedBy === 'us' ? [] : left.map(({ what }) => what),
   }

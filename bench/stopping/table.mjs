@@ -20,7 +20,7 @@ function cellOf(row) {
   if (row === undefined) return ''
   const { verdict, problems, requests, billedUsd, endedBy, exit, said } = row
   if (verdict === 'has none') return '–'
-  const ended = endedBy === 'us' ? 'ended by us' : `exit ${exit}`
+  const ended = endedBy === 'us' ? 'ended by us' : exit === null ? 'ended by the signal' : `exit ${exit}`
   const words = said.replaceAll(/[|`<>\n]/g, ' ').slice(0, 90)
   const what = problems.length === 0 ? '✓' : `✗ ${verdict.replaceAll('|', '/')}`
   return `${what}<br>${requests} requests, $${billedUsd.toFixed(2)}, ${ended}<br>${words === '' ? '(nothing)' : `“${words}”`}`

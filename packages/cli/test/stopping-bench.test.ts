@@ -33,6 +33,8 @@ describe.runIf(process.platform === 'linux')('the benchmark of stopping', () => 
     const rows = JSON.parse(readFileSync(json, 'utf8')) as readonly Row[]
     expect(rows.length).toBeGreaterThanOrEqual(18)
     for (const { title, verdict, requests, exit } of rows)
-      expect(verdict, `${title}: ${requests} requests, exit code ${exit}`).toMatch(faults.get(title) ?? /^as it should be$/)
+      expect(verdict, `${title}: ${requests} requests, exit code ${exit}`).toMatch(
+        faults.get(title) ?? /^as it should be$/,
+      )
   }, 600_000)
 })
