@@ -52,6 +52,10 @@ export class JournalDecoder implements WrittenLines {
   readonly sums: RunSums = new RunSums()
   readonly #replies = new Map<string, unknown>()
   readonly records: StepRecord[] = []
+  /** When each run began, as lines of it say. */
+  readonly began: string[] = []
+  /** What the last line says that tells a time. */
+  #timestamp = ''
   /** The first line, which says what the file is, is one of them. */
   lines = 1
   readonly #keeps: KeptRecords
@@ -105,7 +109,8 @@ export class JournalDecoder implements WrittenLines {
   }
 
   #take(line: Fields, keeps: KeptRecords): void {
-    const { uuid, message, agentId } = line
+    const { uuid, message, agentId, timestamp } = line
+    if (typeof timestamp === 'string') this.#timestamp = timestamp
     if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
       this.#contents.set(uuid, (message as Fields)['content'])
       this.newest.set(typeof agentId === 'string' ? agentId : '', uuid)
@@ -127,6 +132,8 @@ export class JournalDecoder implements WrittenLines {
     if (isOfMain && record.type === 'start') {
       this.#began = this.records.length
       this.#folded = undefined
+      // The prompt stands before it.
+      this.began.push(this.#timestamp)
     }
     // Most of the time that reading takes is that of holding what nobody reads.
     if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)

@@ -21,6 +21,8 @@ export interface ReadJournal {
   readonly title?: string
   /** The records of each run, in order; only the last may be without an end. */
   readonly runs: readonly (readonly StepRecord[])[]
+  /** When each of them began, in milliseconds since 1970; null where that is not on record. */
+  readonly began: readonly (number | null)[]
   /** What goes on with the file must know of it. */
   readonly written: WrittenLines
   /** Bytes of whole lines; what stands behind them was being written when a process ended. */
@@ -251,11 +253,17 @@ class JournalReader {
       cwd: String(head['cwd']),
       ...titleIn(head),
       runs: runsOf(this.#decoder.records),
+      began: this.#decoder.began.map(momentOf),
       written: this.#decoder,
       wholeBytes: this.#wholeBytes,
       tornBytes: bytes - this.#wholeBytes,
     }
   }
+}
+
+function momentOf(timestamp: string): number | null {
+  const moment = Date.parse(timestamp)
+  return Number.isFinite(moment) ? moment : null
 }
 
 /** Of the first line. @throws HaltingError for one of no session of ours, or of a later format. */

@@ -28,6 +28,8 @@ export interface RecordedRequest extends RecordedStep {
   readonly nanos: number
   /** Calls that its reply asked for. */
   readonly calls: readonly RecordedCall[]
+  /** What is on record of its result; null for one that is open. */
+  readonly came: { readonly [field: string]: unknown } | null
 }
 
 /** One call of a tool, and what became of it. */
@@ -65,6 +67,8 @@ class StepReader {
   /** When calls began that ask a model, by scope and name of their step. */
   #asking: Map<string, number> | undefined
   readonly #intents = new Map<string, Extract<StepRecord, { readonly type: 'intent' }>>()
+  /** Calls that rules, a mode or a person denied, by scope and id. */
+  readonly #denied = new Set<string>()
 
   read(record: StepRecord): void {
     switch (record.type) {
@@ -100,6 +104,7 @@ class StepReader {
         tokens: numberOf(tokens),
         nanos: numberOf(nanos),
         calls: [],
+        came: null,
       })
     }
     return { steps: this.#steps, requests: this.#requests, calls: this.#calls }
@@ -110,6 +115,7 @@ class StepReader {
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
+    else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
     const { model, tokens, nanos } = value['charge']
     const calls = step.phase === 'model' ? this.#callsOf(step.scope, value['message']) : []
@@ -126,7 +132,17 @@ class StepReader {
       tokens: numberOf(tokens),
       nanos: numberOf(nanos),
       calls,
+      came: value,
     })
+  }
+
+  /** What rules, a mode or a person said to a call. Where a model was asked for it, the answer is in a step behind. */
+  #decision({ scope, name }: RecordedStep, value: { readonly [field: string]: unknown }): void {
+    const isOfRules = name.startsWith('rules:')
+    if (!isOfRules && !name.startsWith('permission:')) return
+    const decision = isJsonObject(value['value']) ? value['value'] : value
+    const isDenied = isOfRules ? typeof decision['message'] === 'string' : decision['behavior'] === 'deny'
+    if (isDenied) this.#denied.add(`${scope}|${callIdOf(name.replace(/\/asked$|:updated$/, ''))}`)
   }
 
   /** A call that asked a model has its result in one more step, from which its time is told. */
@@ -181,8 +197,18 @@ class StepReader {
     this.#open.delete(`${scope}|${id}`)
     if (call === undefined) return
     call.resultCharacters = charactersOf(content)
-    if (call.status === 'open') call.status = isError === true ? 'failed' : 'done'
+    if (call.status !== 'open') return
+    if (isError !== true) call.status = 'done'
+    else call.status = this.#denied.has(`${scope}|${id}`) ? 'denied' : statusOfText(content)
   }
+}
+
+/** Of a call without a step of its own nothing but the text of its result says why it was not run. */
+function statusOfText(content: unknown): ToolStatus {
+  if (typeof content !== 'string') return 'failed'
+  if (content.startsWith('Not run: ')) return 'not_run'
+  if (content.startsWith('Interrupted by user')) return 'interrupted'
+  return content.startsWith('There is no tool named ') ? 'invalid' : 'failed'
 }
 
 /** What a step is about, by how its name begins. */

@@ -20,6 +20,8 @@ import type { StepRecord } from './log.ts'
 /** A run that another program made, as far as it is known. Moments are milliseconds since the run began. */
 export interface ForeignRun {
   readonly run: RunIdentity
+  /** When it began, in milliseconds since 1970; absent where the record does not say. */
+  readonly beganAt?: number
   /** What was said before the first request. */
   readonly prompts: readonly ForeignSaid[]
   readonly turns: readonly ForeignTurn[]
@@ -197,7 +199,7 @@ class ForeignWriter {
     spent.totalTokens += tokens
     spent.nanos += nanos
     spent.modelUsage = withModelUsage(spent.modelUsage, model, usage, nanos)
-    return { model, tokens, nanos, known: true }
+    return { model, tokens, nanos, known: true, usage }
   }
 
   #lap(added: readonly TranscriptEntry[]): void {

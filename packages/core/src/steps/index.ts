@@ -21,6 +21,7 @@ export {
   type RecordedStep,
   type RecordedSteps,
 } from '../account/recorded-steps.ts'
+export { recordedWork, type CallOutcome, type PastRequest, type RecordedWork } from '../account/recorded-work.ts'
 export type { ToolFigures } from '../account/tools.ts'
 export { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
 export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from '../what-if/trajectory.ts'

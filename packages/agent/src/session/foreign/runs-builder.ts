@@ -190,6 +190,7 @@ export class RunsBuilder {
       .filter(({ turns, ending }) => turns.length > 0 || (ending !== undefined && ending.reason !== 'completed'))
       .map((run, index) => ({
         run: { sessionId, runId: `run${index + 1}`, agentPath: '', depth: 0 },
+        ...(run.began !== undefined && { beganAt: run.began }),
         prompts: run.prompts,
         turns: run.turns.map((turn) => ({
           message: {

@@ -1,0 +1,95 @@
+import type { ToolStatus } from '../events.ts'
+import { isJsonObject } from '../json.ts'
+import { noUsage, type Usage } from '../messages.ts'
+import type { ModelErrorKind } from '../model/model-error.ts'
+import type { StepRecord } from '../steps/log.ts'
+import { recordedSteps, type Phase, type RecordedRequest } from './recorded-steps.ts'
+
+/** One attempt at a model request that is on record, with what came of it. */
+export interface PastRequest {
+  readonly phase: Phase
+  /** '' for the main loop, else the path of agents. */
+  readonly scope: string
+  /** Its name without the number of the attempt: attempts at the same request have the same. */
+  readonly name: string
+  readonly model: string
+  /** `unknown`: on record as begun, and ended by nobody. `open`: the record ends in its middle. */
+  readonly came: 'answered' | 'failed' | 'aborted' | 'unknown' | 'open'
+  /** Why the service did not answer; null where it did. */
+  readonly failure: ModelErrorKind | null
+  readonly durationMs: number
+  readonly tokens: number
+  /** In nano-dollars; of an open one what was reserved. */
+  readonly nanos: number
+  /** Nobody said what it came to: it is charged at worst case. */
+  readonly isAtWorst: boolean
+  /** What the service counted of the model that was asked; zeros where it told nothing. */
+  readonly usage: Usage
+  /** The part of other models, which the service asked by itself. It is in `nanos`. */
+  readonly others: readonly { readonly model: string; readonly nanos: number; readonly usage: Usage }[]
+}
+
+/** One call of a tool that is on record, and what became of it. */
+export interface CallOutcome {
+  readonly scope: string
+  readonly tool: string
+  /** `open`: on record as asked for, without a result. */
+  readonly status: ToolStatus | 'open'
+}
+
+/** What a run asked models and tools, one by one: for sums over many runs. Subagents are in it. */
+export interface RecordedWork {
+  readonly requests: readonly PastRequest[]
+  readonly calls: readonly CallOutcome[]
+}
+
+/** The requests and the calls of a run, as they are on record. `accountOf` has their sums. */
+export function recordedWork(records: readonly StepRecord[]): RecordedWork {
+  const { requests, calls } = recordedSteps(records)
+  return {
+    requests: requests.map(requestOf),
+    calls: calls.map(({ scope, name, status }) => ({ scope, tool: name, status })),
+  }
+}
+
+function requestOf({
+  phase,
+  scope,
+  name,
+  model,
+  isOpen,
+  durationMs,
+  tokens,
+  nanos,
+  came,
+}: RecordedRequest): PastRequest {
+  const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
+  const error = came?.['error']
+  const others = charge['others']
+  return {
+    phase,
+    scope,
+    name: name.replace(/\.\d+$/, ''),
+    model,
+    came: isOpen ? 'open' : kindOf(came?.['kind']),
+    // Where an attempt failed the driver recorded a `ModelErrorJson`.
+    failure: isJsonObject(error) && typeof error['kind'] === 'string' ? (error['kind'] as ModelErrorKind) : null,
+    durationMs,
+    tokens,
+    nanos,
+    isAtWorst: isOpen || charge['known'] === false,
+    // Where there is a usage in a charge, the loop has checked it.
+    usage: isJsonObject(charge['usage']) ? (charge['usage'] as unknown as Usage) : usageOfMessage(came?.['message']),
+    others: Array.isArray(others) ? (others as PastRequest['others']) : [],
+  }
+}
+
+/** Requests of other programs have their usage in the message alone. */
+function usageOfMessage(message: unknown): Usage {
+  if (!isJsonObject(message) || !isJsonObject(message['usage'])) return noUsage
+  return message['usage'] as unknown as Usage
+}
+
+function kindOf(kind: unknown): Exclude<PastRequest['came'], 'open'> {
+  return kind === 'failed' || kind === 'aborted' || kind === 'unknown' ? kind : 'answered'
+}

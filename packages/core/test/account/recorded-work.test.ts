@@ -1,0 +1,90 @@
+// What sums over many runs are made of: each request and each call, as they are on record.
+import { describe, expect, test } from 'vitest'
+import { accountOf, recordedWork, type RecordedWork, type StepRecord } from '../../src/steps/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import type { LoopOptions } from '../../src/index.ts'
+import { calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
+
+const usage = { input_tokens: 100, output_tokens: 10 }
+const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+
+async function recorded(
+  script: Parameters<typeof run>[0],
+  options: Partial<LoopOptions> = {},
+): Promise<{ readonly work: RecordedWork; readonly records: readonly StepRecord[] }> {
+  const failing = tool('Break', () => {
+    throw new Error('broken')
+  })
+  const { steps } = await run(script, {
+    clock: createFakeClock({ autoAdvance: true }),
+    prices: dollarATokenPrices,
+    tools: [reader('Look', () => 'seen'), tool('Write', () => 'written'), failing],
+    ...options,
+  } as never)
+  // As a file has them.
+  const records = json(steps.records) as never as readonly StepRecord[]
+  return { work: recordedWork(records), records }
+}
+
+const statuses = ({ calls: made }: RecordedWork) => made.map(({ tool: name, status }) => [name, status])
+
+describe('calls', () => {
+  test('done, failed, and of a tool that there is not', async () => {
+    const { work } = await recorded([asks('Look', 'Break', 'Nothing'), { text: 'ok', usage }])
+    expect(statuses(work)).toEqual([
+      ['Look', 'done'],
+      ['Break', 'failed'],
+      ['Nothing', 'invalid'],
+    ])
+  })
+
+  test('denied by rules, by a mode or a person', async () => {
+    const { work } = await recorded([asks('Look', 'Write'), { text: 'ok', usage }], {
+      permissions: {
+        denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
+        decide: () => ({ behavior: 'deny', message: 'not now' }),
+      },
+    })
+    expect(statuses(work)).toEqual([
+      ['Look', 'denied'],
+      ['Write', 'denied'],
+    ])
+  })
+})
+
+describe('requests', () => {
+  test('each attempt has its model, what came of it and what it was charged', async () => {
+    const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
+    const { work, records } = await recorded([overloaded, asks('Look'), { text: 'ok', usage }])
+    expect(
+      work.requests.map(({ name, came, failure, nanos, isAtWorst }) => [name, came, failure, nanos, isAtWorst]),
+    ).toEqual([
+      ['model:1', 'failed', 'overloaded', 0, false],
+      ['model:1', 'answered', null, 110e9, false],
+      ['model:2', 'answered', null, 110e9, false],
+    ])
+    expect(work.requests[1]?.usage).toMatchObject(usage)
+    const { totals } = accountOf(records)
+    expect(work.requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9).toBe(totals.costUsd)
+  })
+
+  test('a stream that broke is charged at worst case, and says so', async () => {
+    const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+    const { work, records } = await recorded([broken, { text: 'ok', usage }])
+    const [first, second] = work.requests
+    expect([first?.isAtWorst, second?.isAtWorst]).toEqual([true, false])
+    const { totals } = accountOf(records)
+    expect((first?.nanos ?? 0) / 1e9).toBe(totals.committedUsd - totals.costUsd)
+  })
+
+  test('one under way has what was reserved for it', async () => {
+    const { records } = await recorded([asks('Look'), { text: 'ok', usage }], { maxBudgetUsd: 1e6 })
+    const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
+    const { requests } = recordedWork(records.slice(0, at + 1))
+    expect(requests.map(({ came, isAtWorst }) => [came, isAtWorst])).toEqual([
+      ['answered', false],
+      ['open', true],
+    ])
+    expect(requests[1]?.nanos).toBeGreaterThan(0)
+  })
+})
