@@ -84,24 +84,21 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, cluster budget, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--list', read.flags.list, 'trust'],
     ['--revoke', read.flags.revoke, 'trust'],
     ['--keep', read.flags.keep, 'demo'],
-    ['--all', read.flags.all, 'sessions'],
-    ['--format', read.flags.format, 'sessions'],
-    ['--output', read.flags.output, 'sessions'],
-    ['--force', read.flags.force, 'sessions'],
     ['--redo', read.flags.redo, 'undo'],
     ['--conversation-only', read.flags.conversationOnly, 'rewind'],
     ['--files-only', read.flags.filesOnly, 'rewind'],
     ['--message', read.flags.message, 'deny'],
     ['--no-progress', read.flags.noProgress, 'what-if'],
     ['--suggest', read.flags.suggest, 'what-if'],
-    ['--claude-code', read.flags.claudeCode, 'what-if'],
-    ['--codex', read.flags.codex, 'what-if'],
+    ['--since', read.flags.since, 'report'],
+    ['--until', read.flags.until, 'report'],
+    ['--by', read.flags.by, 'report'],
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
@@ -114,6 +111,12 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
       'cluster dev, sessions, setup, trust, undo and rewind',
     ],
     ['--dry-run', read.flags.dryRun, ['setup', 'undo', 'rewind'], 'setup, undo and rewind'],
+    ['--all', read.flags.all, ['sessions', 'report'], 'sessions and report'],
+    ['--format', read.flags.format, ['sessions', 'report'], 'sessions and report'],
+    ['--output', read.flags.output, ['sessions', 'report'], 'sessions and report'],
+    ['--force', read.flags.force, ['sessions', 'report'], 'sessions and report'],
+    ['--claude-code', read.flags.claudeCode, ['what-if', 'report'], 'what-if and report'],
+    ['--codex', read.flags.codex, ['what-if', 'report'], 'what-if and report'],
     ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
   ] as const) {
     if (given !== undefined && !owners.some((owner) => owner === command))
@@ -128,7 +131,9 @@ function refuseFlagsOfClusters(
   command?: Command,
 ): void {
   if (cluster !== undefined && !ofClusters.has(command))
-    throw new UsageError('--cluster belongs to -p, acp, sessions, why, what-if, approve, deny and cluster budget.')
+    throw new UsageError(
+      '--cluster belongs to -p, acp, sessions, why, what-if, report, approve, deny and cluster budget.',
+    )
   if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
   for (const [flag, given] of Object.entries({
     restate,
@@ -157,6 +162,7 @@ const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined
   'approve',
   'cluster',
   'deny',
+  'report',
   'sessions',
   'what-if',
   'why',
@@ -166,6 +172,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
   'cluster',
   'deny',
   'memory',
+  'report',
   'rewind',
   'sessions',
   'what-if',
@@ -192,6 +199,7 @@ const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'setup',
   'trust',
   'replay',
+  'report',
   'undo',
   'what-if',
   'why',
@@ -332,6 +340,10 @@ async function runCommand(
     case 'replay': {
       const { replaySession } = await import('./replay/replay.ts')
       return replaySession(flags, words, program)
+    }
+    case 'report': {
+      const { report } = await import('./report/report.ts')
+      return report(flags, words, program)
     }
     case 'what-if': {
       const { whatIfCommand } = await import('./what-if/what-if.ts')

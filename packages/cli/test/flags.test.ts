@@ -253,7 +253,7 @@ test.each([
   ],
   [
     ['--json'],
-    '--json belongs to halting check, cluster budget, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
+    '--json belongs to halting check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],

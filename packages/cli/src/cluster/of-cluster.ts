@@ -52,5 +52,5 @@ export async function sessionOfCluster(
     throw new UsageError(
       `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`,
     )
-  return { sessionId, cwd: '', runs, unpriced: runs.map(() => []) }
+  return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced: runs.map(() => []) }
 }

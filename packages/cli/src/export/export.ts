@@ -1,8 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { wholeLines } from '@halting/agent'
-import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -11,6 +8,7 @@ import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 import { plainText, toldSession, type ToldSession } from '@halting/inspector'
+import { writeNew } from './write-new.ts'
 
 /** `halting sessions export ID --format jsonl|markdown|html [--output FILE]` (spec R-SESS-9). */
 export async function exportSession(
@@ -18,6 +16,8 @@ export async function exportSession(
   given: string,
   program: Program,
 ): Promise<number> {
+  if (format === 'text')
+    throw new UsageError('sessions export writes html, markdown or jsonl; text is of halting report.')
   const { output, cwd } = program
   const path = await findFile(given, 'sessions export', program)
   const chunks = await exported(path, format)
@@ -25,12 +25,12 @@ export async function exportSession(
     for (const chunk of chunks) output.out(chunk)
     return 0
   }
-  await writeNew(resolve(cwd, file), chunks, { shown: file, isForced: force === true, source: path })
+  await writeNew(resolve(cwd, file), chunks, { shown: file, isForced: force === true, sources: [path] })
   output.err(told(`wrote ${file}`))
   return 0
 }
 
-async function exported(path: string, format: NonNullable<Flags['format']>): Promise<Iterable<string>> {
+async function exported(path: string, format: 'html' | 'markdown' | 'jsonl'): Promise<Iterable<string>> {
   // Also for lines: what is damaged is told in the same way.
   const journal = await readSession(path)
   if (format === 'jsonl') return wholeLines(path)
@@ -51,37 +51,4 @@ function titleOf({ runs, sessionId }: ToldSession): string {
   for (const { parts } of runs)
     for (const part of parts) if (part.kind === 'person') return oneLine(plainText(part.content), 100)
   return `Session ${sessionId}`
-}
-
-/** A file that is there whole or not at all, for the person alone. What is there already stays, unless it is told to go. */
-async function writeNew(
-  path: string,
-  chunks: Iterable<string>,
-  { shown, isForced, source }: { readonly shown: string; readonly isForced: boolean; readonly source: string },
-): Promise<void> {
-  const [there, from] = [await realpath(path).catch(() => undefined), await realpath(source)]
-  if (there === from) throw new UsageError(`${shown} is the session itself. Name another file.`)
-  const kind = await stat(path).catch(() => undefined)
-  // A device or a pipe would give way to a file of that name.
-  if (kind?.isFile() === false) throw new UsageError(`${shown} is no file. Without --output it is written to stdout.`)
-  const refusal = (): UsageError => new UsageError(`${shown} is there already. Name another file, or add --force.`)
-  if (there !== undefined && !isForced) throw refusal()
-  // A file that is not there is made: nothing is written over one that came to be meanwhile.
-  const target = isForced ? `${path}.${randomUUID()}.part` : path
-  let handle: FileHandle | undefined
-  try {
-    handle = await open(target, 'wx', 0o600)
-    for (const chunk of chunks) await handle.appendFile(chunk)
-    await handle.close()
-    if (isForced) await rename(target, path)
-  } catch (thrown) {
-    if (handle === undefined && codeOf(thrown) === 'EEXIST') throw refusal()
-    await handle?.close().catch(() => {})
-    if (handle !== undefined) await rm(target, { force: true })
-    throw new UsageError(`${shown} cannot be written: ${messageOf(thrown)}`)
-  }
-}
-
-function codeOf(thrown: unknown): unknown {
-  return thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
 }

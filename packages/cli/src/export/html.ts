@@ -1,17 +1,17 @@
-import { createHash } from 'node:crypto'
 import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 import { inputSummary } from '../headless/summaries.ts'
 import { elapsed } from '../io/figures.ts'
 import { escaped } from './escaped.ts'
 import { endingText, figuresOf } from './figures.ts'
+import { pageHead } from './page-head.ts'
 import { pageStyle } from './page-style.ts'
 import { prose } from './prose.ts'
 import { changeLines, plainText, type Part, type ToldCall, type ToldRun, type ToldSession } from '@halting/inspector'
 import { shortened } from './visible.ts'
 
-// One file that needs nothing else. It holds no script and allows none; the only style that counts is its own, by its hash; nothing is
-// fetched. Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that keys work.
+// One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
+// keys work.
 
 /** What a person who reads may do next, in words and as a command. */
 export interface NextStep {
@@ -27,20 +27,8 @@ const longestOpen = 6_000
 
 /** The session as a page. */
 export function* htmlOf(session: ToldSession, title: string, next: NextStep): Iterable<string> {
-  const hash = createHash('sha256').update(pageStyle).digest('base64')
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`
   const last = session.runs.at(-1)
-  yield `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>${escaped(title)}</title>
-<style>${pageStyle}</style>
-</head>
-<body>
+  yield `${pageHead(title, pageStyle)}<body>
 <a class="skip" href="#said">To what was said</a>
 <header>
 <h1 dir="auto">${escaped(title)}</h1>

@@ -16,8 +16,18 @@ type OnAsk = (typeof onAsks)[number]
 export const backgrounds = ['wait', 'stop', 'keep'] as const
 type BackgroundPolicy = (typeof backgrounds)[number]
 
-export const exportFormats = ['jsonl', 'markdown', 'html'] as const
-type ExportFormat = (typeof exportFormats)[number]
+export const fileFormats = ['jsonl', 'markdown', 'html', 'text'] as const
+type FileFormat = (typeof fileFormats)[number]
+
+export const breakdowns = ['day', 'model', 'folder'] as const
+/** By what a report tells what was spent. */
+export type Breakdown = (typeof breakdowns)[number]
+
+/** A moment as a person names it: so long ago, a day, or a moment in milliseconds since 1970. */
+export type NamedMoment =
+  | { readonly kind: 'ago'; readonly count: number; readonly unit: 'h' | 'd' | 'w' }
+  | { readonly kind: 'day'; readonly year: number; readonly month: number; readonly day: number }
+  | { readonly kind: 'moment'; readonly at: number }
 
 export const themes = ['dark', 'light', 'none'] as const
 
@@ -165,7 +175,7 @@ export interface Flags {
   readonly json?: boolean
   readonly all?: boolean
   readonly yes?: boolean
-  readonly format?: ExportFormat
+  readonly format?: FileFormat
   readonly output?: string
   readonly force?: boolean
   readonly message?: string
@@ -181,6 +191,9 @@ export interface Flags {
   readonly suggest?: boolean
   readonly claudeCode?: boolean
   readonly codex?: boolean
+  readonly since?: NamedMoment
+  readonly until?: NamedMoment
+  readonly by?: Breakdown
   readonly help?: boolean
   readonly version?: boolean
 }

@@ -45,6 +45,8 @@ const usage = `halting: a coding agent that always stops, and says why
   halting what-if [SESSION|FOLDER …] --max-turns N …
                                 where other limits would have stopped sessions, what that saves and loses;
                                 files of Claude Code and Codex too, all of theirs with --claude-code and --codex
+  halting report [FOLDER]       what sessions cost, how they ended, which limits saved money and which lost work, which tools
+                                fail: of a week, or of a folder with --since 30d; --format html --output week.html
   halting config                which settings are in force, where each comes from, what does not count and why
   halting trust [FOLDER]        what a folder's settings would run and loosen, and have it count; --list, --revoke
   halting mcp list|get|add|add-json|remove

@@ -1,5 +1,6 @@
-import { exportFormats, type Flags } from './flags.ts'
+import { breakdowns, fileFormats, type Flags } from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
+import { namedMoment } from './moments.ts'
 import { choice, filledText } from './values.ts'
 
 type ProgramFlag =
@@ -15,6 +16,9 @@ type ProgramFlag =
   | 'suggest'
   | 'claudeCode'
   | 'codex'
+  | 'since'
+  | 'until'
+  | 'by'
   | 'help'
   | 'version'
 
@@ -25,9 +29,9 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     group: 'program',
     kind: 'switch',
     meaning:
-      'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why: JSON',
+      'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: JSON',
   },
-  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
+  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions and report: those of all folders' },
   yes: {
     names: ['--yes'],
     group: 'program',
@@ -39,8 +43,8 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     group: 'program',
     kind: 'value',
     value: 'FORMAT',
-    read: choice(exportFormats),
-    meaning: 'Of sessions export: html, markdown or jsonl; html unless said otherwise',
+    read: choice(fileFormats),
+    meaning: 'Of sessions export: html, markdown or jsonl; of report: text or html',
   },
   output: {
     names: ['--output'],
@@ -48,13 +52,13 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'FILE',
     read: filledText,
-    meaning: 'Of sessions export: where it goes; stdout unless said otherwise',
+    meaning: 'Of sessions export and report: where it goes; stdout unless said otherwise',
   },
   force: {
     names: ['--force'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of sessions export: write over a file that is there',
+    meaning: 'Of sessions export and report: write over a file that is there',
   },
   message: {
     names: ['--message'],
@@ -77,8 +81,42 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'switch',
     meaning: 'Of what-if: the limits that would have saved most and lost nothing',
   },
-  claudeCode: { names: ['--claude-code'], group: 'program', kind: 'switch', meaning: 'Of what-if: all of Claude Code' },
-  codex: { names: ['--codex'], group: 'program', kind: 'switch', meaning: 'Of what-if: all sessions of Codex' },
+  claudeCode: {
+    names: ['--claude-code'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of what-if and report: all sessions of Claude Code; of a report on a folder those of it',
+  },
+  codex: {
+    names: ['--codex'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of what-if and report: all sessions of Codex; of a report on a folder those of it',
+  },
+  since: {
+    names: ['--since'],
+    group: 'program',
+    kind: 'value',
+    value: 'WHEN',
+    read: namedMoment,
+    meaning: 'Of report: runs that began since then: 7d, 12h, 2026-11-01',
+  },
+  until: {
+    names: ['--until'],
+    group: 'program',
+    kind: 'value',
+    value: 'WHEN',
+    read: namedMoment,
+    meaning: 'Of report: runs that began before then, or on that day',
+  },
+  by: {
+    names: ['--by'],
+    group: 'program',
+    kind: 'value',
+    value: 'WHAT',
+    read: choice(breakdowns),
+    meaning: 'Of report: what was spent by day, model or folder, all rows of it and of no other',
+  },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
   version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
 }

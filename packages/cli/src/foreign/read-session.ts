@@ -20,6 +20,10 @@ export interface AnySession {
   /** Where it worked; '' where that is not told. */
   readonly cwd: string
   readonly runs: readonly (readonly StepRecord[])[]
+  /** When each of them began, in milliseconds since 1970; null where that is not told. */
+  readonly began: readonly (number | null)[]
+  /** What it was called when it began. */
+  readonly title?: string
   /** What is known of one that another program recorded. */
   readonly foreign?: ForeignSession
   /** For each run the models without a price. */
@@ -38,20 +42,25 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
     ))
 }
 
-/** Reads one, whoever recorded it. @throws HaltingError for a file that cannot be read. */
-async function readAnySession(path: string, prices: PricesFor): Promise<AnySession> {
+/**
+ * Reads one, whoever recorded it. Of copied lines those that are read together give one; of what was begun and came to its end only the end is read
+ * then. @throws HaltingError for a file that cannot be read.
+ */
+export async function readAnySession(path: string, prices: PricesFor, together?: ReadTogether): Promise<AnySession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
-    const { sessionId, cwd, runs } = await readJournal(path)
-    return { sessionId, cwd, runs, unpriced: runs.map(() => []) }
+    const intents = together === undefined ? 'all' : 'open'
+    const { sessionId, cwd, runs, began, title } = await readJournal(path, { intents })
+    return { sessionId, cwd, runs, began, ...(title !== undefined && { title }), unpriced: runs.map(() => []) }
   }
-  const foreign = await readForeignSession(path)
+  const foreign = await readForeignSession(path, 'all', together)
   const known = await prices()
   const runs = foreign.runs.map((run) => recordsOfForeign(run, known))
   return {
     sessionId: foreign.sessionId,
     cwd: foreign.cwd ?? '',
     runs: runs.map(({ records }) => records),
+    began: foreign.runs.map(({ beganAt = null }) => beganAt),
     foreign,
     unpriced: runs.map(({ unpriced }) => unpriced),
   }

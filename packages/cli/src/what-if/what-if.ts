@@ -1,4 +1,4 @@
-import { ReadTogether, withoutSubagents, type ForeignSession, type SessionKind } from '@halting/agent/foreign'
+import type { ForeignSession, SessionKind } from '@halting/agent/foreign'
 import { HaltingError } from '@halting/core'
 import {
   suggestLimits,
@@ -11,9 +11,11 @@ import {
 } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
+import { changes } from '../foreign/changing-calls.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
-import { pricesFor, readPastSession, type PastSession } from '../foreign/read-session.ts'
+import { readPastSession, type PastSession } from '../foreign/read-session.ts'
+import { manySessions, type ManySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFiles } from '../session/find-session.ts'
@@ -84,37 +86,20 @@ function answerFor({ trajectory, ...place }: PastRun, limits: OtherLimits): RunA
   return { ...place, answer: isKnown ? answer : { ...answer, verdict: 'unknown', reason: null } }
 }
 
-/** Which sessions there are to look at, and how one is read. */
-interface Source {
-  /** Files, or sessions of a cluster. */
-  readonly names: readonly string[]
-  readonly read: (name: string) => Promise<PastSession>
-}
-
-async function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<Source> {
-  if (flags.cluster !== undefined) {
-    const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
-    const { sessionsOfCluster } = await import('../cluster/list.ts')
-    const names = words.length > 0 ? words : (await sessionsOfCluster(flags)).map(({ sessionId }) => sessionId)
-    return {
-      names,
-      async read(name) {
-        const { sessionId, runs } = await sessionOfCluster(flags, name, program)
-        return { sessionId, runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })) }
-      },
-    }
-  }
-  const folders = foreignFolders(flags, program)
-  const together = new ReadTogether()
-  const prices = pricesFor(flags, program)
-  return {
-    names: await withoutSubagents(await findFiles([...words, ...folders], program), together),
-    read: (file) => readPastSession(file, prices, together),
-  }
+/** Which sessions there are to look at, and how one is read: as far as limits see it. */
+function sourceOf(flags: Flags, words: readonly string[], program: Program): Promise<ManySessions<PastSession>> {
+  return manySessions(flags, words, program, {
+    files: () => findFiles([...words, ...foreignFolders(flags, program)], program),
+    ofFile: readPastSession,
+    ofCluster: ({ sessionId, runs }) => ({
+      sessionId,
+      runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })),
+    }),
+  })
 }
 
 /** One after another: a folder may hold a great many. */
-async function readRuns({ names, read }: Source, { limits, suggests }: Wanted): Promise<ReadRuns> {
+async function readRuns({ names, read }: ManySessions<PastSession>, { limits, suggests }: Wanted): Promise<ReadRuns> {
   let runs = 0
   const answers: RunAnswer[] = []
   const trajectories: Trajectory[] = []
@@ -169,16 +154,4 @@ function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
     isFreshAfter,
   })
   return { ...rest, turns: turns.map(shortTurn) }
-}
-
-/** Tools that only look, by the names that agents of this kind give them. Of a command it is not known. */
-const looking: ReadonlySet<string> = new Set(
-  (
-    'Read Glob Grep LS NotebookRead WebFetch WebSearch TodoWrite TodoRead TaskOutput BashOutput ToolSearch ' +
-    'update_plan view_image web_search read_file list_dir grep_files'
-  ).split(' '),
-)
-
-function changes({ tool }: PastCall): boolean {
-  return !looking.has(tool)
 }

@@ -12,10 +12,14 @@ export interface BarRow {
 }
 
 const [longestBar, shortestBar] = [24, 4]
-const longestLabel = 16
 
 /** Labels, bars and values in columns; the bars take what the others leave, and go where that is too little. */
-export function barLines(rows: readonly BarRow[], width: number, style: Style): readonly string[] {
+export function barLines(
+  rows: readonly BarRow[],
+  width: number,
+  style: Style,
+  longestLabel: number = 16,
+): readonly string[] {
   const labels = Math.min(longestLabel, Math.max(...rows.map(({ label }) => columnsOf(label))))
   const values = Math.max(...rows.map(({ value }) => columnsOf(value)))
   const room = Math.min(longestBar, width - labels - values - 6)

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto'
+import { escaped } from './escaped.ts'
+
+/**
+ * How a page begins that needs nothing else. It holds no script and allows none; the only style that counts is its own, by its hash; nothing is
+ * fetched.
+ */
+export function pageHead(title: string, style: string): string {
+  const hash = createHash('sha256').update(style).digest('base64')
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>
+`
+}

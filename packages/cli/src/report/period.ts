@@ -1,0 +1,56 @@
+import type { Flags, NamedMoment } from '../flags/flags.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** From one moment to another, in milliseconds since 1970; null for no bound. The second is not in it. */
+export interface Period {
+  readonly since: number | null
+  readonly until: number | null
+}
+
+const usualDays = 7
+
+/**
+ * What flags say. Days and weeks ago count from the beginning of that day. Where nothing is named the last seven days count.
+ * @throws UsageError for an end before the beginning.
+ */
+export function periodOf({ since, until }: Pick<Flags, 'since' | 'until'>, isNamed: boolean, now: number): Period {
+  const isUsual = since === undefined && until === undefined && !isNamed
+  const from = isUsual ? dayAgo(usualDays, now) : since === undefined ? null : momentOf(since, now)
+  const to = until === undefined ? null : momentOf(until, now, 1)
+  if (from !== null && to !== null && to <= from)
+    throw new UsageError('--until is before --since. Name the earlier of the two with --since.')
+  return { since: from, until: to }
+}
+
+/** Whether a moment is in it. One that is not known is in a period without bounds alone. */
+export function isWithin({ since, until }: Period, at: number | null): boolean {
+  if (at === null) return since === null && until === null
+  return (since === null || at >= since) && (until === null || at < until)
+}
+
+/** `more` days later, where it names a day: that day is in what it ends. */
+function momentOf(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
+  switch (moment.kind) {
+    case 'moment':
+      return moment.at
+    case 'day':
+      return new Date(moment.year, moment.month - 1, moment.day + more).getTime()
+    case 'ago':
+      if (moment.unit === 'h') return now - moment.count * 3_600_000
+      return dayAgo(moment.count * (moment.unit === 'w' ? 7 : 1) - more, now)
+  }
+}
+
+/** The beginning of a day, in the time zone of this machine. */
+function dayAgo(days: number, now: number): number {
+  const today = new Date(now)
+  return new Date(today.getFullYear(), today.getMonth(), today.getDate() - days).getTime()
+}
+
+/** `2026-11-23`, in the time zone of this machine; '' where it is not known. */
+export function dayOf(at: number | null): string {
+  if (at === null) return ''
+  const date = new Date(at)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}

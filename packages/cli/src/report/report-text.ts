@@ -1,0 +1,205 @@
+import type { Breakdown } from '../flags/flags.ts'
+import { wrapped } from '../io/columns.ts'
+import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
+import type { Style } from '../io/style.ts'
+import { barLines } from '../why/bars.ts'
+import { tableLines } from './table.ts'
+import { worthTelling } from './tighter.ts'
+import type { ModelRow, Report, SessionSpent, SpentRow } from './told.ts'
+import {
+  costText,
+  endingName,
+  factsOf,
+  headline,
+  limitText,
+  outlierText,
+  programsText,
+  spentText,
+  triedText,
+} from './words.ts'
+
+interface Look {
+  /** All rows of this breakdown, and no other. */
+  readonly by?: Breakdown | undefined
+  readonly width: number
+  readonly style: Style
+}
+
+const [mostDays, mostRows, mostSessions, mostSkipped] = [14, 8, 5, 5]
+/** Longer lines are hard to read. */
+const widest = 100
+
+/** The report as text of at most so many columns. */
+export function reportText(report: Report, { by, width, style }: Look): string {
+  const columns = Math.min(width, widest)
+  const paragraph = (text: string): readonly string[] => wrapped(oneLine(text, Infinity), columns).split('\n')
+  const item = (text: string): readonly string[] =>
+    wrapped(oneLine(text, Infinity), columns - 4)
+      .split('\n')
+      .map((line, index) => (index === 0 ? `  ${line}` : `    ${line}`))
+  const part = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : ['', style.bold(title), ...lines]
+  const programs = programsText(report)
+  const head = [
+    ...paragraph(headline(report)).map((line) => style.bold(line)),
+    ...(programs === '' ? [] : paragraph(`${programs}.`)),
+  ]
+  const last = [
+    ...part(
+      `Not read: ${many(report.skipped.length, 'file')}`,
+      report.skipped.slice(0, by === undefined ? mostSkipped : Infinity).flatMap(item),
+    ),
+    ...(report.notes.length === 0 ? [] : ['', ...report.notes.flatMap(paragraph)]),
+  ]
+  if (report.totals.runs === 0)
+    return text([
+      ...head,
+      ...paragraph('Nothing was run in that time. --since 30d looks further back, and --all at other folders.'),
+      ...last,
+    ])
+  const spent = breakdowns(report, { by, width: columns, style })
+  if (by !== undefined) return text([...head, ...paragraph(spentText(report.totals)), ...spent, ...last])
+  const endings = report.endings.map(({ reason, exitCode, runs, ...row }) => [
+    endingName(reason),
+    counted(runs),
+    exitCode === null ? '' : String(exitCode),
+    costText(row),
+    elapsed(row.activeMs),
+  ])
+  return text([
+    ...head,
+    ...paragraph(spentText(report.totals)),
+    ...spent,
+    ...part('How they ended', tableLines(['', 'runs', 'exit', 'cost', 'time'], endings, columns, style)),
+    ...part('Ended by a limit', report.limits.map(limitText).flatMap(item)),
+    ...part('What tighter limits would have done', worthTelling(report.tried).map(triedText).flatMap(item)),
+    ...part('Tools', toolLines(report, columns, style)),
+    ...part('Time', timeLines(report, columns, style)),
+    ...part('Models and the window', factsOf(report).flatMap(item)),
+    ...part('The dearest sessions', sessionLines(report.bySession, columns, style)),
+    ...part('The longest sessions', sessionLines(longest(report), columns, style)),
+    ...part('Far above the others', report.outliers.map(outlierText).flatMap(item)),
+    ...part('Did not end', openLines(report).flatMap(item)),
+    ...last,
+  ])
+}
+
+function text(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`
+}
+
+function breakdowns(report: Report, { by, width, style }: Look): readonly string[] {
+  const most = by === undefined ? mostRows : Infinity
+  const days = by === undefined ? report.byDay.slice(-mostDays) : report.byDay
+  const hasSeveral = (rows: readonly unknown[]): boolean => rows.length > 1
+  return [
+    ...(by === undefined || by === 'day' ? ['', style.bold('By day'), ...spentBars(days, width, style)] : []),
+    ...moreThan(report.byDay.length - days.length, 'earlier day', by === undefined || by === 'day'),
+    ...(by === undefined || by === 'model'
+      ? ['', style.bold('By model'), ...modelLines(report.byModel.slice(0, most), width, style)]
+      : []),
+    ...(by === 'folder' || (by === undefined && hasSeveral(report.byFolder))
+      ? ['', style.bold('By folder'), ...spentBars(report.byFolder.slice(0, most), width, style, 44)]
+      : []),
+    ...moreThan(report.byFolder.length - most, 'more folder', by === undefined),
+  ]
+}
+
+function moreThan(count: number, what: string, isAsked: boolean): readonly string[] {
+  return isAsked && count > 0 ? [`  and ${many(count, what)}; --by tells all`] : []
+}
+
+function spentBars(rows: readonly SpentRow[], width: number, style: Style, longest = 16): readonly string[] {
+  const isPriced = rows.some(({ costUsd, unknownUsd }) => costUsd + unknownUsd > 0)
+  // Where nothing has a price, tokens say where it went.
+  const weightOf = (row: SpentRow): number => (isPriced ? row.costUsd + row.unknownUsd : row.tokens)
+  const most = Math.max(...rows.map(weightOf))
+  return barLines(
+    rows.map((row) => ({
+      label: oneLine(row.name === '' ? 'not known' : row.name, Infinity),
+      share: most === 0 ? undefined : weightOf(row) / most,
+      value: `${costText(row)}, ${many(row.runs, 'run')}, ${counted(row.tokens)} tokens`,
+    })),
+    width,
+    style,
+    longest,
+  )
+}
+
+function modelLines(rows: readonly ModelRow[], width: number, style: Style): readonly string[] {
+  const cells = rows.map(({ model, requests, failed, tokens, input, cacheRead, cacheWrite, ...row }) => {
+    const sent = input + cacheRead + cacheWrite
+    const name = model === '' ? 'not known' : model
+    return [
+      name,
+      costText(row),
+      counted(requests),
+      counted(tokens),
+      sent === 0 ? '' : `${Math.round((cacheRead / sent) * 100)} %`,
+      elapsed(row.ms),
+      failed === 0 ? '' : counted(failed),
+    ]
+  })
+  return tableLines(['', 'cost', 'requests', 'tokens', 'cached', 'time', 'failed'], cells, width, style)
+}
+
+function toolLines({ tools }: Report, width: number, style: Style): readonly string[] {
+  const called = tools.filter(({ calls }) => calls > 0)
+  const troubled = called.filter(({ failed, denied, invalid, cut }) => failed + denied + invalid + cut > 0)
+  // What fails is told before what is only called much.
+  const shown = [...new Set([...called.slice(0, mostRows), ...troubled])].slice(0, 2 * mostRows)
+  if (shown.length === 0) return []
+  const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, costUsd }) => [
+    tool ?? '',
+    counted(calls),
+    ...[failed, denied, invalid, cut].map((count) => (count === 0 ? '' : counted(count))),
+    elapsed(ms),
+    money(costUsd),
+  ])
+  const left = called.length - shown.length
+  return [
+    ...tableLines(['', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'cost'], rows, width, style),
+    ...(left > 0 ? [`  and ${many(left, 'more tool')}; --json tells all`] : []),
+  ]
+}
+
+function timeLines({ time, totals }: Report, width: number, style: Style): readonly string[] {
+  const rows = Object.entries(time).filter(([, ms]) => ms > 0)
+  if (rows.length === 0) return []
+  const share = (ms: number): number | undefined => (totals.activeMs === 0 ? undefined : ms / totals.activeMs)
+  return barLines(
+    rows.map(([label, ms]) => ({ label, share: share(ms), value: elapsed(ms) })),
+    width,
+    style,
+  )
+}
+
+/** None where they are the dearest in the same order. */
+function longest({ bySession }: Report): readonly SessionSpent[] {
+  const sorted = bySession.toSorted((a, b) => b.activeMs - a.activeMs)
+  const isSame = sorted.slice(0, mostSessions).every((session, index) => session === bySession[index])
+  return isSame ? [] : sorted
+}
+
+function sessionLines(sessions: readonly SessionSpent[], width: number, style: Style): readonly string[] {
+  // Of one the totals tell all.
+  if (sessions.length < 2) return []
+  const rows = sessions
+    .slice(0, mostSessions)
+    .map(({ session, title, turns, activeMs, ending, ...row }) => [
+      `${session.slice(0, 8)} ${title}`,
+      costText(row),
+      counted(turns),
+      elapsed(activeMs),
+      endingName(ending),
+    ])
+  return tableLines(['', 'cost', 'turns', 'time', 'ended'], rows, width, style)
+}
+
+function openLines({ open }: Report): readonly string[] {
+  const lines = open.slice(0, mostRows).map(({ session, run, costUsd, heldBy }) => {
+    const goes = heldBy === null ? '' : `, goes on in process ${heldBy}`
+    return `${session.slice(0, 8)} ${run}: ${money(costUsd)}${goes}`
+  })
+  return open.length > mostRows ? [...lines, `and ${counted(open.length - mostRows)} more`] : lines
+}

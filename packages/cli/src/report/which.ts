@@ -1,0 +1,86 @@
+import { stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, relative, resolve, isAbsolute } from 'node:path'
+import { headOfKept, keptSessions } from '@halting/agent'
+import { foreignFolders } from '../foreign/find-foreign.ts'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findFiles } from '../session/find-session.ts'
+import { whose } from '../session/whose.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Which sessions a report is of. */
+export interface Which {
+  /** In words: `of this folder`. */
+  readonly of: string
+  /** Somebody said which: then all that is kept of it counts, and not the last days alone. */
+  readonly isNamed: boolean
+  readonly files: readonly string[]
+  /** Sessions that worked elsewhere are no part of it; '' for any. */
+  readonly below: string
+}
+
+/**
+ * Those of this folder where nothing is said; of all folders; of a folder and what is below it; or those that are named.
+ * @throws UsageError where nothing is kept there.
+ */
+export async function whichSessions(flags: Flags, words: readonly string[], program: Program): Promise<Which> {
+  const { all = false, claudeCode = false, codex = false } = flags
+  const others = claudeCode || codex
+  const [folder, ...more] = words
+  if (folder === undefined) {
+    if (all) return { of: 'of all folders', isNamed: false, below: '', files: await everywhere(flags, program) }
+    if (!others) return { of: 'of this folder', isNamed: false, below: '', files: await findFiles([], program) }
+    const names = [...(claudeCode ? ['Claude Code'] : []), ...(codex ? ['Codex'] : [])].join(' and ')
+    const files = await findFiles(foreignFolders(flags, program), program)
+    return { of: `of ${names}`, isNamed: false, below: '', files }
+  }
+  if (all) throw new UsageError('--all means the sessions of all folders, so it goes without a folder.')
+  const path = resolve(program.cwd, folder)
+  if (more.length === 0 && (await stat(path).catch(() => undefined))?.isDirectory() === true) {
+    const own = await workedBelow(path, program)
+    // Files of other programs do not tell in their names where they worked: all are read.
+    const foreign = others ? await findFiles(foreignFolders(flags, program), program) : []
+    if (own.length > 0 || others)
+      return { of: `of ${shownFolder(path, program)}`, isNamed: true, below: path, files: [...own, ...foreign] }
+  }
+  const names = words.length === 1 ? oneLine(folder, 60) : `${words.length} names`
+  const files = await findFiles([...words, ...foreignFolders(flags, program)], program)
+  return { of: `in ${names}`, isNamed: true, below: '', files }
+}
+
+/** Ours of all folders, and those of other programs that flags name. */
+async function everywhere(flags: Flags, program: Program): Promise<readonly string[]> {
+  const own = (await keptSessions(whose(program), 'all')).map(({ path }) => path)
+  const folders = foreignFolders(flags, program)
+  const foreign = folders.length === 0 ? [] : await findFiles(folders, program)
+  if (own.length + foreign.length === 0)
+    throw new UsageError('No session is kept. halting -p begins one; a folder with files of sessions can be named.')
+  return [...own, ...foreign]
+}
+
+/** Sessions of ours that worked in a folder, or below it: their first lines say so. */
+async function workedBelow(folder: string, program: Program): Promise<readonly string[]> {
+  const all = await keptSessions(whose(program), 'all')
+  return all.flatMap(({ path }) => {
+    try {
+      return isBelow(headOfKept(path).cwd, folder) ? [path] : []
+    } catch {
+      // Of what cannot be read nobody knows where it worked.
+      return []
+    }
+  })
+}
+
+/** Whether a path is a folder, or in it. */
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path)
+  return path !== '' && !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/.test(way)
+}
+
+function shownFolder(path: string, { cwd, env }: Program): string {
+  if (path === cwd) return 'this folder'
+  const home = env['HOME'] ?? homedir()
+  return oneLine(isBelow(path, home) ? join('~', relative(home, path)) : path, 60)
+}

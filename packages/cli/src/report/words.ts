@@ -1,0 +1,120 @@
+import { programNames, type SessionKind } from '@halting/agent/foreign'
+import { counted, elapsed, many, money } from '../io/figures.ts'
+import { dayOf } from './period.ts'
+import type { LimitRow, LimitTried, Outlier, Report, Spent } from './told.ts'
+import { flagOf } from './tighter.ts'
+
+// What is said in words, the same in the terminal and on the page.
+
+/** `12 sessions of this folder, 2026-11-16 to 2026-11-23`. */
+export function headline({ of, sessions, since, until, madeAt, bySession }: Report): string {
+  const days = bySession.flatMap(({ beganAt }) => (beganAt === null ? [] : [beganAt])).toSorted()
+  const isBounded = since !== null || until !== null
+  const first = since ?? days[0]
+  const last = until === null ? (isBounded ? madeAt : days.at(-1)) : new Date(Date.parse(until) - 1).toISOString()
+  const [from = '', to = ''] = [first, last].map((moment) => (moment === undefined ? '' : dayOf(Date.parse(moment))))
+  const when = from === '' ? (to === '' ? '' : `until ${to}`) : from === to ? from : `${from} to ${to}`
+  return `${many(sessions, 'session')} ${of}${when === '' ? '' : `, ${when}`}`
+}
+
+/** `31 runs, 214 turns, 3,912,000 tokens, $12.31 and up to $0.40 more, 2 h 3 min`. */
+export function spentText({ runs, turns, requests, tokens, activeMs, ...cost }: Spent): string {
+  const counts = [many(runs, 'run'), many(turns, 'turn'), many(requests, 'request'), `${counted(tokens)} tokens`]
+  return [...counts, costText(cost), elapsed(activeMs)].join(', ')
+}
+
+export function costText({ costUsd, unknownUsd }: Pick<Spent, 'costUsd' | 'unknownUsd'>): string {
+  return unknownUsd > 0 ? `${money(costUsd)} and up to ${money(unknownUsd)} more` : money(costUsd)
+}
+
+/** Whose sessions they are, where they are not all ours; '' otherwise. */
+export function programsText({ programs, sessions }: Report): string {
+  if (programs.halting === sessions) return ''
+  const names: { readonly [program in SessionKind]: string } = { halting: 'this program', ...programNames }
+  const told = (['halting', 'claude-code', 'codex'] as const).filter((program) => programs[program] > 0)
+  return told.map((program) => `${counted(programs[program])} of ${names[program]}`).join(', ')
+}
+
+/** What a limit saved and lost, in sentences. */
+export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lost, lostUsd }: LimitRow): string {
+  const shown = lost.slice(0, 3).map(({ session, run }) => `${session.slice(0, 8)} ${run}`)
+  const more = lost.length > 3 ? ` and ${counted(lost.length - 3)} more` : ''
+  return [
+    `${reason} ended ${many(runs, 'run')}, which cost ${money(costUsd)}.`,
+    ...(leftUsd > 0 ? [`Their budgets still allowed ${money(leftUsd)}.`] : []),
+    ...(wentOn > 0 ? [`${counted(wentOn)} went on afterwards.`] : []),
+    ...(answered > 0 ? [`${counted(answered)} gave an answer all the same.`] : []),
+    ...(lost.length > 0
+      ? [
+          `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${shown.join(', ')}${more}.`,
+        ]
+      : []),
+  ].join(' ')
+}
+
+/** `--max-turns 30 stops 4 runs earlier, saves $3.10, 1,200,000 tokens, 12 min; loses nothing`. */
+export function triedText({
+  limits,
+  stops,
+  savedUsd,
+  savedTokens,
+  savedMs,
+  lostAnswers,
+  lostChanges,
+}: LimitTried): string {
+  const saved = [...(savedUsd > 0 ? [money(savedUsd)] : []), `${counted(savedTokens)} tokens`, elapsed(savedMs)]
+  const lost = [
+    ...(lostAnswers > 0 ? [many(lostAnswers, 'answer')] : []),
+    ...(lostChanges > 0 ? [many(lostChanges, 'change')] : []),
+  ]
+  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${saved.join(', ')}; loses ${lost.length === 0 ? 'nothing' : lost.join(', ')}`
+}
+
+const figures = {
+  costUsd: (value: number) => money(value),
+  tokens: (value: number) => `${counted(value)} tokens`,
+  turns: (value: number) => many(value, 'turn'),
+  activeMs: elapsed,
+} as const
+
+/** `3f2a8c1e: $4.10, where half of the sessions have at most $0.20`. */
+export function outlierText({ session, what, value, median }: Outlier): string {
+  return `${session.slice(0, 8)}: ${figures[what](value)}, where half of the sessions have at most ${figures[what](median)}`
+}
+
+/** `81 %`. */
+export function shareText(share: number): string {
+  const percent = share * 100
+  return percent > 0 && percent < 1 ? 'less than 1 %' : `${percent > 99 && percent < 100 ? 99 : Math.round(percent)} %`
+}
+
+/** How the service did, the cache, what was compacted and what came after runs: a sentence each. */
+export function factsOf({ service, cache, compactions, afterRuns }: Report): readonly string[] {
+  const failed = service.failures.reduce((sum, { attempts }) => sum + attempts, 0)
+  const kinds = service.failures.map(({ kind, attempts }) => `${counted(attempts)} ${kind}`)
+  return [
+    ...(failed === 0
+      ? ['No request to a model failed.']
+      : [
+          `${many(failed, 'attempt')} at a model failed: ${kinds.join(', ')}. ${many(service.retried, 'request')} took more than one.`,
+        ]),
+    ...(cache.share === null
+      ? []
+      : [`${shareText(cache.share)} of ${counted(cache.input)} tokens that were sent came from the cache.`]),
+    ...(compactions.count === 0 && compactions.requests === 0
+      ? []
+      : [
+          `${many(compactions.count, 'compaction')}: ${many(compactions.requests, 'request')}, ${counted(compactions.tokens)} tokens, ${costText(compactions)}.`,
+        ]),
+    ...(afterRuns.stages === 0
+      ? []
+      : [
+          `After runs: ${many(afterRuns.stages, 'stage')}, ${counted(afterRuns.tokens)} tokens, ${costText(afterRuns)}.`,
+        ]),
+  ]
+}
+
+/** `did not end`, or the reason. */
+export function endingName(reason: string | null): string {
+  return reason ?? 'did not end'
+}

@@ -1,0 +1,269 @@
+// Holds rules of docs/spec.md: R-REP-3 to R-REP-7. `HALTING_WRITE=1` writes the report in docs/guide/report.md anew.
+// `halting report`: what sessions cost, how they ended, what limits saved and lost, which tools fail.
+import { copyFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Report } from '../../src/report/told.ts'
+import { sessionPath } from '../support/kept-session.ts'
+import { keepSession, week } from '../support/kept-week.ts'
+import { here, installProgram, run as runProgram, type Ended } from '../support/program.ts'
+
+installProgram()
+
+const ofWeek = ['--since', '2026-11-16', '--until', '2026-11-22']
+const guide = new URL('../../../../docs/guide/report.md', import.meta.url)
+const isWritten = process.env['HALTING_WRITE'] === '1'
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  runProgram(args, { env: { TZ: 'UTC', ...env } })
+
+/** What `--json` tells. */
+async function told(...args: readonly string[]): Promise<Report> {
+  const { status, stdout, stderr } = await run(['report', ...args, '--json'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return JSON.parse(stdout) as Report
+}
+
+beforeAll(async () => {
+  for (const session of week) await keepSession(session, here())
+})
+
+test('the guide has the report of this week', async () => {
+  const { status, stdout, stderr } = await run(['report', ...ofWeek])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const page = readFileSync(guide, 'utf8')
+  const block = /(?<=```text\n)10 sessions [^]*?(?=```)/
+  if (isWritten)
+    writeFileSync(
+      guide,
+      page.replace(block, () => stdout),
+    )
+  else expect(block.exec(page)?.[0]).toBe(stdout)
+})
+
+test('no line is wider than the terminal, and the figures stay', async () => {
+  const { reportText } = await import('../../src/report/report-text.ts')
+  const { columnsOf } = await import('../../src/io/columns.ts')
+  const { styleFor } = await import('../../src/io/style.ts')
+  const report = await told(...ofWeek)
+  for (const width of [40, 60, 80, 200]) {
+    const text = reportText(report, { width, style: styleFor(false, {}) })
+    // A path or an id in a message that could not be read is one word.
+    expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
+    expect(text).toContain('max_turns')
+  }
+})
+
+describe('which sessions, and when', () => {
+  test('days are those of the time zone, and a run counts on the day on which it began', async () => {
+    const { byDay, timeZone } = await told(...ofWeek)
+    expect(timeZone).toBe('UTC')
+    expect(byDay.map(({ name, runs }) => [name, runs])).toEqual([
+      ['2026-11-16', 2],
+      ['2026-11-17', 2],
+      ['2026-11-18', 2],
+      ['2026-11-19', 1],
+      ['2026-11-20', 2],
+      ['2026-11-21', 1],
+    ])
+    const { stdout } = await run(['report', ...ofWeek, '--by', 'day', '--json'], { TZ: 'Pacific/Auckland' })
+    expect((JSON.parse(stdout) as Report).byDay[0]).toMatchObject({ name: '2026-11-16', runs: 1 })
+  })
+
+  test('--until names the last day that counts', async () => {
+    const { sessions, since, until } = await told('--since', '2026-11-17', '--until', '2026-11-17')
+    expect({ sessions, since, until }).toEqual({
+      sessions: 2,
+      since: '2026-11-17T00:00:00.000Z',
+      until: '2026-11-18T00:00:00.000Z',
+    })
+  })
+
+  test('files that were not written since are not even read', async () => {
+    const folder = join(here(), 'old')
+    mkdirSync(folder)
+    const file = join(folder, 'old.jsonl')
+    writeFileSync(file, 'no session\n')
+    utimesSync(file, new Date('2026-01-01'), new Date('2026-01-01'))
+    expect((await told(folder, '--since', '2026-11-01')).skipped).toEqual([])
+    expect((await told(folder)).skipped).toEqual([expect.stringContaining('old.jsonl')])
+  })
+
+  test('a folder stands for the sessions that worked in it and below; --all for those of every folder', async () => {
+    const below = join(here(), 'packages', 'app')
+    mkdirSync(below, { recursive: true })
+    const [first] = week
+    if (first === undefined) throw new Error('the week has a session')
+    await keepSession({ ...first, id: '99999999-5b7d-4e9a-8c61-0d2b4f6a7e93', cwd: below }, here())
+    expect((await told('packages')).sessions).toBe(1)
+    expect((await told('.')).sessions).toBe(11)
+    expect((await told(...ofWeek)).sessions).toBe(10)
+    const { byFolder, of } = await told('--all', ...ofWeek)
+    expect(of).toBe('of all folders')
+    expect(byFolder.map(({ name, sessions }) => [name, sessions]).toSorted()).toEqual([
+      [here(), 10],
+      [below, 1],
+    ])
+  })
+
+  test('a time in which nothing was run is told, with what to do', async () => {
+    const { status, stdout } = await run(['report', '--since', '2026-12-30', '--until', '2026-12-31'])
+    expect(status).toBe(0)
+    expect(stdout).toBe(
+      '0 sessions of this folder, 2026-12-30 to 2026-12-31\nNothing was run in that time. --since 30d looks further back, and --all at other folders.\n',
+    )
+  })
+})
+
+describe('what it tells', () => {
+  test('how runs ended, and what limits lost', async () => {
+    const { endings, limits } = await told(...ofWeek)
+    expect(endings.map(({ reason, exitCode, runs }) => [reason, exitCode, runs])).toEqual([
+      ['completed', 0, 7],
+      ['max_turns', 3, 1],
+      ['no_progress', 3, 1],
+      [null, null, 1],
+    ])
+    expect(limits).toMatchObject([
+      { reason: 'max_turns', runs: 1, wentOn: 0, answered: 0, lost: [{ session: week[3]?.id, run: 'run1' }] },
+      { reason: 'no_progress', runs: 1, lost: [] },
+    ])
+    expect(limits[0]?.leftUsd).toBeCloseTo(5 - (limits[0]?.costUsd ?? 0), 9)
+  })
+
+  test('which tools fail, are denied, or are none', async () => {
+    const { tools } = await told(...ofWeek)
+    const bash = tools.find(({ tool }) => tool === 'Bash')
+    expect(bash).toMatchObject({ denied: 1, invalid: 0 })
+    expect(bash?.failed).toBeGreaterThan(5)
+    expect(tools.find(({ tool }) => tool === 'Delete')).toMatchObject({ calls: 1, invalid: 1 })
+    expect(tools.find(({ tool }) => tool === 'Read')).toMatchObject({ failed: 0 })
+  })
+
+  test('what the service refused and what was tried again; what stands out; what did not end', async () => {
+    const { service, outliers, open, cache } = await told(...ofWeek)
+    expect(service).toMatchObject({ retried: 1, failures: [{ kind: 'overloaded', attempts: 2 }] })
+    expect(outliers.map(({ session }) => session)).toEqual([week[6]?.id, week[3]?.id])
+    expect(open).toMatchObject([{ session: week[9]?.id, heldBy: null }])
+    expect(cache.share).toBeGreaterThan(0.5)
+  })
+
+  test('what tighter limits would have done is what `halting what-if` says', async () => {
+    const { tried } = await told(...ofWeek)
+    const at = tried.find(({ limits }) => limits.maxTurns === 30)
+    const { stdout } = await run(['what-if', '--max-turns', '30', '--json'])
+    const { answers } = JSON.parse(stdout) as {
+      readonly answers: readonly {
+        readonly answer: { readonly verdict: string; readonly saved: { readonly costUsd: number } }
+      }[]
+    }
+    const stopped = answers.filter(({ answer }) => answer.verdict === 'stops')
+    expect(at?.stops).toBe(stopped.length)
+    expect(at?.savedUsd).toBeCloseTo(
+      stopped.reduce((sum, { answer }) => sum + answer.saved.costUsd, 0),
+      9,
+    )
+    expect(at?.lostAnswers).toBe(1)
+  })
+})
+
+describe('as a page', () => {
+  test('it goes into a file for the person alone, and never over another one without --force', async () => {
+    const command = ['report', ...ofWeek, '--format', 'html', '--output', 'week.html']
+    expect(await run(command)).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote week.html\n' })
+    const page = readFileSync(join(here(), 'week.html'), 'utf8')
+    expect(statSync(join(here(), 'week.html')).mode & 0o777).toBe(0o600)
+    expect(page).toMatch(
+      /content="default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; base-uri 'none'; form-action 'none'"/,
+    )
+    expect(page).toContain('Port the parser to the new grammar')
+    expect(page).not.toMatch(/<script|\sstyle=|\son\w+=/i)
+    expect((await run(command)).stderr).toBe(
+      'halting: week.html is there already. Name another file, or add --force.\n',
+    )
+    expect((await run([...command, '--force'])).status).toBe(0)
+    const over = ['report', ...ofWeek, '--output', sessionPath(week[0]?.id ?? ''), '--force']
+    expect((await run(over)).stderr).toContain('is the session itself')
+  })
+})
+
+describe('sessions of other programs, and what is not right', () => {
+  const sample = (name: string): string =>
+    join(import.meta.dirname, '../../../agent/test/session/foreign/samples', `${name}.jsonl`)
+
+  beforeAll(() => {
+    const folder = join(here(), 'mixed')
+    mkdirSync(folder)
+    for (const name of ['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])
+      copyFileSync(sample(name), join(folder, `${name}.jsonl`))
+    copyFileSync(sessionPath(week[0]?.id ?? ''), join(folder, 'ours.jsonl'))
+    writeFileSync(join(folder, 'other.jsonl'), '{"no":"session"}\n')
+  })
+
+  test('they count as ours do; what has no price and what cannot be read is named', async () => {
+    const report = await told('mixed')
+    expect(report).toMatchObject({
+      sessions: 4,
+      programs: { halting: 1, 'claude-code': 2, codex: 1 },
+      unpriced: ['gpt-fake'],
+      skipped: [expect.stringContaining('other.jsonl')],
+    })
+    const polling = report.bySession.find(({ session }) => session.startsWith('155c6d30'))
+    expect(polling).toMatchObject({
+      program: 'claude-code',
+      turns: 16,
+      costUsd: 0.0096,
+      beganAt: expect.stringContaining('2026-11-21'),
+    })
+    const { stdout } = await run(['report', 'mixed'])
+    expect(stdout).toContain('1 of this program, 2 of Claude Code, 1 of Codex.')
+    expect(stdout).toContain('No price is known for gpt-fake')
+    expect(stdout).toContain('Not read: 1 file')
+  })
+
+  test('texts of a session are inert: nothing in them is markup or steers a terminal', async () => {
+    const folder = join(here(), 'hostile')
+    mkdirSync(folder)
+    const evil = '<script>alert(1)</script><img src=x onerror=alert(1)>\\u001b[2J\\u202e"\'&'
+    const text = readFileSync(sample('claude-code-short'), 'utf8')
+      .replaceAll('"content":"hi"', `"content":"${evil.replaceAll('"', '\\"')}"`)
+      .replaceAll('/home/user/project', `/home/${evil.replaceAll('"', '\\"')}`)
+      .replaceAll('"test-tool"', `"${evil.replaceAll('"', '\\"')}"`)
+      .replaceAll('claude-3-haiku-20240307', evil.replaceAll('"', '\\"'))
+    writeFileSync(join(folder, 'evil.jsonl'), text)
+    const { stdout: page } = await run(['report', 'hostile', '--format', 'html'])
+    expect(page).toContain('&lt;script&gt;alert(1)')
+    expect(page).not.toMatch(/<script|<img/)
+    expect(page).not.toContain('\u202e')
+    const { stdout } = await run(['report', 'hostile'])
+    // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/)
+  })
+
+  test.each([
+    [['report', 'zzzz'], 'No conversation found with session ID: zzzz.'],
+    [['report', '--format', 'jsonl'], 'halting report writes text or html, not jsonl. --json gives all figures.'],
+    [['report', '--format', 'html', '--json'], '--json and --format say two things.'],
+    [['report', '--since', '31.12.'], '--since takes a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment'],
+    [['report', '--since', '2026-02-30'], '--since takes a time ago'],
+    [['report', '--since', '1d', '--until', '3d'], '--until is before --since.'],
+    [['report', '--all', '.'], '--all means the sessions of all folders, so it goes without a folder.'],
+    [['report', '--by', 'weather'], '--by takes one of day, model, folder'],
+    [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not keep when runs began'],
+    [['why', '--since', '1d'], '--since belongs to halting report.'],
+    [['check', '--all'], '--all belongs to halting sessions and report.'],
+    [['report', '--codex'], 'No sessions of Codex are kept in'],
+  ])('%j is refused', async (args, message) => {
+    const { status, stderr } = await run(args)
+    expect(stderr).toContain(message)
+    expect(status).toBe(2)
+  })
+
+  test('a folder in which nothing was kept says what to do', async () => {
+    const { status, stderr } = await runProgram(['report'], { cwd: dirname(sessionPath(week[0]?.id ?? '')) })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'halting: No session of this folder is kept. Name sessions, files, or a folder with such files.\n',
+    })
+  })
+})
