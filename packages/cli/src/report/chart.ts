@@ -44,7 +44,7 @@ export function bars(title: string, rows: readonly Bar[]): string {
 
 /** Of a path its end says most. */
 function shortLabel(label: string): string {
-  const letters = [...label]
+  const letters = Array.from(label)
   if (letters.length <= longestLabel) return label
   const most = longestLabel - 1
   return /[/\\]/.test(label) ? `…${letters.slice(-most).join('')}` : `${letters.slice(0, most).join('')}…`

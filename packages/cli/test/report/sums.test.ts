@@ -93,6 +93,7 @@ const nanos = (rows: readonly { readonly costUsd: number; readonly unknownUsd: n
   sum(rows.map(({ unknownUsd }) => Math.round(unknownUsd * 1e9))),
 ]
 
+// oxlint-disable-next-line vitest/expect-expect -- `holds` has them
 test('all breakdowns and the accounts of all runs come to the same', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(session, { minLength: 1, maxLength: 5 }), async (sessions) => {
