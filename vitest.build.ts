@@ -48,6 +48,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
   '@halting/inspector/figures': source('inspector/src/figures.ts'),
+  '@halting/inspector/visible': source('inspector/src/visible.ts'),
   '@halting/inspector': source('inspector/src/index.ts'),
   '@halting/restate/client': source('restate/src/client/index.ts'),
   '@halting/restate': source('restate/src/index.ts'),

@@ -33,7 +33,7 @@ const libraries = {
     'json-schema/index': 'src/json-schema/index.ts',
   },
   restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
-  inspector: { index: 'src/index.ts', figures: 'src/figures.ts' },
+  inspector: { index: 'src/index.ts', figures: 'src/figures.ts', visible: 'src/visible.ts' },
 }
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))

@@ -12,6 +12,11 @@ export async function pageBundle(outdir) {
       { in: 'src/page/page.css', out: 'page' },
     ],
     tsconfig: 'src/page/tsconfig.json',
+    // From its sources, file by file: only what the page calls is in it.
+    alias: {
+      '@halting/core/steps': fileURLToPath(new URL('packages/core/src/steps/index.ts', root)),
+      '@halting/core': fileURLToPath(new URL('packages/core/src/index.ts', root)),
+    },
     outdir,
     bundle: true,
     write: false,

@@ -1,4 +1,4 @@
-import { visible } from './visible.ts'
+import { visible } from '@halting/inspector/visible'
 
 const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

@@ -8,7 +8,7 @@ import { pageHead } from './page-head.ts'
 import { pageStyle } from './page-style.ts'
 import { prose } from './prose.ts'
 import { changeLines, plainText, type Part, type ToldCall, type ToldRun, type ToldSession } from '@halting/inspector'
-import { shortened } from './visible.ts'
+import { shortened } from '@halting/inspector/visible'
 
 // One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
 // keys work.

@@ -2,7 +2,7 @@ import { inputSummary } from '../headless/summaries.ts'
 import { elapsed } from '../io/figures.ts'
 import { endingText, figuresOf } from './figures.ts'
 import { changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/inspector'
-import { visible } from './visible.ts'
+import { visible } from '@halting/inspector/visible'
 
 // What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.
 

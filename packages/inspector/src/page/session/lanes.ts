@@ -48,7 +48,7 @@ export function lanesOf(items: readonly TimelineItem[], axis: Axis, unfolded: Re
   const add = (scope: string, depth: number): void => {
     const own = scopes.get(scope)
     if (own === undefined) return
-    const indent = scope === '' ? '' : `${'› '.repeat(depth)}`
+    const indent = '› '.repeat(depth)
     for (const kind of order) {
       const ids = own.byKind.get(kind) ?? []
       for (const [index, packed] of pack(ids, axis).entries())

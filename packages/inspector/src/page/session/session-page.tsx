@@ -1,12 +1,18 @@
 import type { JSX } from 'preact'
+import { counted, elapsed, many, money } from '../../figures.ts'
+import { visible } from '../../visible.ts'
 import type { RunView, SessionView } from '../../view/types.ts'
+import { endingColor } from '../common/colors.ts'
 import { useKeys } from '../common/keys.ts'
+import { shownText } from '../common/long-text.tsx'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
-import { useSession } from '../data/store.ts'
+import { source, useSession } from '../data/store.ts'
 import { PlotsView } from '../plots/plots-view.tsx'
 import { WhatIfView } from '../what-if/what-if-view.tsx'
+import { exitCodeOf, headline } from './ending.tsx'
+import { TimelineTab } from './timeline-tab.tsx'
 
 interface SessionPageProps {
   readonly sessionKey: string
@@ -24,41 +30,112 @@ const tabs: readonly Tab<SessionTab>[] = [
 /** One session: its runs, and of the chosen one the timeline, the plots, and what other limits would have done. */
 export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Element {
   const loaded = useSession(sessionKey)
+  const count = loaded.kind === 'loaded' ? loaded.value.runs.length : run
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
-  useKeys(
-    tabs.map(({ id, label, hint = '' }) => ({
+  useKeys([
+    { keys: ['['], does: 'The run before', run: () => show({ run: Math.max(1, run - 1) }) },
+    { keys: [']'], does: 'The next run', run: () => show({ run: Math.min(count, run + 1) }) },
+    ...tabs.map(({ id, label, hint = '' }) => ({
       keys: [hint],
-      does: `${label}, of a session`,
+      does: `${label} of the session`,
       run: () => show({ tab: id }),
     })),
-  )
+  ])
   if (loaded.kind === 'loading') return <Busy>Reading the session …</Busy>
   if (loaded.kind === 'failed') return <ErrorNote>{loaded.message}</ErrorNote>
   const view = loaded.value
-  const chosen = view.runs[run - 1] ?? view.runs.at(-1)
+  const index = Math.min(run, view.runs.length) - 1
+  const chosen = view.runs[index]
   return (
-    <article>
-      <h1>{view.row.title}</h1>
+    <article class="session">
+      <Head view={view} run={chosen} index={index} onRun={(next) => show({ run: next })} />
       {chosen === undefined ? (
         <p>It has no run.</p>
       ) : (
         <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
-          <Pane tab={tab} view={view} run={chosen} />
+          <Pane key={chosen.runId} tab={tab} view={view} run={chosen} index={index} />
         </Tabs>
       )}
     </article>
   )
 }
 
-function Pane(props: { readonly tab: SessionTab; readonly view: SessionView; readonly run: RunView }): JSX.Element {
-  const { tab, view, run } = props
+interface PaneProps {
+  readonly tab: SessionTab
+  readonly view: SessionView
+  readonly run: RunView
+  readonly index: number
+}
+
+function Pane({ tab, view, run, index }: PaneProps): JSX.Element {
   switch (tab) {
     case 'timeline':
-      return <pre>{run.why}</pre>
+      return <TimelineTab sessionKey={view.row.key} index={index} run={run} />
     case 'plots':
       return <PlotsView view={view} run={run} />
     case 'what-if':
       return <WhatIfView view={view} run={run} />
   }
+}
+
+interface HeadProps {
+  readonly view: SessionView
+  readonly run: RunView | undefined
+  readonly index: number
+  readonly onRun: (run: number) => void
+}
+
+function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
+  const { row, notes, runs } = view
+  const file = source().exportAddress(row.key)
+  return (
+    <header class="session-head">
+      <h1>{shownText(row.title === '' ? row.sessionId : row.title, 300)}</h1>
+      <p class="soft">
+        {[row.program, row.sessionId, row.cwd, row.models.join(', ')]
+          .filter((text) => text !== '')
+          .map((text) => visible(text))
+          .join(' · ')}
+      </p>
+      <p class="numbers">
+        {many(row.turns, 'turn')}, {counted(row.tokens)} tokens, {money(row.costUsd)}, {elapsed(row.activeMs)},{' '}
+        {many(row.calls, 'call')}
+        {row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}
+        {row.isLive ? <strong class="good"> · goes on</strong> : null}
+        {file === null ? null : (
+          <>
+            {' · '}
+            <a href={file} download>
+              Save as one file
+            </a>
+          </>
+        )}
+      </p>
+      {notes.map((note) => (
+        <p key={note} class="soft">
+          {visible(note)}
+        </p>
+      ))}
+      {run === undefined ? null : (
+        <p class="session-run">
+          {runs.length > 1 ? (
+            <label>
+              Run{' '}
+              <select value={index + 1} onChange={({ currentTarget }) => onRun(Number(currentTarget.value))}>
+                {runs.map(({ runId, prompt }, number) => (
+                  <option key={runId} value={number + 1}>
+                    {number + 1}: {shownText(prompt, 60)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          ) : null}
+          <span class="ending-name" style={{ borderColor: `var(--${endingColor(exitCodeOf(run))})` }}>
+            {headline(run)}
+          </span>
+        </p>
+      )}
+    </header>
+  )
 }

@@ -1,0 +1,40 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { counted } from '../../figures.ts'
+import { visible } from '../../visible.ts'
+
+const atFirst = 4_000
+const more = 100_000
+
+interface LongTextProps {
+  readonly text: string
+  /** In letters of one width. */
+  readonly isCode?: boolean
+}
+
+/** A text from elsewhere, as text: every character is seen and none does anything. What is long is shown when asked for. */
+export function LongText({ text, isCode = false }: LongTextProps): JSX.Element {
+  const [most, setMost] = useState(atFirst)
+  const shown = visible(text.slice(0, most))
+  return (
+    <>
+      {isCode ? (
+        <pre dir="auto">{shown}</pre>
+      ) : (
+        <p class="text" dir="auto">
+          {shown}
+        </p>
+      )}
+      {text.length > most ? (
+        <button type="button" onClick={() => setMost(most + more)}>
+          {counted(text.length - most)} more characters
+        </button>
+      ) : null}
+    </>
+  )
+}
+
+/** One line of a text from elsewhere, at most so long. */
+export function shownText(text: string, most: number): string {
+  return text.length <= most ? visible(text) : `${visible(text.slice(0, most))}…`
+}

@@ -1,0 +1,43 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { ItemKind, TimelineItem } from '../../view/types.ts'
+import { isWrong } from './lanes.ts'
+import { kindNames } from './item-words.ts'
+
+/** Which colour is what, for the kinds that there are. */
+export function Legend({ items }: { readonly items: readonly TimelineItem[] }): JSX.Element {
+  const { kinds, wrong } = useMemo(
+    () => ({
+      kinds: new Set(items.map(({ kind }) => kind)),
+      wrong: items.reduce((sum, item) => sum + (isWrong(item) ? 1 : 0), 0),
+    }),
+    [items],
+  )
+  // The keys of this table are the kinds: it must have all of them to compile.
+  const all = Object.keys(kindNames) as ItemKind[]
+  return (
+    <span class="legend">
+      {all
+        .filter((kind) => kinds.has(kind))
+        .map((kind) => (
+          <span key={kind}>
+            <Swatch kind={kind} />
+            {kindNames[kind]}
+          </span>
+        ))}
+      {wrong > 0 ? (
+        <span>
+          <span class="swatch wrong" aria-hidden="true">
+            ×
+          </span>
+          went wrong: {wrong}
+        </span>
+      ) : null}
+    </span>
+  )
+}
+
+/** The colour of a kind. */
+export function Swatch({ kind }: { readonly kind: ItemKind }): JSX.Element {
+  return <span class="swatch" aria-hidden="true" style={{ background: `var(--kind-${kind})` }} />
+}

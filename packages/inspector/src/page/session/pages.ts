@@ -1,0 +1,83 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { TranscriptPart } from '../../view/types.ts'
+import { messageOf, source } from '../data/store.ts'
+
+/** Parts of a transcript are read in pieces of this many; so many pieces are in the document at most. */
+export const pageSize = 40
+const mostPages = 5
+
+interface PagesOf {
+  readonly sessionKey: string
+  readonly run: number
+  readonly count: number
+  readonly version: unknown
+  readonly chosen: number | null
+}
+
+interface Pages {
+  /** The first part that is here. */
+  readonly from: number
+  /** The first behind those that are here. */
+  readonly to: number
+  readonly parts: readonly TranscriptPart[]
+  readonly problem: string | undefined
+  readonly earlier: () => void
+  readonly later: () => void
+}
+
+interface Shown {
+  readonly first: number
+  readonly pages: readonly (readonly TranscriptPart[])[]
+}
+
+/** Pieces of a transcript around what is chosen. They are read anew when the session changed: a call may have its result by now. */
+export function usePages({ sessionKey, run, count, version, chosen }: PagesOf): Pages {
+  const [shown, setShown] = useState<Shown>({ first: 0, pages: [] })
+  const [problem, setProblem] = useState<string>()
+  const latest = useRef(shown)
+  latest.current = shown
+  // Only the newest wish counts: answers may come in another order.
+  const wish = useRef(0)
+  const last = Math.max(0, Math.ceil(count / pageSize) - 1)
+  const load = (first: number, length: number): void => {
+    const own = ++wish.current
+    source()
+      .parts(sessionKey, run, first * pageSize, length * pageSize)
+      .then((parts) => {
+        if (wish.current !== own) return
+        const pages: TranscriptPart[][] = []
+        for (let index = 0; index < parts.length; index += pageSize) pages.push(parts.slice(index, index + pageSize))
+        setProblem(undefined)
+        setShown({ first, pages })
+      })
+      .catch((error: unknown) => {
+        if (wish.current === own) setProblem(messageOf(error))
+      })
+  }
+  useEffect(() => {
+    const { first, pages } = latest.current
+    const page = chosen === null ? first : Math.floor(chosen / pageSize)
+    const isThere = page >= first && page < first + pages.length
+    if (isThere && chosen !== null) return
+    const start = Math.max(0, page - 1)
+    load(start, Math.min(3, last - start + 1))
+  }, [sessionKey, run, chosen])
+  useEffect(() => {
+    const { first, pages } = latest.current
+    if (pages.length > 0) load(first, Math.min(mostPages, Math.max(pages.length, Math.min(3, last - first + 1))))
+  }, [version])
+  const { first, pages } = shown
+  const parts = pages.flat()
+  return {
+    from: first * pageSize,
+    to: first * pageSize + parts.length,
+    parts,
+    problem,
+    earlier: () => load(Math.max(0, first - 1), Math.min(mostPages, pages.length + 1)),
+    later: () => {
+      const end = Math.min(last, first + pages.length)
+      const start = Math.max(first, end - mostPages + 1)
+      load(start, end - start + 1)
+    },
+  }
+}

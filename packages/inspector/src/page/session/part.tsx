@@ -1,0 +1,159 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { elapsed, many } from '../../figures.ts'
+import type { CallPart, TranscriptPart } from '../../view/types.ts'
+import { LongText, shownText } from '../common/long-text.tsx'
+import { Changes } from './changes.tsx'
+
+interface PartProps {
+  readonly part: TranscriptPart
+  readonly number: number
+  readonly of: number
+  readonly isChosen: boolean
+  readonly onChoose: () => void
+}
+
+/** One thing that was said or done. A click chooses it, in the timeline too. */
+export function Part({ part, number, of, isChosen, onChoose }: PartProps): JSX.Element {
+  return (
+    <article
+      class={`part ${part.kind}`}
+      data-part={number}
+      aria-posinset={number + 1}
+      aria-setsize={of}
+      aria-current={isChosen ? 'true' : undefined}
+      tabIndex={-1}
+      onClick={onChoose}
+    >
+      <Content part={part} isOpen={isChosen} />
+    </article>
+  )
+}
+
+function Content({ part, isOpen }: { readonly part: TranscriptPart; readonly isOpen: boolean }): JSX.Element {
+  switch (part.kind) {
+    case 'person':
+      return (
+        <>
+          <h3>{shownText(part.by, 80)}</h3>
+          <LongText text={part.text} />
+        </>
+      )
+    case 'answer':
+      return (
+        <>
+          <h3>answer</h3>
+          <LongText text={part.text} />
+        </>
+      )
+    case 'thinking':
+      return (
+        <Folded summary="thinking" isOpen={isOpen}>
+          {() => <LongText text={part.text} />}
+        </Folded>
+      )
+    case 'note':
+      return part.more === undefined ? (
+        <LongText text={part.text} />
+      ) : (
+        <Folded summary={shownText(part.text, 400)} isOpen={isOpen}>
+          {() => <LongText text={part.more ?? ''} />}
+        </Folded>
+      )
+    case 'call':
+      return <Call part={part} isOpen={isOpen} />
+  }
+}
+
+function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: boolean }): JSX.Element {
+  const { name, input, result, isError, durationMs, changes, agent } = part
+  const facts = [
+    ...(durationMs === null ? [] : [elapsed(durationMs)]),
+    ...(changes.length === 0 ? [] : [many(changes.filter((line) => /^[+-]/.test(line)).length, 'changed line')]),
+    ...(agent.length === 0 ? [] : [many(agent.length, 'part')]),
+  ]
+  const summary = (
+    <>
+      <b>{shownText(name, 100)}</b> <span class="soft">{shownText(briefly(input), 160)}</span>{' '}
+      {result === null ? (
+        <span class="warn">no result on record</span>
+      ) : isError ? (
+        <span class="bad">failed</span>
+      ) : null}{' '}
+      <span class="soft numbers">{facts.join(', ')}</span>
+    </>
+  )
+  return (
+    <Folded summary={summary} isOpen={isOpen}>
+      {() => (
+        <>
+          <h4>Input</h4>
+          <LongText text={input} isCode />
+          {changes.length === 0 ? null : <Changes lines={changes} />}
+          {result === null ? null : (
+            <>
+              <h4 class={isError ? 'bad' : undefined}>{isError ? 'Error' : 'Result'}</h4>
+              <LongText text={result} isCode />
+            </>
+          )}
+          {agent.length === 0 ? null : <Agent parts={agent} />}
+        </>
+      )}
+    </Folded>
+  )
+}
+
+/** The texts of an input, on one line. */
+function briefly(input: string): string {
+  return input
+    .slice(0, 2_000)
+    .replaceAll(/[{}[\]"\s]+/g, ' ')
+    .trim()
+}
+
+/** What an agent did is folded, and shown a piece at a time. */
+function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.Element {
+  const [shown, setShown] = useState(40)
+  return (
+    <Folded summary={`What the agent did: ${many(parts.length, 'part')}`} isOpen={false}>
+      {() => (
+        <div class="agent">
+          {parts.slice(0, shown).map((part, index) => (
+            // Parts of what was recorded keep their places.
+            <div key={index} class={`part ${part.kind}`}>
+              <Content part={part} isOpen={false} />
+            </div>
+          ))}
+          {shown < parts.length ? (
+            <button type="button" onClick={() => setShown(shown + 40)}>
+              {many(parts.length - shown, 'more part')}
+            </button>
+          ) : null}
+        </div>
+      )}
+    </Folded>
+  )
+}
+
+interface FoldedProps {
+  readonly summary: JSX.Element | string
+  /** Unfolds it when it becomes true; a person folds it again as they like. */
+  readonly isOpen: boolean
+  readonly children: () => JSX.Element
+}
+
+/** What is inside is made when it is unfolded for the first time. */
+function Folded({ summary, isOpen, children }: FoldedProps): JSX.Element {
+  const [isUnfolded, setUnfolded] = useState(isOpen)
+  const [wasOpen, setWasOpen] = useState(isOpen)
+  if (wasOpen !== isOpen) {
+    setWasOpen(isOpen)
+    if (isOpen) setUnfolded(true)
+  }
+  return (
+    <details open={isUnfolded} onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}>
+      <summary>{summary}</summary>
+      {isUnfolded ? children() : null}
+    </details>
+  )
+}

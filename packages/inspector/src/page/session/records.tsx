@@ -1,0 +1,81 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { counted, many } from '../../figures.ts'
+import type { TimelineItem } from '../../view/types.ts'
+import { LongText } from '../common/long-text.tsx'
+import { Busy, ErrorNote } from '../common/notes.tsx'
+import { messageOf, source } from '../data/store.ts'
+
+const pageSize = 20
+
+interface RecordsProps {
+  readonly sessionKey: string
+  /** Counts from 0. */
+  readonly run: number
+  /** How many the run has. */
+  readonly count: number
+  /** Whose records are shown; those of the whole run where none is chosen. */
+  readonly item: TimelineItem | undefined
+}
+
+/** Records as they are in the file, a piece at a time. */
+export function Records({ sessionKey, run, count, item }: RecordsProps): JSX.Element {
+  const first = item?.firstRecord ?? 0
+  const last = item?.lastRecord ?? count - 1
+  const [from, setFrom] = useState(first)
+  const [read, setRead] = useState<readonly unknown[] | string>()
+  useEffect(() => setFrom(first), [first, last])
+  useEffect(() => {
+    let isWanted = true
+    const told = (value: readonly unknown[] | string): void => {
+      if (isWanted) setRead(value)
+    }
+    source()
+      .records(sessionKey, run, from, Math.min(pageSize, last - from + 1))
+      .then(told, (error: unknown) => told(messageOf(error)))
+    return () => {
+      isWanted = false
+    }
+  }, [sessionKey, run, from, last])
+  const hasPages = last - first + 1 > pageSize
+  return (
+    <div class="records">
+      <p class="soft">
+        {item === undefined ? 'Records of the run' : 'Records that the item is told from'}:{' '}
+        {many(last - first + 1, 'record')}, from number {counted(first)}.
+      </p>
+      {hasPages ? (
+        <p>
+          <button type="button" disabled={from <= first} onClick={() => setFrom(Math.max(first, from - pageSize))}>
+            Before
+          </button>{' '}
+          <button type="button" disabled={from + pageSize > last} onClick={() => setFrom(from + pageSize)}>
+            After
+          </button>{' '}
+          <label>
+            From{' '}
+            <input
+              type="number"
+              min={first}
+              max={last}
+              value={from}
+              onChange={({ currentTarget }) =>
+                setFrom(Math.max(first, Math.min(last, Math.trunc(Number(currentTarget.value)) || first)))
+              }
+            />
+          </label>
+        </p>
+      ) : null}
+      {read === undefined ? <Busy>Reading …</Busy> : null}
+      {typeof read === 'string' ? <ErrorNote>{read}</ErrorNote> : null}
+      {Array.isArray(read)
+        ? read.map((record, index) => (
+            <section key={from + index} aria-label={`Record ${from + index}`}>
+              <h4>{from + index}</h4>
+              <LongText text={JSON.stringify(record, null, 2) ?? ''} isCode />
+            </section>
+          ))
+        : null}
+    </div>
+  )
+}

@@ -1,0 +1,157 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { many } from '../../figures.ts'
+import type { TranscriptPart } from '../../view/types.ts'
+import { shownText } from '../common/long-text.tsx'
+import { messageOf, source } from '../data/store.ts'
+
+interface SearchProps {
+  readonly sessionKey: string
+  /** Counts from 0. */
+  readonly run: number
+  /** Parts of the transcript. */
+  readonly count: number
+  readonly words: string
+  readonly onWords: (words: string) => void
+  /** How many items have the words. */
+  readonly found: number
+  readonly onPart: (part: number) => void
+}
+
+interface Hit {
+  readonly part: number
+  readonly excerpt: string
+}
+
+interface Said {
+  readonly hits: readonly Hit[]
+  readonly searched: number
+  readonly state: 'searching' | 'done' | 'stopped'
+  readonly problem?: string
+}
+
+const pageSize = 200
+const mostHits = 200
+
+/** Searches the items at once, and what was said when Enter is pressed. */
+export function Search(props: SearchProps): JSX.Element {
+  const { sessionKey, run, count, words, onWords, found, onPart } = props
+  const [said, setSaid] = useState<Said>()
+  const searching = useRef<AbortController | null>(null)
+  const stop = (): void => searching.current?.abort()
+  useEffect(() => stop, [sessionKey, run])
+  const begin = (): void => {
+    stop()
+    if (words.trim() === '') return
+    const own = new AbortController()
+    searching.current = own
+    void searchSaid({ sessionKey, run, count, words }, own.signal, setSaid)
+  }
+  return (
+    <search class="session-search">
+      <label>
+        <span class="hidden-text">Search in the session</span>
+        <input
+          type="search"
+          id="session-search"
+          placeholder="Search; Enter: in what was said"
+          value={words}
+          onInput={({ currentTarget }) => {
+            stop()
+            setSaid(undefined)
+            onWords(currentTarget.value)
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') begin()
+            else if (event.key === 'Escape') {
+              stop()
+              setSaid(undefined)
+              onWords('')
+              event.currentTarget.blur()
+            } else return
+            event.preventDefault()
+          }}
+        />
+      </label>
+      {words === '' ? null : <span role="status">{many(found, 'item')}</span>}
+      {said === undefined ? null : <Hits said={said} count={count} onPart={onPart} onStop={stop} />}
+    </search>
+  )
+}
+
+interface HitsProps {
+  readonly said: Said
+  readonly count: number
+  readonly onPart: (part: number) => void
+  readonly onStop: () => void
+}
+
+function Hits({ said: { hits, searched, state, problem }, count, onPart, onStop }: HitsProps): JSX.Element {
+  const all = state === 'searching' ? `, ${searched} of ${many(count, 'part')} searched` : ''
+  const more = hits.length >= mostHits ? ' (no more are shown)' : ''
+  return (
+    <div class="hits">
+      <p role="status">
+        {problem ?? `Said in ${many(hits.length, 'part')}${more}${all}`}{' '}
+        {state === 'searching' ? (
+          <button type="button" onClick={onStop}>
+            Stop
+          </button>
+        ) : null}
+      </p>
+      <ul>
+        {hits.map(({ part, excerpt }) => (
+          <li key={part}>
+            <button type="button" onClick={() => onPart(part)}>
+              {shownText(excerpt, 200)}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+async function searchSaid(
+  { sessionKey, run, count, words }: Pick<SearchProps, 'sessionKey' | 'run' | 'count' | 'words'>,
+  signal: AbortSignal,
+  tell: (said: Said) => void,
+): Promise<void> {
+  const asked = words.trim().toLowerCase()
+  const hits: Hit[] = []
+  let searched = 0
+  const end = (state: Said['state'], problem?: string): void =>
+    tell({ hits: [...hits], searched, state, ...(problem !== undefined && { problem }) })
+  end('searching')
+  try {
+    while (searched < count && hits.length < mostHits) {
+      const parts = await source().parts(sessionKey, run, searched, pageSize)
+      if (signal.aborted) return end('stopped')
+      for (const [index, part] of parts.entries()) {
+        const excerpt = excerptOf(part, asked)
+        if (excerpt !== undefined && hits.length < mostHits) hits.push({ part: searched + index, excerpt })
+      }
+      searched += pageSize
+      end('searching')
+      if (parts.length < pageSize) break
+    }
+    end('done')
+  } catch (error) {
+    if (!signal.aborted) end('stopped', messageOf(error))
+  }
+}
+
+/** A piece of a part around the words; undefined where it does not have them. */
+function excerptOf(part: TranscriptPart, asked: string): string | undefined {
+  for (const text of textsOf(part)) {
+    const place = text.toLowerCase().indexOf(asked)
+    if (place >= 0) return text.slice(Math.max(0, place - 40), place + 120).replaceAll(/\s+/g, ' ')
+  }
+  return undefined
+}
+
+function textsOf(part: TranscriptPart): readonly string[] {
+  if (part.kind === 'note') return [part.text, part.more ?? '']
+  if (part.kind !== 'call') return [part.text]
+  return [part.name, part.input, part.result ?? '', ...part.agent.flatMap(textsOf)]
+}

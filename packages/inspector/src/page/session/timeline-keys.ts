@@ -1,0 +1,87 @@
+import { panned, showing, whole, zoomed } from './axis.ts'
+import { firstAtLeast, type Lane } from './lanes.ts'
+import { toggleAgent, type TimelineModel } from './timeline-model.ts'
+
+interface KeyActions {
+  readonly choose: (id: number) => void
+  readonly open: () => void
+}
+
+/** What a key does while the timeline has the focus: arrows go from bar to bar, Enter chooses the one that they came to. */
+export function keyOnTimeline(
+  event: KeyboardEvent,
+  model: TimelineModel,
+  lanes: readonly Lane[],
+  { choose, open }: KeyActions,
+): void {
+  const { range, pointed, selected, items } = model
+  const axis = model.axis()
+  const { from, to } = range.value
+  const at = pointed.value ?? selected.value
+  const goTo = (id: number | undefined): void => {
+    if (id === undefined) return
+    pointed.value = id
+    range.value = showing(range.value, axis, axis.startOf(id), axis.endOf(id))
+  }
+  switch (event.key) {
+    case 'ArrowLeft':
+    case 'ArrowRight': {
+      const by = event.key === 'ArrowLeft' ? -1 : 1
+      if (event.shiftKey) range.value = panned(range.value, axis, (by * (to - from)) / 5)
+      else goTo(beside(lanes, at, by))
+      break
+    }
+    case 'ArrowUp':
+      goTo(above(lanes, at, -1))
+      break
+    case 'ArrowDown':
+      goTo(above(lanes, at, 1))
+      break
+    case 'Enter':
+      if (at === null) return
+      if (at === selected.value) open()
+      else choose(at)
+      break
+    case '+':
+    case '=':
+    case '-': {
+      const about = at === null ? (from + to) / 2 : Math.min(to, Math.max(from, axis.startOf(at)))
+      range.value = zoomed(range.value, axis, about, event.key === '-' ? 1.5 : 1 / 1.5)
+      break
+    }
+    case '0':
+      range.value = whole(axis)
+      break
+    case 'f': {
+      const scope = items[at ?? -1]?.scope ?? ''
+      if (scope === '') return
+      toggleAgent(model, scope)
+      break
+    }
+    default:
+      return
+  }
+  event.preventDefault()
+  // What goes on to the page would do something else with the same key.
+  event.stopPropagation()
+}
+
+/** The bar before or after one in its lane; the very first where none is pointed at. */
+function beside(lanes: readonly Lane[], at: number | null, by: 1 | -1): number | undefined {
+  if (at === null) return lanes[0]?.ids[0]
+  const lane = lanes.find(({ places }) => places.has(at))
+  const place = lane?.places.get(at)
+  if (lane === undefined || place === undefined) return lanes[0]?.ids[0]
+  return lane.ids[place + by] ?? at
+}
+
+/** The bar in the lane above or below that begins where this one does, or after that. */
+function above(lanes: readonly Lane[], at: number | null, by: 1 | -1): number | undefined {
+  const index = at === null ? -1 : lanes.findIndex(({ places }) => places.has(at))
+  if (at === null || index < 0) return lanes[0]?.ids[0]
+  const lane = lanes[index]
+  const next = lanes[index + by]
+  if (lane === undefined || next === undefined) return at
+  const place = firstAtLeast(next.starts, lane.starts[lane.places.get(at) ?? 0] ?? 0)
+  return next.ids[Math.min(place, next.ids.length - 1)]
+}

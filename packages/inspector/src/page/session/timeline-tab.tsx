@@ -1,0 +1,143 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { RunView } from '../../view/types.ts'
+import { useKeys } from '../common/keys.ts'
+import { Tabs } from '../common/tabs.tsx'
+import { Ending, exitCodeOf } from './ending.tsx'
+import { ItemList } from './item-list.tsx'
+import { Records } from './records.tsx'
+import { Search } from './search.tsx'
+import { itemOfPart, matching, partOf, placeIn } from './selection.ts'
+import { Timeline } from './timeline.tsx'
+import { choose, timelineModel, toggleAgent, type TimelineModel } from './timeline-model.ts'
+import { Transcript } from './transcript.tsx'
+
+const panes = [
+  { id: 'transcript', label: 'Transcript' },
+  { id: 'records', label: 'Records' },
+] as const
+
+interface TimelineTabProps {
+  readonly sessionKey: string
+  /** Counts from 0. */
+  readonly index: number
+  readonly run: RunView
+}
+
+/** One run: its timeline, its items, its transcript and its records. What is chosen in one is chosen in all. */
+export function TimelineTab({ sessionKey, index, run }: TimelineTabProps): JSX.Element {
+  const selected = useSignal<number | null>(null)
+  const before = useRef<TimelineModel | undefined>(undefined)
+  const model = useMemo(() => timelineModel({ items: run.items, selected }, before.current), [run])
+  before.current = model
+  const [words, setWords] = useState('')
+  const [pane, setPane] = useState<(typeof panes)[number]['id']>('transcript')
+  const [saidPart, setSaidPart] = useState<number | null>(null)
+  const ids = useMemo(() => matching(run.items, words), [run, words])
+  const chosen = selected.value
+  // A part that was searched for may have no item of its own.
+  useEffect(() => {
+    if (chosen !== null) setSaidPart(null)
+  }, [chosen])
+  const part = saidPart ?? (chosen === null ? null : partOf(run.items, chosen))
+  const choosePart = (number: number): void => {
+    const item = itemOfPart(run.items, number)
+    if (item === undefined) setSaidPart(number)
+    else choose(model, item)
+  }
+  const open = (): void => {
+    document.querySelector<HTMLElement>('.beside .transcript, .beside .records')?.focus()
+  }
+  useTimelineKeys({ model, ids, open, onPane: () => setPane(pane === 'records' ? 'transcript' : 'records') })
+  return (
+    <>
+      <Timeline model={model} exitCode={exitCodeOf(run)} onOpen={open} />
+      <div class="beside">
+        <div class="items">
+          <Search
+            sessionKey={sessionKey}
+            run={index}
+            count={run.parts}
+            words={words}
+            onWords={setWords}
+            found={ids.length}
+            onPart={(number) => {
+              choosePart(number)
+              setPane('transcript')
+            }}
+          />
+          <ItemList model={model} ids={ids} onOpen={open} />
+        </div>
+        <Tabs label="About the chosen item" tabs={panes} shown={pane} onShow={setPane}>
+          {pane === 'transcript' ? (
+            <Transcript
+              sessionKey={sessionKey}
+              run={index}
+              count={run.parts}
+              version={run}
+              chosen={part}
+              onChoose={choosePart}
+            />
+          ) : (
+            <Records
+              sessionKey={sessionKey}
+              run={index}
+              count={run.records}
+              item={chosen === null ? undefined : run.items[chosen]}
+            />
+          )}
+        </Tabs>
+      </div>
+      <Ending run={run} />
+    </>
+  )
+}
+
+interface TimelineKeys {
+  readonly model: TimelineModel
+  readonly ids: Int32Array
+  readonly open: () => void
+  readonly onPane: () => void
+}
+
+function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
+  const { selected, items } = model
+  const step = (by: 1 | -1): void => {
+    const at = selected.value
+    const place = at === null ? (by > 0 ? 0 : ids.length - 1) : nextPlace(ids, at, by)
+    const id = ids[Math.max(0, Math.min(ids.length - 1, place))]
+    if (id !== undefined) choose(model, id)
+  }
+  useKeys([
+    { keys: ['j', 'ArrowDown'], does: 'The next item', run: () => step(1) },
+    { keys: ['k', 'ArrowUp'], does: 'The item before', run: () => step(-1) },
+    { keys: ['Enter'], does: 'To what was said there', run: open },
+    { keys: ['Escape'], does: 'Choose nothing', run: () => (selected.value = null) },
+    { keys: ['r'], does: 'Records of the item, or its transcript', run: onPane },
+    {
+      keys: ['f'],
+      does: 'Fold or unfold the agent of the item',
+      run: () => {
+        const scope = items[selected.value ?? -1]?.scope ?? ''
+        if (scope !== '') toggleAgent(model, scope)
+      },
+    },
+    {
+      keys: ['e'],
+      does: 'To the ending',
+      run: () => document.querySelector('#ending')?.scrollIntoView({ block: 'start' }),
+    },
+    {
+      keys: ['/'],
+      does: 'Search in the session',
+      run: () => document.querySelector<HTMLElement>('#session-search')?.focus(),
+    },
+  ])
+}
+
+/** One that is not in the list stands between two that are. */
+function nextPlace(ids: Int32Array, at: number, by: 1 | -1): number {
+  const place = placeIn(ids, at)
+  return by > 0 && ids[place] !== at ? place : place + by
+}

@@ -1,0 +1,212 @@
+import { useComputed } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { counted, elapsed } from '../../figures.ts'
+import { visible } from '../../visible.ts'
+import { colorOf } from '../common/colors.ts'
+import { panned, scales, ticks, whole, zoomed, type Scale } from './axis.ts'
+import { useCanvas } from './canvas.ts'
+import { drawLane } from './draw-lanes.ts'
+import { itemLine } from './item-words.ts'
+import { itemAt, type Lane } from './lanes.ts'
+import { Legend } from './legend.tsx'
+import { Overview } from './overview.tsx'
+import { keyOnTimeline } from './timeline-keys.ts'
+import { choose, setScale, toggleAgent, toggleAgents, type TimelineModel } from './timeline-model.ts'
+
+/** Height of a lane and of the ruler above them, in CSS pixels. */
+const laneHeight = 22
+const rulerHeight = 20
+
+interface TimelineProps {
+  readonly model: TimelineModel
+  /** Of the run; null for one that did not end. */
+  readonly exitCode: number | null
+  readonly onOpen: () => void
+}
+
+/** A run along time or along its records, in lanes. The list beside it says the same in text. */
+export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
+  const { scale, range, unfolded, pointed, items } = model
+  const help = useId()
+  const lanes = useComputed(() => {
+    void unfolded.value
+    void scale.value
+    return model.lanes()
+  }).value
+  const tells = pointed.value === null ? undefined : items[pointed.value]
+  const hasAgents = items.some(({ kind }) => kind === 'agent')
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <div class="timeline-tools">
+        <label>
+          Along{' '}
+          <select value={scale.value} onChange={({ currentTarget }) => setScale(model, scaleOf(currentTarget.value))}>
+            {scales.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span role="group" aria-label="Zoom">
+          <button type="button" aria-label="Nearer" onClick={() => zoom(model, 0.5)}>
+            +
+          </button>
+          <button type="button" aria-label="Farther" onClick={() => zoom(model, 2)}>
+            −
+          </button>
+          <button type="button" onClick={() => (range.value = whole(model.axis()))}>
+            All
+          </button>
+        </span>
+        {hasAgents ? (
+          <button type="button" aria-pressed={unfolded.value.size > 0} onClick={() => toggleAgents(model)}>
+            Unfold agents
+          </button>
+        ) : null}
+        <Legend items={items} />
+      </div>
+      <p class="hidden-text" id={help}>
+        Left and right go to the next bar, up and down to the next lane, Enter chooses, plus and minus zoom, 0 shows
+        all, f folds an agent. The list of items says the same in text.
+      </p>
+      <div class="lanes">
+        <div class="lane-names" aria-hidden="true" style={{ paddingTop: `${rulerHeight}px` }}>
+          {lanes.map(({ id, label }) => (
+            <div key={id} style={{ height: `${laneHeight}px` }}>
+              {label}
+            </div>
+          ))}
+        </div>
+        <Lanes model={model} lanes={lanes} exitCode={exitCode} describedBy={help} onOpen={onOpen} />
+      </div>
+      <Overview model={model} lanes={lanes} exitCode={exitCode} />
+      <p class="tells" role="status">
+        {tells === undefined
+          ? 'Point at a bar, or choose one with the arrow keys.'
+          : visible(itemLine(tells)).slice(0, 400)}
+      </p>
+    </section>
+  )
+}
+
+interface LanesProps {
+  readonly model: TimelineModel
+  readonly lanes: readonly Lane[]
+  readonly exitCode: number | null
+  readonly describedBy: string
+  readonly onOpen: () => void
+}
+
+function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX.Element {
+  const { range, selected, pointed, items } = model
+  const drag = useRef<{ readonly x: number; hasMoved: boolean } | null>(null)
+  const canvas = useCanvas(
+    (context, width) => {
+      context.font = '12px system-ui, sans-serif'
+      drawRuler(context, model, width, rulerHeight + lanes.length * laneHeight)
+      let bars = 0
+      for (const [index, lane] of lanes.entries()) {
+        const place = { left: 0, width, top: rulerHeight + index * laneHeight, height: laneHeight }
+        const state = { selected: selected.value, pointed: pointed.value, range: range.value }
+        bars += drawLane(context, lane, { items, exitCode, place, hasLabels: true, ...state })
+      }
+      // What was drawn, for tests.
+      if (canvas.current !== null) canvas.current.dataset['bars'] = String(bars)
+    },
+    [lanes, items],
+  )
+  const placeAt = (x: number): number => {
+    const { from, to } = range.value
+    return from + (x / (canvas.current?.clientWidth ?? 1)) * (to - from)
+  }
+  const found = ({ offsetX, offsetY }: MouseEvent): number | null => {
+    const lane = lanes[Math.floor((offsetY - rulerHeight) / laneHeight)]
+    return lane === undefined ? null : (itemAt(lane, placeAt(offsetX), placeAt(5) - placeAt(0)) ?? null)
+  }
+  const move = (event: PointerEvent): void => {
+    const held = drag.current
+    if (held === null) {
+      pointed.value = found(event)
+      return
+    }
+    const by = placeAt(held.x) - placeAt(event.offsetX)
+    if (Math.abs(held.x - event.offsetX) < 4 && !held.hasMoved) return
+    range.value = panned(range.value, model.axis(), by)
+    drag.current = { x: event.offsetX, hasMoved: true }
+  }
+  useEffect(() => {
+    const element = canvas.current
+    const turn = (event: WheelEvent): void => {
+      event.preventDefault()
+      const along = event.shiftKey ? event.deltaY : event.deltaX
+      if (Math.abs(along) > Math.abs(event.shiftKey ? 0 : event.deltaY))
+        range.value = panned(range.value, model.axis(), placeAt(along) - placeAt(0))
+      else range.value = zoomed(range.value, model.axis(), placeAt(event.offsetX), 1.0015 ** event.deltaY)
+    }
+    // Not passive: the page would scroll.
+    element?.addEventListener('wheel', turn, { passive: false })
+    return () => element?.removeEventListener('wheel', turn)
+  }, [model])
+  return (
+    <canvas
+      ref={canvas}
+      class="lanes-canvas"
+      style={{ height: `${rulerHeight + lanes.length * laneHeight}px` }}
+      tabIndex={0}
+      role="application"
+      aria-label="Timeline of the run"
+      aria-describedby={describedBy}
+      onPointerDown={(event) => {
+        drag.current = { x: event.offsetX, hasMoved: false }
+        event.currentTarget.setPointerCapture(event.pointerId)
+      }}
+      onPointerMove={move}
+      onPointerUp={(event) => {
+        const held = drag.current
+        drag.current = null
+        if (held !== null && !held.hasMoved) selected.value = found(event)
+      }}
+      onPointerCancel={() => (drag.current = null)}
+      onPointerLeave={() => (pointed.value = null)}
+      onDblClick={(event) => {
+        const item = items[found(event) ?? -1]
+        if (item?.kind === 'agent') toggleAgent(model, item.scope)
+        else if (item !== undefined) onOpen()
+      }}
+      onKeyDown={(event) => keyOnTimeline(event, model, lanes, { choose: (id) => choose(model, id), open: onOpen })}
+    />
+  )
+}
+
+function drawRuler(
+  context: CanvasRenderingContext2D,
+  { range, scale }: TimelineModel,
+  width: number,
+  height: number,
+): void {
+  const { from, to } = range.value
+  const perPixel = (to - from) / width
+  context.fillStyle = colorOf('soft')
+  context.strokeStyle = colorOf('line')
+  context.lineWidth = 1
+  context.textBaseline = 'top'
+  for (const place of ticks(range.value, width / 90)) {
+    const x = Math.round((place - from) / perPixel) + 0.5
+    context.beginPath()
+    context.moveTo(x, 0)
+    context.lineTo(x, height)
+    context.stroke()
+    context.fillText(scale.value === 'time' ? elapsed(place) : counted(place), x + 3, 3)
+  }
+}
+
+function zoom(model: TimelineModel, factor: number): void {
+  const { from, to } = model.range.value
+  model.range.value = zoomed(model.range.value, model.axis(), (from + to) / 2, factor)
+}
+
+function scaleOf(value: string): Scale {
+  return scales.find((each) => each === value) ?? 'time'
+}

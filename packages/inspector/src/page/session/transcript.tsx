@@ -1,0 +1,99 @@
+import type { JSX } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { counted } from '../../figures.ts'
+import type { TranscriptPart } from '../../view/types.ts'
+import { Busy, ErrorNote } from '../common/notes.tsx'
+import { Part } from './part.tsx'
+import { pageSize, usePages } from './pages.ts'
+
+interface TranscriptProps {
+  readonly sessionKey: string
+  /** Counts from 0. */
+  readonly run: number
+  /** How many there are. */
+  readonly count: number
+  /** Changes when the session did. */
+  readonly version: unknown
+  /** The part that is chosen. */
+  readonly chosen: number | null
+  readonly onChoose: (part: number) => void
+}
+
+/** What was said and done: pieces around what is chosen, and more of them as one scrolls. */
+export function Transcript(props: TranscriptProps): JSX.Element {
+  const { count, chosen, onChoose } = props
+  const scroller = useRef<HTMLDivElement>(null)
+  const pages = usePages(props)
+  const { from, to, parts, problem } = pages
+  // Where what is seen stood before pieces came or went.
+  const anchor = useRef<{ readonly part: string; readonly top: number } | null>(null)
+  const shownChoice = useRef<number | null>(null)
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (element === null) return
+    const wanted = chosen !== null && chosen !== shownChoice.current ? partElement(element, chosen) : null
+    if (wanted !== null) {
+      shownChoice.current = chosen
+      wanted.scrollIntoView({ block: 'nearest' })
+      const { top } = wanted.getBoundingClientRect()
+      const box = element.getBoundingClientRect()
+      if (top > box.bottom - 40 || top < box.top) element.scrollTop += top - box.top
+      return
+    }
+    const held = anchor.current
+    const again = held === null ? null : partElement(element, Number(held.part))
+    if (held !== null && again !== null) element.scrollTop += again.getBoundingClientRect().top - held.top
+  }, [from, to, parts, chosen])
+  useEffect(() => {
+    if (chosen === null) shownChoice.current = null
+  }, [chosen])
+  const look = (): void => {
+    const element = scroller.current
+    if (element === null) return
+    const box = element.getBoundingClientRect()
+    const first = [...element.querySelectorAll<HTMLElement>(':scope > .part')].find(
+      (each) => each.getBoundingClientRect().bottom > box.top,
+    )
+    anchor.current =
+      first === undefined ? null : { part: first.dataset['part'] ?? '', top: first.getBoundingClientRect().top }
+    if (element.scrollTop < 200 && from > 0) pages.earlier()
+    else if (element.scrollHeight - element.scrollTop - element.clientHeight < 200 && to < count) pages.later()
+  }
+  if (count === 0) return <p class="soft">Nothing was said in this run.</p>
+  return (
+    <div ref={scroller} class="transcript" role="feed" aria-label="Transcript" tabIndex={0} onScroll={look}>
+      {problem === undefined ? null : <ErrorNote>{problem}</ErrorNote>}
+      {from > 0 ? (
+        <button type="button" onClick={pages.earlier}>
+          Earlier: {counted(from)} more
+        </button>
+      ) : null}
+      {parts.length === 0 && problem === undefined ? <Busy>Reading …</Busy> : null}
+      {parts.map((part: TranscriptPart, index) => {
+        const number = from + index
+        return (
+          <Part
+            key={number}
+            part={part}
+            number={number}
+            of={count}
+            isChosen={number === chosen}
+            onChoose={() => {
+              shownChoice.current = number
+              onChoose(number)
+            }}
+          />
+        )
+      })}
+      {to < count ? (
+        <button type="button" onClick={pages.later}>
+          Later: {counted(count - to)} more (in pieces of {pageSize})
+        </button>
+      ) : null}
+    </div>
+  )
+}
+
+function partElement(within: HTMLElement, part: number): HTMLElement | null {
+  return within.querySelector<HTMLElement>(`:scope > [data-part="${part}"]`)
+}
