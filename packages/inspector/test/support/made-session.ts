@@ -1,0 +1,196 @@
+import type { Account, Trajectory } from '@halting/core/steps'
+import { StopReason } from '@halting/core'
+import type { SessionSource } from '../../src/index.ts'
+import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } from '../../src/view/types.ts'
+import { plainRow } from './plain-source.ts'
+
+/** What a session for tests of the page is made of. Every text of it is made by `say`. */
+export interface MadeSession {
+  readonly view: SessionView
+  /** By run. */
+  readonly records: readonly (readonly unknown[])[]
+  readonly parts: readonly (readonly TranscriptPart[])[]
+}
+
+export interface MadeOptions {
+  readonly key?: string
+  readonly runs?: number
+  /** Of each run: a turn has an attempt, two tools beside each other, a hook, and every fifth an agent. */
+  readonly turns?: number
+  readonly say?: (what: string) => string
+}
+
+/** A session without a model: as many turns as wanted, at once. A turn takes 100 ms. */
+export function madeSession({
+  key = 'made',
+  runs = 1,
+  turns = 10,
+  say = (what) => what,
+}: MadeOptions = {}): MadeSession {
+  const made = Array.from({ length: runs }, (_, index) => madeRun(index, turns, say))
+  const row = plainRow(key, { title: say(`Session ${key}`), runs, turns: runs * turns, calls: runs * turns * 2 })
+  return {
+    view: { row, notes: [say('A note about it.')], runs: made.map(({ run }) => run) },
+    records: made.map(({ records }) => records),
+    parts: made.map(({ parts }) => parts),
+  }
+}
+
+interface MadeRun {
+  readonly run: RunView
+  readonly records: readonly unknown[]
+  readonly parts: readonly TranscriptPart[]
+}
+
+function madeRun(index: number, turns: number, say: (what: string) => string): MadeRun {
+  const items: TimelineItem[] = []
+  const records: unknown[] = [{ type: 'begin', run: index }]
+  const parts: TranscriptPart[] = [{ kind: 'person', by: 'person', text: say(`Prompt of run ${index + 1}`) }]
+  const add = (
+    kind: ItemKind,
+    request: number,
+    at: readonly [number, number],
+    more: Partial<TimelineItem> = {},
+  ): void => {
+    records.push({ type: 'effect', kind, request, label: more.label ?? kind })
+    const last = records.length - 1
+    const base = {
+      id: items.length,
+      kind,
+      scope: '',
+      request,
+      startMs: at[0],
+      endMs: at[1],
+      label: kind,
+      status: 'done',
+    }
+    items.push({ ...base, tokens: 0, costUsd: 0, firstRecord: last, lastRecord: last, part: null, ...more })
+  }
+  for (let turn = 1; turn <= turns; turn++) {
+    const at = (turn - 1) * 100
+    const first = records.length
+    const isFailing = turn % 7 === 0
+    add('turn', turn, [at, at + 100], { label: `turn ${turn}`, lastRecord: first + 4 })
+    parts.push({ kind: 'answer', text: say(`Answer ${turn}`) })
+    add('attempt', turn, [at, at + 50], { label: say('model-1'), tokens: 100, costUsd: 0.001, part: parts.length - 1 })
+    for (const name of ['Read', 'Edit']) {
+      parts.push(madeCall(`${name} ${turn}`, isFailing && name === 'Edit', say))
+      const status = isFailing && name === 'Edit' ? 'failed' : 'done'
+      add('tool', turn, [at + 50, at + 90], { label: say(`${name} file-${turn}.ts`), status, part: parts.length - 1 })
+    }
+    add('hook', turn, [at + 90, at + 95], { label: say('PostToolUse') })
+    if (turn % 5 !== 0) continue
+    const scope = `agent:${turn}:0:call/`
+    add('agent', turn, [at + 50, at + 90], { scope, label: say(`agent ${turn}`) })
+    add('attempt', 1, [at + 50, at + 70], { scope, label: say('model-2') })
+    add('tool', 1, [at + 70, at + 85], { scope, label: say('Grep') })
+    add('lap', turn, [at + 99, at + 99], { label: say('max_output_tokens'), status: '' })
+  }
+  add('ending', turns, [turns * 100, turns * 100], { label: say('max_turns'), status: 'max_turns' })
+  const message = say(`Step limit reached: ${turns}/${turns}`)
+  const run: RunView = {
+    runId: `run${index + 1}`,
+    prompt: say(`Prompt of run ${index + 1}`),
+    why: say(`max_turns: why of run ${index + 1}`),
+    account: madeAccount(turns, message, say),
+    trajectory: madeTrajectory(turns),
+    items,
+    points: [],
+    records: records.length,
+    parts: parts.length,
+  }
+  return { run, records, parts }
+}
+
+function madeCall(name: string, isError: boolean, say: (what: string) => string): TranscriptPart {
+  return {
+    kind: 'call',
+    name: say(name),
+    callId: name,
+    input: JSON.stringify({ file_path: say(`${name}.ts`) }, null, 2),
+    result: say(`Result of ${name}`),
+    isError,
+    durationMs: 40,
+    changes: name.startsWith('Edit') ? ['@@ -1,1 +1,1 @@', say('-before'), say('+after')] : [],
+    agent: name === 'Read 5' ? [{ kind: 'answer', text: say('An agent said it') }] : [],
+  }
+}
+
+function madeAccount(turns: number, message: string, say: (what: string) => string): Account {
+  const none = { turns: 0, tokens: 0, costUsd: 0, activeMs: 0 }
+  const phase = { requests: 0, tokens: 0, costUsd: 0 }
+  const activeMs = turns * 100
+  const totals = {
+    turns,
+    requests: turns,
+    tokens: turns * 100,
+    costUsd: turns * 0.001,
+    committedUsd: turns * 0.001,
+    activeMs,
+  }
+  return {
+    run: { sessionId: 'made', runId: 'run1', agentId: 'main' } as Account['run'],
+    ending: {
+      reason: 'max_turns',
+      signal: { reason: StopReason.StepsLimitReached, message, context: { limit: turns }, source: say('steps') },
+      others: [],
+      error: null,
+      stillRunning: [],
+    },
+    overridden: [],
+    limits: [
+      { limit: 'maxTurns', unit: 'turns', used: turns, max: turns, isReached: true },
+      { limit: 'maxBudgetUsd', unit: 'usd', used: totals.costUsd, max: totals.costUsd * 4, isReached: false },
+      { limit: 'maxTotalTokens', unit: 'tokens', used: totals.tokens, max: null, isReached: false },
+    ],
+    laps: [],
+    ranking: { turns: 0, others: 3 },
+    totals,
+    carried: none,
+    phases: [
+      { phase: 'model', ms: activeMs / 2, ...phase },
+      { phase: 'tools', ms: activeMs / 2, ...phase },
+    ],
+    tools: [],
+    slowest: [],
+    dearest: [],
+    open: [],
+  }
+}
+
+function madeTrajectory(turns: number): Trajectory {
+  const limits = { maxBudgetUsd: null, maxRunUsd: null, maxTotalTokens: null, maxDurationMs: null, spentBeforeUsd: 0 }
+  return {
+    turns: [],
+    ending: { reason: 'max_turns', limit: turns },
+    limits: { maxTurns: turns, ...limits },
+    carried: { turns: 0, tokens: 0, nanos: 0, ms: 0 },
+  }
+}
+
+/** A source over made sessions, of which one may be changed while it is looked at. */
+export interface MadeSource extends SessionSource {
+  change(session: MadeSession): void
+}
+
+export function madeSource(...sessions: readonly MadeSession[]): MadeSource {
+  const byKey = new Map(sessions.map((session) => [session.view.row.key, session]))
+  const listeners = new Set<(keys: readonly string[]) => void>()
+  return {
+    title: 'made sessions',
+    async *list() {
+      for (const { view } of byKey.values()) yield await Promise.resolve(view.row)
+    },
+    session: (key) => Promise.resolve(byKey.get(key)?.view),
+    records: (key, run, from, count) => Promise.resolve(byKey.get(key)?.records[run]?.slice(from, from + count) ?? []),
+    parts: (key, run, from, count) => Promise.resolve(byKey.get(key)?.parts[run]?.slice(from, from + count) ?? []),
+    watch(onChange) {
+      listeners.add(onChange)
+      return () => listeners.delete(onChange)
+    },
+    change(session) {
+      byKey.set(session.view.row.key, session)
+      for (const listener of listeners) listener([session.view.row.key])
+    },
+  }
+}
