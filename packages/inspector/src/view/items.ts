@@ -137,7 +137,7 @@ class ItemReader {
     for (let { scope } = item; scope !== ''; scope = outer(scope))
       widen(this.#agents, scope, item, {
         kind: 'agent',
-        scope: outer(scope),
+        scope,
         request,
         label: this.#labelOfAgent(scope),
       })

@@ -83,7 +83,7 @@ export interface TimelineItem {
   /** Its place in the list. */
   readonly id: number
   readonly kind: ItemKind
-  /** '' for the main loop, else the path of agents. */
+  /** '' for the main loop, else the path of agents: `agent:3:0:a/` within it, `agent:3:0:a/agent:1:0:b/` within that. The span of an agent has its own path. */
   readonly scope: string
   /** The request that it belongs to. */
   readonly request: number

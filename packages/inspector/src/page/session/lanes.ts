@@ -142,11 +142,25 @@ function laneOf(
   return { id, label, scope, depth, ids: Int32Array.from(ids), starts, ends, reach, wrongBefore, places }
 }
 
-const fine: ReadonlySet<string> = new Set(['', 'done', 'ok', 'completed', 'success', 'taken', 'open', 'allowed'])
+/** Of calls, of requests, of rules and of stages. */
+const wrong: ReadonlySet<string> = new Set([
+  'failed',
+  'invalid',
+  'denied',
+  'deny',
+  'not_run',
+  'aborted',
+  'unknown',
+  'lost',
+  'overloaded',
+  'over_budget',
+  'error',
+  'blocked',
+])
 
 /** Whether it deserves a look: it failed, was denied, or nobody knows what became of it. An ending is told by its own words. */
 export function isWrong(item: TimelineItem | undefined): boolean {
-  return item !== undefined && item.kind !== 'ending' && !fine.has(item.status)
+  return item !== undefined && item.kind !== 'ending' && wrong.has(item.status)
 }
 
 /** The first place in rising numbers that is at least this. */
