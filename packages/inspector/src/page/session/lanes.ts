@@ -150,6 +150,7 @@ const wrong: ReadonlySet<string> = new Set([
   'deny',
   'not_run',
   'aborted',
+  'interrupted',
   'unknown',
   'lost',
   'overloaded',
