@@ -38,6 +38,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/models/ai-sdk': source('models/src/ai-sdk/index.ts'),
   '@halting/models': source('models/src/index.ts'),
   '@halting/agent/sandbox': source('agent/src/sandbox/index.ts'),
+  '@halting/agent/telemetry': source('agent/src/telemetry/index.ts'),
   '@halting/agent/session': source('agent/src/live-session/index.ts'),
   '@halting/agent/foreign': source('agent/src/session/foreign/index.ts'),
   '@halting/agent/after': source('agent/src/after/index.ts'),

@@ -31,6 +31,7 @@ const libraries = {
     'sandbox/index': 'src/sandbox/index.ts',
     'mcp/index': 'src/mcp/index.ts',
     'json-schema/index': 'src/json-schema/index.ts',
+    'telemetry/index': 'src/telemetry/index.ts',
   },
   restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
   inspector: { index: 'src/index.ts', figures: 'src/figures.ts', visible: 'src/visible.ts' },

@@ -24,7 +24,7 @@ export const packedFiles = {
   '@halting/agent': {
     holds: [
       ...library,
-      /^dist\/(?:(?:session\/foreign|after|hooks|instructions|json-schema|live-session|mcp|memory|sandbox)\/)?index\.js(?:\.map)?$/,
+      /^dist\/(?:(?:session\/foreign|after|hooks|instructions|json-schema|live-session|mcp|memory|sandbox|telemetry)\/)?index\.js(?:\.map)?$/,
       // What is loaded with import() bears the name of its file.
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],

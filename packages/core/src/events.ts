@@ -87,6 +87,25 @@ export type LoopEvent =
       readonly usedMs: number
       readonly leftMs: number | null
     }
+  /**
+   * Live: an attempt at a question beside the conversation: one that a compaction, a hook or a tool asks. Its `name` is that of its step without the
+   * number of the attempt, such as `compact:2:auto/1`. What it cost is in the figures of the run.
+   */
+  | {
+      readonly type: 'question_start'
+      readonly name: string
+      readonly attempt: number
+      readonly model: string
+    }
+  | {
+      readonly type: 'question_end'
+      readonly name: string
+      readonly attempt: number
+      readonly model: string
+      readonly outcome: 'answered' | 'failed' | 'aborted'
+      readonly usage: Usage | null
+      readonly costUsd: number
+    }
   /** After each reply that was counted: how full the window is, for a meter (spec R-CTX-11). */
   | { readonly type: 'context'; readonly figures: WindowFigures }
   /** Old results gave way to notes. */
@@ -101,6 +120,8 @@ export type LoopEvent =
     }
   | { readonly type: 'message'; readonly entry: TranscriptEntry }
   | { readonly type: 'tool_start'; readonly callId: string; readonly name: string; readonly input: unknown }
+  /** Live: the tool itself begins; the call is allowed, and no record has its result. May come before `tool_start` where the reply still streams. */
+  | { readonly type: 'tool_running'; readonly callId: string; readonly name: string }
   | { readonly type: 'tool_update'; readonly callId: string; readonly name: string; readonly data: Json }
   | {
       readonly type: 'tool_end'

@@ -59,7 +59,7 @@ async function startInBackground(
   context: ToolContext,
 ): Promise<ToolOutput> {
   await workspace.checkpoints?.background(context, command)
-  const started = await start(command, workspace, context.rights)
+  const started = await start(command, workspace, context)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
   // TaskOutput shows its head and tail.
@@ -77,9 +77,9 @@ async function startInBackground(
 }
 
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
-  const { signal, agentType, rights } = context
+  const { signal, agentType } = context
   if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
-  const started = await start(input.command, workspace, rights)
+  const started = await start(input.command, workspace, context)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
@@ -109,15 +109,19 @@ type Started =
   | { readonly kind: 'started'; readonly shell: ShellCommand }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
-async function start(command: string, workspace: Workspace, rights: ToolContext['rights']): Promise<Started> {
+async function start(command: string, workspace: Workspace, { callId, rights }: ToolContext): Promise<Started> {
   // Loaded when used.
   const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
     import('./shell-command.ts'),
     import('./leave-running.ts'),
   ])
   workspace.leaveRunning = leaveRunning
+  const traceparent = workspace.traceparentOf?.(callId)
   try {
-    return { kind: 'started', shell: startShellCommand(command, workspace, { access: accessOf(command), rights }) }
+    return {
+      kind: 'started',
+      shell: startShellCommand(command, workspace, { access: accessOf(command), rights, traceparent }),
+    }
   } catch (thrown) {
     if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
     // Node throws for an argument or environment that is too long to start anything with.

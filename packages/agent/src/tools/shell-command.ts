@@ -67,6 +67,8 @@ export interface ShellPlace {
 export interface Held {
   readonly access?: 'read-only' | 'project'
   readonly rights?: CallerRights | undefined
+  /** The span of the call that runs it, for programs that tell OpenTelemetry what they do. */
+  readonly traceparent?: string | undefined
 }
 
 /**
@@ -79,13 +81,13 @@ export interface Held {
 export function startShellCommand(
   command: string,
   place: ShellPlace,
-  { access = 'project', rights }: Held = {},
+  { access = 'project', rights, traceparent }: Held = {},
 ): ShellCommand {
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
-  const { child, isHeld } = spawnShell(prelude + command, { command, place, mark, access, rights })
+  const { child, isHeld } = spawnShell(prelude + command, { command, place, mark, access, rights, traceparent })
   const ended = endOf(child, output, place)
   if (child.pid === undefined) return { output, spool, ended, isHeld, ...notStarted }
   let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
@@ -136,19 +138,24 @@ interface ToSpawn {
   readonly mark: string
   readonly access: 'read-only' | 'project'
   readonly rights: CallerRights | undefined
+  readonly traceparent: string | undefined
 }
 
 /** @throws SandboxError for a command that cannot be held: it is not started. */
 function spawnShell(
   script: string,
-  { command, place, mark, access, rights }: ToSpawn,
+  { command, place, mark, access, rights, traceparent }: ToSpawn,
 ): { readonly child: ChildProcess; readonly isHeld: boolean } {
   const directory = place.shellDirectory
   const plain = {
     file: 'bash',
     args: ['-c', script],
     directory,
-    env: { ...environmentOf(place, mark), ...(isReadOnlyCommand(command) && gitTurnedOff()) },
+    env: {
+      ...environmentOf(place, mark),
+      ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
+      ...(isReadOnlyCommand(command) && gitTurnedOff()),
+    },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
   const { sandbox } = place

@@ -65,6 +65,8 @@ export class Workspace {
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   /** Ends or leaves what runs; there once a command was started. */
   leaveRunning: typeof LeaveRunning | undefined
+  /** The span of a call as a W3C header, which its command is given as `TRACEPARENT`: such as `Telemetry.traceparentOf`. */
+  traceparentOf: ((callId: string) => string | undefined) | undefined
   /** What lives on when this program ends. */
   readonly left: LeftRunning = new LeftRunning()
   readonly hides: (path: string, rights?: CallerRights) => boolean

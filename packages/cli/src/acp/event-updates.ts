@@ -136,6 +136,9 @@ export class EventUpdates {
       case 'figures':
       case 'context':
       case 'results_cleared':
+      case 'question_start':
+      case 'question_end':
+      case 'tool_running':
       case 'tool_update':
       case 'permission_denied':
       case 'approval_needed':

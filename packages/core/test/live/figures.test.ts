@@ -1,9 +1,19 @@
-// Holds rules of docs/spec.md: R-FIG-1 to R-FIG-5.
+// Holds rules of docs/spec.md: R-FIG-1 to R-FIG-7.
 import { describe, expect, test } from 'vitest'
-import { loop, replay, startRun, type AnyTool, type LoopEvent, type ModelRequest } from '../../src/index.ts'
+import {
+  loop,
+  replay,
+  startRun,
+  type AnyTool,
+  type LoopEvent,
+  type ModelRequest,
+  type Permissions,
+} from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { contextLayers } from '../../src/context/layers.ts'
 import { engineOf } from '../support/engine.ts'
-import { begin, calls, dollarATokenPrices, json, reader, run, until, type Given } from '../support/harness.ts'
+import { isQuestion, windowedModel } from '../support/windowed-model.ts'
+import { begin, calls, dollarATokenPrices, json, reader, run, tool, until, type Given } from '../support/harness.ts'
 
 type Figures = Extract<LoopEvent, { readonly type: 'figures' }>
 
@@ -180,4 +190,36 @@ test('in an engine what is left of the budget is left of the session', async () 
       [120, 8_760],
     ],
   )
+})
+
+describe('what else is told live', () => {
+  test('each attempt at a question, with what it cost: with the attempts of turns that is all that was spent', async () => {
+    const asking = windowedModel((_request, number) => (number <= 20 ? calls('Look') : 'done'), { window: 20_000 })
+    const { events, terminal } = await run([], {
+      model: asking,
+      tools: [reader('Look', 'x'.repeat(4_000))],
+      context: contextLayers({ collapse: false, clearResults: false }),
+      prices: dollarATokenPrices,
+    })
+    const ends = events.flatMap((event) => (event.type === 'question_end' ? [event] : []))
+    expect(ends[0]).toMatchObject({ attempt: 1, model: asking.id, outcome: 'answered' })
+    expect(ends).toHaveLength(asking.requests.filter(isQuestion).length)
+    expect(events.filter(({ type }) => type === 'question_start')).toHaveLength(ends.length)
+    const turns = events.flatMap((event) => (event.type === 'model_end' ? [event.costUsd] : []))
+    const told = [...turns, ...ends.map(({ costUsd }) => costUsd)]
+    expect(told.reduce((sum, cost) => sum + cost, 0)).toBe(terminal.costUsd)
+  })
+
+  test('that a tool begins: not of a call that is denied, and not of one that a record answers', async () => {
+    const running = (events: readonly LoopEvent[]) => events.filter(({ type }) => type === 'tool_running')
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: () => ({ behavior: 'deny', message: 'no' }),
+    }
+    expect(running((await limited([look, done], { permissions, tools: [tool('Look')] })).events)).toEqual([])
+    const { events, steps } = await limited([look, done])
+    expect(running(events)).toEqual([{ type: 'tool_running', callId: 'call_0_0', name: 'Look' }])
+    const again = await replay(steps.records, { tools: [reader('Look')], ...limits, model: model([]) })
+    expect(running(again.events)).toEqual([])
+  })
 })

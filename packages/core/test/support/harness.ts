@@ -204,10 +204,19 @@ export function failures(run: Left): readonly (readonly [error: string, text: st
   })
 }
 
+const liveTypes: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
+  'model_update',
+  'figures',
+  'question_start',
+  'question_end',
+  'tool_running',
+  'tool_update',
+])
+
 /** Events that come live from inside an effect: a replay does not tell them. */
 export function isLive(event: LoopEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
-  return event.type === 'model_update' || event.type === 'tool_update' || event.type === 'figures'
+  return liveTypes.has(event.type)
 }
 
 /** Every tool result of the run, in order. */

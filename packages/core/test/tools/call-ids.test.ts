@@ -132,6 +132,7 @@ describe('calls of one message with one id', () => {
       before: both,
       after: both,
       tool_start: both,
+      tool_running: both,
       tool_update: both,
       tool_end: both,
       block: both,

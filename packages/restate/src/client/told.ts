@@ -222,6 +222,9 @@ function nameOfLoop(event: LoopEvent): string | undefined {
     case 'model_start':
     case 'model_update':
     case 'figures':
+    case 'question_start':
+    case 'question_end':
+    case 'tool_running':
     case 'tool_update':
       return undefined
     case 'message':

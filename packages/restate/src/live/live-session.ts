@@ -105,6 +105,9 @@ function isToldOfLoop(event: LoopEvent): boolean {
     case 'model_start':
     case 'model_update':
     case 'figures':
+    case 'question_start':
+    case 'question_end':
+    case 'tool_running':
     case 'tool_update':
       return false
     case 'agent':

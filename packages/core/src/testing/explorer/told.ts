@@ -14,6 +14,9 @@ export function isLive(event: LoopEvent): boolean {
 const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
   'figures',
   'model_update',
+  'question_start',
+  'question_end',
+  'tool_running',
   'tool_update',
   'background',
 ])

@@ -33,8 +33,10 @@ export function executeCall(
   // After an abort no tool starts.
   if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')
   const orphans = call.readOnly ? undefined : orphanedTools.settled()
-  const start = (): Eventually<ToolResult> =>
-    runTool(run, tool, call.input, new CallContext(run, call, { idempotencyKey, emit, ask }))
+  const start = (): Eventually<ToolResult> => {
+    if (run.ports.isHeard()) emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })
+    return runTool(run, tool, call.input, new CallContext(run, call, { idempotencyKey, emit, ask }))
+  }
   if (orphans === undefined) return start()
   return run.withGrace(
     () => orphans,

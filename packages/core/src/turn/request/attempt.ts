@@ -1,8 +1,9 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { nothing } from '../../budget/ledger.ts'
+import { usdOf } from '../../budget/prices.ts'
 import type { Settled } from '../../cancel/settle.ts'
 import { isInstance, messageOf } from '../../errors.ts'
-import type { Emit } from '../../events.ts'
+import type { Emit, LoopEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import { noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
@@ -51,6 +52,8 @@ export type Attempt =
 export interface RequestPlan extends RequestBounds {
   /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */
   readonly isBeside?: true
+  /** It is a question beside the conversation, which no `model_start` tells of. */
+  readonly isQuestion?: true
   /** Aborted when nobody waits for the answer any more. */
   readonly cutOff?: AbortSignal
   /** Of its steps; the number of the attempt comes behind it. */
@@ -126,9 +129,13 @@ function makeReserved(
         if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
         // A run without a limit may be given one while it goes on.
         else ledger.restore(charge, charge.known ? nothing : charge)
-        if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter(toldBy(made)))
+        if (!run.ports.isHeard()) return made
+        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
+        tellFigures(run, emit, plan.contextAfter(toldBy(made)))
         return made
       }
+      if (plan.isQuestion === true && run.ports.isHeard())
+        emit({ type: 'question_start', name: plan.name, attempt, model: plan.model.id })
       if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
       if (cause !== undefined) {
         admission?.leave()
@@ -168,6 +175,13 @@ function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudg
 }
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
+
+function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): LoopEvent {
+  // One that was lost with its process is asked by nobody here.
+  const outcome = kind === 'unknown' ? 'failed' : kind
+  const costUsd = usdOf(charge.nanos)
+  return { type: 'question_end', name, attempt, model: model.id, outcome, usage: charge.usage, costUsd }
+}
 
 /** The usage as the service told it, where it was counted. */
 function toldBy(made: Made): Usage | null {

@@ -22,6 +22,7 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
   return {
     name,
     model,
+    isQuestion: true,
     cap: Math.min(cap, model.maxOutputTokens),
     inputBound: (bounded) => questionBoundOf(run, request, bounded),
     heldBack: () => heldBackBy(run),

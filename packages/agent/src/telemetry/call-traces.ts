@@ -1,0 +1,100 @@
+import type { LoopEvent, MessageContent, ToolStatus } from '@halting/core'
+import { conventionAttributes as told, ownAttributes as own } from './names.ts'
+import { TraceNode } from './node.ts'
+import type { TraceScope } from './scope.ts'
+
+type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
+
+/** What is a failure of a call. That it was denied, or that the run stopped before it, is none of its own. */
+const failures: ReadonlySet<ToolStatus> = new Set<ToolStatus>(['failed', 'invalid', 'unknown'])
+
+/** The calls of one run. Services use ids twice: the newest one is meant. */
+export class CallTraces {
+  readonly #scope: TraceScope
+  readonly #isLive: () => boolean
+  readonly #calls = new Map<string, TraceNode>()
+  /** Those that began while their message still streamed. */
+  readonly #early = new Set<string>()
+  /** Calls that have ended, when, and whose results are not told yet. */
+  readonly #ended = new Map<string, { readonly node: TraceNode; readonly at: number }>()
+
+  constructor(scope: TraceScope, isLive: () => boolean) {
+    this.#scope = scope
+    this.#isLive = isLive
+  }
+
+  /** The newest call of this id, also after its end: its hooks come behind it. */
+  nodeOf(callId: string): TraceNode | undefined {
+    return this.#calls.get(callId)
+  }
+
+  start({ callId, name, input }: EventOf<'tool_start'>, parent: TraceNode): void {
+    const { api, tracing, texts, now } = this.#scope
+    const attributes = {
+      [told.operation]: 'execute_tool',
+      [told.toolName]: name,
+      [told.toolCallId]: callId,
+      ...(texts.wants.toolInputs && { [told.toolArguments]: texts.json(input) }),
+    }
+    const init = { name: `execute_tool ${name}`, kind: api.SpanKind.INTERNAL, attributes }
+    const node = new TraceNode(tracing, parent, init, now())
+    this.#calls.set(callId, node)
+    if (this.#early.delete(callId) || this.#isLive()) node.begin()
+  }
+
+  /** The tool itself works, in this process. */
+  running({ callId }: { readonly callId: string }): void {
+    const node = this.#calls.get(callId)
+    if (node === undefined || node.isEnded || this.#ended.has(callId)) this.#early.add(callId)
+    else node.begin()
+  }
+
+  end({ callId, name, status, durationMs }: EventOf<'tool_end'>): void {
+    const node = this.#calls.get(callId)
+    if (node === undefined || this.#ended.has(callId)) return
+    // It was lost with its process, which told nothing of its end.
+    if (status === 'unknown') node.begin()
+    if (!node.isBegun) return
+    const { instruments, texts, now } = this.#scope
+    const at = now()
+    node.set({ [own.toolStatus[0]]: status, [own.durationMs[0]]: durationMs })
+    if (status !== 'done') node.set({ [told.errorType]: status })
+    if (failures.has(status)) node.fail()
+    const about = { [told.toolName]: name, [own.toolStatus[0]]: status }
+    instruments?.tools.record(durationMs / 1000, about)
+    instruments?.operation(durationMs / 1000, {
+      [told.operation]: 'execute_tool',
+      [told.provider]: 'halting',
+      [told.toolName]: name,
+      ...(failures.has(status) && { [told.errorType]: status }),
+    })
+    if (texts.wants.toolResults) this.#ended.set(callId, { node, at })
+    else node.end(at)
+  }
+
+  results(content: MessageContent): void {
+    if (typeof content === 'string') return
+    for (const block of content) {
+      if (block.type !== 'tool_result' || !('tool_use_id' in block) || typeof block.tool_use_id !== 'string') continue
+      const ended = this.#ended.get(block.tool_use_id)
+      ended?.node.set({ [told.toolResult]: this.#scope.texts.result('content' in block ? block.content : '') })
+    }
+  }
+
+  /** No more is told of those that have ended. */
+  flush(): void {
+    for (const { node, at } of this.#ended.values()) node.end(at)
+    this.#ended.clear()
+  }
+
+  close(at: number): void {
+    this.flush()
+    for (const node of this.#calls.values()) {
+      if (node.isEnded) continue
+      node.set({ [own.unfinished[0]]: true })
+      node.end(at)
+    }
+    this.#calls.clear()
+    this.#early.clear()
+  }
+}

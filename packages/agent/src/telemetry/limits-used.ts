@@ -1,0 +1,43 @@
+import type { GuardRemaining, LoopEvent, Terminal } from '@halting/core'
+
+type Figures = Extract<LoopEvent, { readonly type: 'figures' }>
+
+/** How full each limit of a run is, as far as its events say it. */
+export class LimitsUsed {
+  #turnsLeft: number | null = null
+  #figures: Figures | undefined
+  #guards: readonly GuardRemaining[] = []
+
+  see(event: LoopEvent): void {
+    if (event.type === 'figures') this.#figures = event
+    else if (event.type === 'guards') this.#guards = event.remaining
+    else if (event.type === 'lap') this.#turnsLeft = event.left.next_turn
+  }
+
+  /** The part that was used, by limit: 0 to 1, and above it where a limit was overshot. */
+  atEnd({ summary, committedUsd, totalTokens, durationMs }: Terminal): ReadonlyMap<string, number> {
+    const used = new Map<string, number>()
+    const put = (limit: string, part: number, all: number): void => {
+      if (all > 0 && Number.isFinite(part) && Number.isFinite(all)) used.set(limit, part / all)
+    }
+    if (this.#turnsLeft !== null) put('maxTurns', summary.turns, this.#turnsAll(summary.turns, this.#turnsLeft))
+    if (this.#figures !== undefined) {
+      const { settledUsd, reservedUsd, leftUsd, settledTokens, reservedTokens, leftTokens, usedMs, leftMs } =
+        this.#figures
+      if (leftUsd !== null) put('maxBudgetUsd', committedUsd, settledUsd + reservedUsd + leftUsd)
+      if (leftTokens !== null) put('maxTotalTokens', totalTokens, settledTokens + reservedTokens + leftTokens)
+      if (leftMs !== null) put('maxDurationMs', durationMs, usedMs + leftMs)
+    }
+    const now = { turns: summary.turns, usd: committedUsd, tokens: totalTokens, ms: durationMs } as const
+    for (const { guard, used: before, limit, unit } of this.#guards) {
+      const figure = unit === 'repeats' || unit === 'condition' ? before : Math.max(before, now[unit])
+      put(guard, figure, limit)
+    }
+    return used
+  }
+
+  /** The last lap was told before the turn that it began. */
+  #turnsAll(turns: number, left: number): number {
+    return Math.max(turns, 1) + left
+  }
+}

@@ -1,0 +1,16 @@
+import type * as Api from '@opentelemetry/api'
+import type { ToldTexts } from './content.ts'
+import type { Instruments } from './metrics.ts'
+import type { Tracing } from './node.ts'
+
+/** What all spans and metrics of a listener are made with. */
+export interface TraceScope {
+  readonly api: typeof Api
+  /** Undefined without a provider of spans. */
+  readonly tracing: Tracing | undefined
+  /** Undefined without a provider of metrics. */
+  readonly instruments: Instruments | undefined
+  readonly texts: ToldTexts
+  readonly providerOf: (model: string) => string
+  readonly now: () => number
+}

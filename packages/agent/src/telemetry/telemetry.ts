@@ -1,0 +1,165 @@
+import type * as Api from '@opentelemetry/api'
+import { ConfigurationError, type LoopEvent } from '@halting/core'
+import { ToldTexts } from './content.ts'
+import { Instruments } from './metrics.ts'
+import type { TelemetryOptions } from './options.ts'
+import { providerOf } from './provider-of.ts'
+import { RunTrace } from './run-trace.ts'
+import type { TraceScope } from './scope.ts'
+
+/** Makes spans and metrics of what runs tell. */
+export interface Telemetry {
+  /** For `onEvent` of a query, an engine or a coding agent; of one session at a time. Never throws. */
+  readonly onEvent: (event: LoopEvent) => void
+  /**
+   * The span of a call that runs, as a W3C header: for a program that the tool starts. That of the run where the call has none; undefined where
+   * nothing is told.
+   */
+  readonly traceparentOf: (callId: string) => string | undefined
+  /** Ends what is open, for a session that is let go of in the middle of a run. */
+  readonly close: () => void
+}
+
+const off: Telemetry = Object.freeze({ onEvent: () => {}, traceparentOf: () => undefined, close: () => {} })
+
+/**
+ * A listener that tells runs to OpenTelemetry: a span for each run, turn, attempt, call, hook, compaction and subagent, and metrics. Without a provider it
+ * does nothing. Names follow the GenAI conventions; docs/guide/telemetry.md lists them.
+ * @throws ConfigurationError where a provider is given and `@opentelemetry/api` is not installed.
+ */
+export async function telemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
+  const { tracerProvider, meterProvider, onProblem } = options
+  if (tracerProvider === undefined && meterProvider === undefined) return off
+  const api = await loadApi()
+  const told = new Problems(onProblem)
+  const { now = () => performance.timeOrigin + performance.now() } = options
+  const scope = told.from((): TraceScope => ({
+    api,
+    tracing: tracerProvider === undefined ? undefined : { api, tracer: tracerProvider.getTracer('halting'), now },
+    instruments: meterProvider === undefined ? undefined : new Instruments(meterProvider),
+    texts: new ToldTexts(options),
+    providerOf: options.providerOf ?? providerOf,
+    now,
+  }))
+  return scope === undefined ? off : new TracedSession(scope, options, told)
+}
+
+async function loadApi(): Promise<typeof Api> {
+  try {
+    return await import('@opentelemetry/api')
+  } catch {
+    throw new ConfigurationError(
+      'Telemetry needs @opentelemetry/api, which is not installed. Add it with: npm install @opentelemetry/api',
+    )
+  }
+}
+
+/** Whatever a provider throws ends nothing, and is told once. */
+class Problems {
+  readonly #tell: ((message: string) => void) | undefined
+  #isTold = false
+
+  constructor(tell: ((message: string) => void) | undefined) {
+    this.#tell = tell
+  }
+
+  from<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (thrown) {
+      this.#told(thrown)
+      return undefined
+    }
+  }
+
+  #told(thrown: unknown): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    try {
+      const message = thrown instanceof Error ? thrown.message : String(thrown)
+      this.#tell?.(`Telemetry failed, and the run goes on: ${message}`)
+    } catch {
+      // Nobody is left to tell.
+    }
+  }
+}
+
+/** The runs of one session, one after another. */
+class TracedSession implements Telemetry {
+  readonly #scope: TraceScope
+  readonly #options: TelemetryOptions
+  readonly #problems: Problems
+  #run: RunTrace | undefined
+
+  constructor(scope: TraceScope, options: TelemetryOptions, problems: Problems) {
+    this.#scope = scope
+    this.#options = options
+    this.#problems = problems
+  }
+
+  readonly onEvent = (event: LoopEvent): void => {
+    // Most events are parts of replies: only the first of each attempt says something.
+    this.#problems.from(() => this.#see(event))
+  }
+
+  readonly traceparentOf = (callId: string): string | undefined =>
+    this.#problems.from(() => {
+      const run = this.#run
+      const span = run === undefined ? undefined : (run.nodeOf(callId)?.span ?? run.root.span)
+      return span === undefined || span === null ? undefined : headerOf(span.spanContext())
+    })
+
+  readonly close = (): void => {
+    this.#problems.from(() => {
+      const at = this.#scope.now()
+      this.#run?.close(at)
+      this.#run?.root.end(at)
+      this.#run = undefined
+    })
+  }
+
+  #see(event: LoopEvent): void {
+    if (event.type === 'run_start') {
+      this.#run?.close()
+      this.#run = this.#begun(event)
+      return
+    }
+    // Work that a run left goes on after it.
+    if (this.#run === undefined && (event.type === 'background' || event.type === 'notice')) return
+    this.#run ??= this.#begun(undefined)
+    this.#run.see(event)
+    if (this.#run.isOver) this.#run = undefined
+  }
+
+  #begun(start: Extract<LoopEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
+    const { parent, agentName = 'halting', sessionId } = this.#options
+    const { api } = this.#scope
+    const outer = parent === undefined ? undefined : contextOf(api, parent)
+    const place = {
+      parent: outer === undefined ? undefined : { context: outer },
+      agentName: start?.run.agentId ?? agentName,
+      isBackground: false,
+      depth: 0,
+      isResumed: start === undefined,
+      sessionId,
+    }
+    return new RunTrace(this.#scope, place, start)
+  }
+}
+
+const header = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
+
+/** Undefined for what is no header: then a run is a trace of its own. */
+function contextOf(
+  api: typeof Api,
+  { traceparent, tracestate }: NonNullable<TelemetryOptions['parent']>,
+): Api.Context | undefined {
+  const [, traceId = '', spanId = '', flags = '00'] = header.exec(traceparent.trim()) ?? []
+  const state = tracestate === undefined ? {} : { traceState: api.createTraceState(tracestate) }
+  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true, ...state }
+  return api.isSpanContextValid(spanContext) ? api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext) : undefined
+}
+
+function headerOf({ traceId, spanId, traceFlags }: Api.SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+}
