@@ -1,0 +1,116 @@
+// A small writer of SVG: what is drawn on a canvas is written from the same data. Pure.
+
+/** A place, in pixels of the picture. */
+export interface SvgPoint {
+  readonly x: number
+  readonly y: number
+}
+
+export interface SvgStroke {
+  readonly color: string
+  readonly width?: number
+  readonly isDashed?: boolean
+}
+
+export interface SvgText {
+  readonly color: string
+  readonly size?: number
+  readonly anchor?: 'start' | 'middle' | 'end'
+  readonly isBold?: boolean
+  /** Upwards, as beside an axis. */
+  readonly isUpward?: boolean
+}
+
+/** A picture of this size, drawn piece by piece. Colours are those that CSS takes; names and texts are escaped. */
+export class SvgWriter {
+  readonly width: number
+  readonly height: number
+  private readonly pieces: string[] = []
+
+  /** What the picture shows stands in it as its title, for screen readers. */
+  constructor(width: number, height: number, background: string, title: string) {
+    this.width = width
+    this.height = height
+    this.pieces.push(`<title>${escaped(title)}</title>`)
+    this.rect(0, 0, width, height, background)
+  }
+
+  /** With a name it says what it is when it is pointed at. */
+  rect(x: number, y: number, width: number, height: number, fill: string, name?: string): this {
+    const size = `width="${rounded(Math.max(0, width))}" height="${rounded(Math.max(0, height))}"`
+    return this.named(`<rect x="${rounded(x)}" y="${rounded(y)}" ${size} fill="${escaped(fill)}"`, 'rect', name)
+  }
+
+  line(points: readonly SvgPoint[], stroke: SvgStroke, name?: string): this {
+    if (points.length === 0) return this
+    return this.named(`<polyline points="${placed(points)}" fill="none"${strokeOf(stroke)}`, 'polyline', name)
+  }
+
+  area(points: readonly SvgPoint[], fill: string, name?: string): this {
+    if (points.length === 0) return this
+    return this.named(`<polygon points="${placed(points)}" fill="${escaped(fill)}"`, 'polygon', name)
+  }
+
+  circle(x: number, y: number, radius: number, fill: string, name?: string): this {
+    const place = `cx="${rounded(x)}" cy="${rounded(y)}" r="${rounded(radius)}"`
+    return this.named(`<circle ${place} fill="${escaped(fill)}"`, 'circle', name)
+  }
+
+  text(x: number, y: number, text: string, style: SvgText): this {
+    const { color, size = 12, anchor = 'start', isBold = false, isUpward = false } = style
+    const turned = isUpward ? ` transform="rotate(-90 ${rounded(x)} ${rounded(y)})"` : ''
+    const weight = isBold ? ' font-weight="600"' : ''
+    this.pieces.push(
+      `<text x="${rounded(x)}" y="${rounded(y)}" font-size="${rounded(size)}" text-anchor="${anchor}"${weight} fill="${escaped(color)}"${turned}>${escaped(text)}</text>`,
+    )
+    return this
+  }
+
+  /** What is drawn in `draw` is seen inside of this rectangle alone. */
+  clipped(x: number, y: number, width: number, height: number, draw: () => void): this {
+    const id = `clip-${this.pieces.length}`
+    this.pieces.push(
+      `<clipPath id="${id}"><rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}"/></clipPath>`,
+      `<g clip-path="url(#${id})">`,
+    )
+    draw()
+    this.pieces.push('</g>')
+    return this
+  }
+
+  /** The file. */
+  end(): string {
+    const size = `width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"`
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" font-family="system-ui, sans-serif">\n${this.pieces.join('\n')}\n</svg>\n`
+  }
+
+  private named(open: string, element: string, name: string | undefined): this {
+    this.pieces.push(name === undefined ? `${open}/>` : `${open}><title>${escaped(name)}</title></${element}>`)
+    return this
+  }
+}
+
+function strokeOf({ color, width = 1.5, isDashed = false }: SvgStroke): string {
+  return ` stroke="${escaped(color)}" stroke-width="${rounded(width)}"${isDashed ? ' stroke-dasharray="6 4"' : ''}`
+}
+
+function placed(points: readonly SvgPoint[]): string {
+  return points.map(({ x, y }) => `${rounded(x)},${rounded(y)}`).join(' ')
+}
+
+/** What is no number would make the whole picture unreadable. */
+function rounded(value: number): string {
+  return Number.isFinite(value) ? String(Math.round(value * 100) / 100) : '0'
+}
+
+const references: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Text as XML takes it: what XML has no way to say, such as control characters and halves of characters, is a replacement character. */
+export function escaped(text: string): string {
+  return (
+    text
+      // oxlint-disable-next-line no-control-regex -- They are what is looked for.
+      .replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu, '\uFFFD')
+      .replaceAll(/[&<>"]/g, (character) => references[character] ?? character)
+  )
+}

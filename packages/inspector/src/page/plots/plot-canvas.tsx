@@ -1,0 +1,262 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import UPlot from 'uplot'
+import { colorOf } from '../common/colors.ts'
+import { isDark } from '../common/theme.ts'
+import {
+  allOf,
+  drawnOf,
+  inWords,
+  movedBy,
+  nearest,
+  onAxis,
+  placeInWords,
+  topOf,
+  zoomedBy,
+  type DrawnSeries,
+  type Plot,
+  type Seen,
+} from './plot.ts'
+
+interface PlotCanvasProps {
+  readonly plot: Plot
+  readonly hidden: ReadonlySet<string>
+  readonly seen: Seen
+  readonly onSeen: (seen: Seen) => void
+  /** A place was clicked, or chosen by Enter. */
+  readonly onChoose?: ((index: number) => void) | undefined
+}
+
+/** A plot on a canvas. Dragging zooms, arrow keys go from place to place, and what stands there is told below. */
+export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasProps): JSX.Element {
+  const host = useRef<HTMLDivElement>(null)
+  const readout = useRef<HTMLParagraphElement>(null)
+  const drawn = useRef<UPlot | undefined>(undefined)
+  const latest = useRef({ seen, onSeen, onChoose })
+  latest.current = { seen, onSeen, onChoose }
+  const pointed = useRef(-1)
+  const dark = isDark.value
+  const tell = (index: number): void => {
+    pointed.current = index
+    if (readout.current !== null) readout.current.textContent = index < 0 ? '' : toldAt(plot, hidden, index)
+  }
+  useEffect(() => {
+    const place = host.current
+    if (place === null) return
+    const series = drawnOf(plot, hidden)
+    const chart = new UPlot(optionsFor(plot, series, place, latest, tell), dataOf(plot, series), place)
+    drawn.current = chart
+    // What draws can be asked for what it has drawn.
+    Object.assign(place, { chart })
+    const observer = new ResizeObserver(() => chart.setSize(sizeOf(place)))
+    observer.observe(place)
+    return () => {
+      observer.disconnect()
+      chart.destroy()
+    }
+  }, [plot, hidden, dark])
+  useEffect(() => drawn.current?.setScale('x', { min: seen.from, max: seen.to }), [seen])
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const all = allOf(plot)
+    const last = plot.x.values.length - 1
+    const goTo = (index: number): void => {
+      const place = Math.max(0, Math.min(last, index))
+      tell(place)
+      drawn.current?.setCursor({ left: drawn.current.valToPos(plot.x.values[place] ?? 0, 'x'), top: 0 }, false)
+    }
+    const keys: { readonly [key: string]: () => void } = {
+      ArrowRight: () => goTo(pointed.current + 1),
+      ArrowLeft: () => goTo(pointed.current - 1),
+      Home: () => goTo(0),
+      End: () => goTo(last),
+      Enter: () => onChoose?.(pointed.current),
+      '+': () => onSeen(zoomedBy(seen, all, 0.5)),
+      '-': () => onSeen(zoomedBy(seen, all, 2)),
+      ',': () => onSeen(movedBy(seen, all, -0.5)),
+      '.': () => onSeen(movedBy(seen, all, 0.5)),
+      '0': () => onSeen(all),
+    }
+    const run = keys[event.key]
+    if (run === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    run()
+  }
+  return (
+    <>
+      <div
+        ref={host}
+        class="plot-canvas"
+        data-plot={plot.name}
+        role="group"
+        tabIndex={0}
+        aria-label={`${plot.name}: left and right go from place to place, plus and minus zoom, comma and full stop move, 0 shows all`}
+        onKeyDown={onKeyDown}
+      />
+      <p ref={readout} class="plot-readout numbers soft" aria-live="polite" />
+    </>
+  )
+}
+
+/** What stands at a place, in words. */
+function toldAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {
+  const figures = plot.series
+    .filter(({ label, values }) => !hidden.has(label) && (values[index] ?? null) !== null)
+    .map(({ label, side, values }) => `${label} ${inWords(values[index] ?? null, plot[side])}`)
+  return [placeInWords(plot, index), ...figures].join(' · ')
+}
+
+/** The top of a stack is drawn first, and what is below it over it. */
+function dataOf(plot: Plot, series: readonly DrawnSeries[]): UPlot.AlignedData {
+  return [[...plot.x.values], ...series.toReversed().map(({ tops }) => [...tops])]
+}
+
+function sizeOf(place: HTMLElement): { readonly width: number; readonly height: number } {
+  return { width: Math.max(120, place.clientWidth), height: 18 * rem() }
+}
+
+function rem(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16
+}
+
+interface Latest {
+  readonly current: Pick<PlotCanvasProps, 'seen' | 'onSeen' | 'onChoose'>
+}
+
+function optionsFor(
+  plot: Plot,
+  series: readonly DrawnSeries[],
+  place: HTMLElement,
+  latest: Latest,
+  tell: (index: number) => void,
+): UPlot.Options {
+  const seenNow = (): Seen => latest.current.seen
+  const font = `${0.75 * rem()}px system-ui, sans-serif`
+  const hasRight = series.some(({ side }) => side === 'right')
+  const look = { stroke: colorOf('soft'), font, ticks: { show: false } }
+  const { names, values, unit } = plot.x
+  const wide = 4.6 * rem()
+  return {
+    ...sizeOf(place),
+    legend: { show: false },
+    padding: [rem() / 2, hasRight ? 0 : rem(), 0, 0],
+    series: [{}, ...series.toReversed().map(toSeries)],
+    scales: {
+      x: { time: false, range: () => [seenNow().from, seenNow().to] },
+      left: { range: () => [0, topOf(plot, series, 'left', seenNow())] },
+      right: { range: () => [0, topOf(plot, series, 'right', seenNow())] },
+    },
+    axes: [
+      {
+        ...look,
+        grid: { show: false },
+        space: 5 * rem(),
+        size: 2 * rem(),
+        ...(names === undefined
+          ? { values: (_, splits) => splits.map((split) => onAxis(split, unit)) }
+          : { splits: [...values], values: [...names] }),
+      },
+      {
+        ...look,
+        scale: 'left',
+        size: wide,
+        grid: { stroke: colorOf('line'), width: 1 },
+        values: (_, splits) => splits.map((split) => onAxis(split, plot.left)),
+      },
+      {
+        ...look,
+        show: hasRight,
+        scale: 'right',
+        side: 1,
+        size: wide,
+        grid: { show: false },
+        values: (_, splits) => splits.map((split) => onAxis(split, plot.right)),
+      },
+    ],
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+      bind: {
+        // Its own way back knows nothing of what is seen here.
+        dblclick: () => () => {
+          latest.current.onSeen(allOf(plot))
+          return null
+        },
+      },
+    },
+    hooks: {
+      setCursor: [
+        (chart) => {
+          const { left = -1 } = chart.cursor
+          if (left >= 0) tell(nearest(plot, chart.posToVal(left, 'x')))
+        },
+      ],
+      setSelect: [
+        ({ select, posToVal, setSelect }) => {
+          if (select.width < 4) return
+          const from = posToVal(select.left, 'x')
+          const to = posToVal(select.left + select.width, 'x')
+          setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+          latest.current.onSeen({ from, to })
+        },
+      ],
+      ready: [
+        (chart) =>
+          chart.over.addEventListener('click', () => {
+            const { left = -1 } = chart.cursor
+            if (left >= 0) latest.current.onChoose?.(nearest(plot, chart.posToVal(left, 'x')))
+          }),
+      ],
+      draw: [(chart) => drawLines(chart, plot, font)],
+    },
+  }
+}
+
+function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Series {
+  const stroke = colorOf(color)
+  const isFilled = shape === 'area' || shape === 'bars'
+  const { bars, stepped, linear } = UPlot.paths
+  const paths = shape === 'bars' ? bars?.({ size: [0.8, 64] }) : shape === 'steps' ? stepped?.({ align: 1 }) : linear?.()
+  return {
+    scale: side,
+    stroke,
+    width: shape === 'bars' ? 0 : isFilled ? 1 : 2,
+    points: { show: shape !== 'bars' && tops.length <= 60, size: 5, fill: stroke },
+    ...(isFilled && { fill: stroke }),
+    ...(isDashed && { dash: [6, 4] }),
+    ...(paths !== undefined && { paths }),
+  }
+}
+
+/** Marks and levels, with their names. */
+function drawLines({ ctx, bbox, valToPos, scales }: UPlot, plot: Plot, font: string): void {
+  const { left, top, width, height } = bbox
+  const density = devicePixelRatio
+  const inside = (value: number, { min = 0, max = 0 }: UPlot.Scale = {}): boolean => value >= min && value <= max
+  const stroke = (fromX: number, fromY: number, toX: number, toY: number): void => {
+    ctx.beginPath()
+    ctx.moveTo(fromX, fromY)
+    ctx.lineTo(toX, toY)
+    ctx.stroke()
+  }
+  ctx.save()
+  ctx.font = font.replace(/^[\d.]+/, (size) => String(Number(size) * density))
+  ctx.lineWidth = 1.5 * density
+  ctx.strokeStyle = colorOf('kind-compaction')
+  ctx.setLineDash([6 * density, 4 * density])
+  for (const { at } of plot.marks) {
+    const x = valToPos(at, 'x', true)
+    if (inside(at, scales['x'])) stroke(x, top, x, top + height)
+  }
+  ctx.setLineDash([])
+  ctx.strokeStyle = colorOf('bad')
+  ctx.fillStyle = colorOf('ink')
+  ctx.textAlign = 'right'
+  for (const { value, label } of plot.levels) {
+    if (!inside(value, scales['left'])) continue
+    const y = valToPos(value, 'left', true)
+    stroke(left, y, left + width, y)
+    ctx.fillText(`${label}: ${inWords(value, plot.left)}`, left + width - 4 * density, y - 5 * density)
+  }
+  ctx.restore()
+}

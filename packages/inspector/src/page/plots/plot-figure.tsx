@@ -1,0 +1,81 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { colorOf } from '../common/colors.ts'
+import { PictureButtons } from '../common/export-picture.tsx'
+import { allOf, movedBy, zoomedBy, type Plot, type Seen } from './plot.ts'
+import { PlotCanvas } from './plot-canvas.tsx'
+import { PlotTable } from './plot-table.tsx'
+import { svgOfPlot } from './plot-svg.ts'
+
+interface PlotFigureProps {
+  readonly plot: Plot
+  /** A place was clicked, or chosen by a key or in the table. */
+  readonly onChoose?: (index: number) => void
+}
+
+/** A plot with its legend, what moves it, its values as a table, and itself as a picture. */
+export function PlotFigure({ plot, onChoose }: PlotFigureProps): JSX.Element {
+  const hidden = useSignal<ReadonlySet<string>>(new Set())
+  const zoomed = useSignal<Seen | null>(null)
+  const all = useMemo(() => allOf(plot), [plot])
+  // A session that goes on has more to see each time; what was zoomed to stays.
+  const seen = zoomed.value ?? all
+  const see = (next: Seen): void => {
+    zoomed.value = next.from <= all.from && next.to >= all.to ? null : next
+  }
+  const toggle = (label: string): void => {
+    const next = new Set(hidden.value)
+    if (!next.delete(label)) next.add(label)
+    hidden.value = next
+  }
+  const isEmpty = plot.series.length === 0 || plot.x.values.length === 0
+  return (
+    <figure class="plot" aria-label={plot.name}>
+      <figcaption>
+        <h2>{plot.name}</h2>
+        <p class="soft">{plot.about}</p>
+      </figcaption>
+      {isEmpty ? (
+        <p class="note">Nothing of it is on record.</p>
+      ) : (
+        <>
+          <div class="plot-bar" role="group" aria-label={`Series of ${plot.name}`}>
+            {plot.series.map(({ label, color }) => (
+              <button
+                key={label}
+                type="button"
+                class="plot-series"
+                aria-pressed={!hidden.value.has(label)}
+                onClick={() => toggle(label)}
+              >
+                <span class="plot-color" ref={(element) => element?.style.setProperty('background', `var(--${color})`)} />
+                {label}
+              </button>
+            ))}
+          </div>
+          <PlotCanvas plot={plot} hidden={hidden.value} seen={seen} onSeen={see} onChoose={onChoose} />
+          <div class="plot-bar" role="group" aria-label={`What is seen of ${plot.name}`}>
+            <button type="button" onClick={() => see(zoomedBy(seen, all, 0.5))}>
+              Zoom in
+            </button>
+            <button type="button" disabled={zoomed.value === null} onClick={() => see(zoomedBy(seen, all, 2))}>
+              Zoom out
+            </button>
+            <button type="button" disabled={zoomed.value === null} onClick={() => see(movedBy(seen, all, -0.5))}>
+              Earlier
+            </button>
+            <button type="button" disabled={zoomed.value === null} onClick={() => see(movedBy(seen, all, 0.5))}>
+              Later
+            </button>
+            <button type="button" disabled={zoomed.value === null} onClick={() => (zoomed.value = null)}>
+              All
+            </button>
+            <PictureButtons name={plot.name} svgOf={() => svgOfPlot(plot, seen, hidden.value, colorOf)} />
+          </div>
+          <PlotTable plot={plot} onChoose={onChoose} />
+        </>
+      )}
+    </figure>
+  )
+}

@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { inWords, placeInWords, type Plot } from './plot.ts'
+
+const rowsOfPage = 100
+
+interface PlotTableProps {
+  readonly plot: Plot
+  /** Rows have a button that chooses them. */
+  readonly onChoose?: ((index: number) => void) | undefined
+}
+
+/** The values of a plot as a table, a hundred rows at a time: for screen readers, and for who wants the numbers. */
+export function PlotTable(props: PlotTableProps): JSX.Element {
+  const isOpen = useSignal(false)
+  return (
+    <details onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}>
+      <summary>As a table</summary>
+      {isOpen.value ? <Rows {...props} /> : null}
+    </details>
+  )
+}
+
+function Rows({ plot, onChoose }: PlotTableProps): JSX.Element {
+  const page = useSignal(0)
+  const count = plot.x.values.length
+  const pages = Math.max(1, Math.ceil(count / rowsOfPage))
+  const shown = Math.min(page.value, pages - 1)
+  const rows = plot.x.values.slice(shown * rowsOfPage, (shown + 1) * rowsOfPage)
+  const marks = new Map(plot.marks.map(({ at, label }) => [at, label]))
+  return (
+    <>
+      {pages === 1 ? null : (
+        <p>
+          <button type="button" disabled={shown === 0} onClick={() => (page.value = shown - 1)}>
+            Earlier rows
+          </button>{' '}
+          <span role="status">
+            Rows {shown * rowsOfPage + 1} to {Math.min(count, (shown + 1) * rowsOfPage)} of {count}
+          </span>{' '}
+          <button type="button" disabled={shown === pages - 1} onClick={() => (page.value = shown + 1)}>
+            Later rows
+          </button>
+        </p>
+      )}
+      <div class="table-place" tabIndex={0} role="region" aria-label={`Values of ${plot.name}`}>
+        <table class="numbers">
+          <caption class="hidden-text">{plot.name}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{plot.x.label}</th>
+              {plot.series.map(({ label }) => (
+                <th key={label} scope="col">
+                  {label}
+                </th>
+              ))}
+              {marks.size === 0 ? null : <th scope="col">Marked</th>}
+              {onChoose === undefined ? null : <th scope="col">Sessions</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((at, offset) => {
+              const index = shown * rowsOfPage + offset
+              return (
+                <tr key={index}>
+                  <th scope="row">{placeInWords(plot, index)}</th>
+                  {plot.series.map(({ label, values, side }) => (
+                    <td key={label}>{inWords(values[index] ?? null, plot[side])}</td>
+                  ))}
+                  {marks.size === 0 ? null : <td>{marks.get(at) ?? ''}</td>}
+                  {onChoose === undefined ? null : (
+                    <td>
+                      <button type="button" onClick={() => onChoose(index)}>
+                        Which
+                      </button>
+                    </td>
+                  )}
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+    </>
+  )
+}

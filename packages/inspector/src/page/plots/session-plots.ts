@@ -1,0 +1,234 @@
+import type { Phase } from '@halting/core/steps'
+import type { ContextByKind, RunView, TurnPoint } from '../../view/types.ts'
+import { many, money } from '../../figures.ts'
+import { phaseColors, type ColorName } from '../common/colors.ts'
+import type { Plot, PlotSeries } from './plot.ts'
+
+/** What is plotted of one run: from the figures of its requests alone. Pure. */
+export function plotsOf(run: RunView): readonly Plot[] {
+  return [contextPlot(run), dollarsPlot(run), tokensPlot(run), timePlot(run), timeInAllPlot(run), allowancesPlot(run)]
+}
+
+type Points = readonly TurnPoint[]
+
+/** By turn, where each request was one; else by request. */
+function alongTurns(points: Points): Plot['x'] {
+  const isByTurn = points.every(({ turn }, index) => index === 0 || turn > (points[index - 1]?.turn ?? 0))
+  return {
+    label: isByTurn ? 'turn' : 'request',
+    unit: 'count',
+    values: points.map(({ turn, request }) => (isByTurn ? turn : request)),
+  }
+}
+
+function series(
+  label: string,
+  color: ColorName,
+  shape: PlotSeries['shape'],
+  values: readonly (number | null)[],
+  more: Partial<Pick<PlotSeries, 'side' | 'isDashed'>> = {},
+): PlotSeries {
+  return { label, color, shape, values, side: 'left', isDashed: false, ...more }
+}
+
+function isSomething({ values }: PlotSeries): boolean {
+  return values.some((value) => value !== null && value !== 0)
+}
+
+/** Bars that are many are less than a pixel wide: they are drawn as an area. */
+function barsOrArea(count: number): 'bars' | 'area' {
+  return count > 300 ? 'area' : 'bars'
+}
+
+const contextKinds: { readonly [kind in keyof ContextByKind]: readonly [label: string, color: ColorName] } = {
+  fixed: ['System prompt and tools', 'series-8'],
+  summaries: ['Summaries', 'series-5'],
+  person: ['Person', 'series-4'],
+  answers: ['Answers', 'series-1'],
+  thinking: ['Thinking', 'series-7'],
+  calls: ['Calls', 'series-2'],
+  results: ['Results', 'series-3'],
+  other: ['Other', 'series-6'],
+}
+
+function contextPlot({ points }: RunView): Plot {
+  const x = alongTurns(points)
+  // The keys of this table are those of the type: it is complete by its own type.
+  const kinds = Object.keys(contextKinds) as (keyof ContextByKind)[]
+  return {
+    name: 'Context by kind',
+    about:
+      'Tokens that each request filled its window with. The sum is what the service counted; its parts are estimated. A line marks where the conversation was compacted.',
+    x,
+    left: 'tokens',
+    right: 'tokens',
+    isStacked: true,
+    series: kinds
+      .map((kind) =>
+        series(
+          ...contextKinds[kind],
+          'area',
+          points.map(({ context }) => context[kind]),
+        ),
+      )
+      .filter(isSomething),
+    marks: points.flatMap(({ isCompacted }, index) =>
+      isCompacted ? [{ at: x.values[index] ?? 0, label: 'compacted' }] : [],
+    ),
+    levels: [],
+  }
+}
+
+function dollarsPlot({ points, trajectory: { limits, carried } }: RunView): Plot {
+  const before = limits.spentBeforeUsd + carried.nanos / 1e9
+  const isTimed = points.some(({ atMs }) => atMs > (points[0]?.atMs ?? 0))
+  const settled = points.map(({ settledUsd }) => before + settledUsd)
+  const reserved = points.map(({ reservedUsd }, index) =>
+    reservedUsd === null ? null : (index === 0 ? before : (settled[index - 1] ?? before)) + reservedUsd,
+  )
+  const levels = [
+    ...(limits.maxBudgetUsd === null ? [] : [{ value: limits.maxBudgetUsd, label: 'budget' }]),
+    ...(limits.maxRunUsd === null
+      ? []
+      : [{ value: limits.spentBeforeUsd + limits.maxRunUsd, label: 'budget of the run' }]),
+  ]
+  const budget = levels.length === 0 ? 'The run had no budget.' : levels.map(budgetText).join(' ')
+  const earlier = before > 0 ? ` ${money(before)} were spent before it.` : ''
+  return {
+    name: 'Dollars',
+    about: `What was settled, and what stood reserved at worst case when a request was made. ${budget}${earlier}`,
+    x: isTimed
+      ? { label: 'active time', unit: 'ms', values: points.map(({ atMs }) => atMs) }
+      : alongTurns(points),
+    left: 'usd',
+    right: 'usd',
+    isStacked: false,
+    series: [
+      series('Settled', 'series-1', 'steps', settled),
+      series('Settled and reserved', 'series-2', 'line', reserved, { isDashed: true }),
+    ].filter(({ values }) => values.some((value) => value !== null)),
+    marks: [],
+    levels,
+  }
+}
+
+function budgetText({ value, label }: Plot['levels'][number]): string {
+  return `The ${label} was ${money(value)}.`
+}
+
+function tokensPlot({ points }: RunView): Plot {
+  const shape = barsOrArea(points.length)
+  const of = (kind: keyof TurnPoint['usage']): readonly number[] => points.map(({ usage }) => usage[kind])
+  const share = points.map(({ usage: { input, cacheRead, cacheWrite } }) => {
+    const asked = input + cacheRead + cacheWrite
+    return asked === 0 ? null : cacheRead / asked
+  })
+  return {
+    name: 'Tokens by kind',
+    about: 'What the service counted of each request, and which share of its input came from the cache.',
+    x: alongTurns(points),
+    left: 'tokens',
+    right: 'share',
+    isStacked: true,
+    series: [
+      series('From the cache', 'series-3', shape, of('cacheRead')),
+      series('Written to the cache', 'series-5', shape, of('cacheWrite')),
+      series('Input', 'series-1', shape, of('input')),
+      series('Output', 'series-2', shape, of('output')),
+      series('Share from the cache', 'ink', 'line', share, { side: 'right' }),
+    ].filter(({ side, values }) => (side === 'right' ? values.some((value) => value !== null) : values.some(Boolean))),
+    marks: [],
+    levels: [],
+  }
+}
+
+const phases: { readonly [phase in Phase]: string } = {
+  model: 'Model',
+  tools: 'Tools',
+  hooks: 'Hooks',
+  compaction: 'Compaction',
+  waiting: 'Waiting',
+  other: 'Other',
+}
+
+// As above: complete by its type.
+const phaseNames = Object.keys(phases) as Phase[]
+
+function timePlot({ points }: RunView): Plot {
+  const shape = barsOrArea(points.length)
+  return {
+    name: 'Time by turn',
+    about: 'Milliseconds of each turn: of the model, of tools, of hooks, of compactions, and of waiting for a person.',
+    x: alongTurns(points),
+    left: 'ms',
+    right: 'ms',
+    isStacked: true,
+    series: phaseNames
+      .map((phase) =>
+        series(
+          phases[phase],
+          phaseColors[phase],
+          shape,
+          points.map(({ ms }) => ms[phase]),
+        ),
+      )
+      .filter(isSomething),
+    marks: [],
+    levels: [],
+  }
+}
+
+function timeInAllPlot({ account }: RunView): Plot {
+  const told = account.phases.filter(({ ms }) => ms > 0)
+  return {
+    name: 'Time in all',
+    about: 'Where the time of the whole run went, work of subagents included.',
+    x: { label: 'phase', unit: 'count', values: told.map((_, index) => index), names: told.map(({ phase }) => phases[phase]) },
+    left: 'ms',
+    right: 'ms',
+    isStacked: false,
+    series: told.map(({ phase, ms }, place) =>
+      series(
+        phases[phase],
+        phaseColors[phase],
+        'bars',
+        told.map((_, index) => (index === place ? ms : null)),
+      ),
+    ),
+    marks: [],
+    levels: [],
+  }
+}
+
+const lineColors: readonly ColorName[] = ['series-2', 'series-3', 'series-4', 'series-5', 'series-7', 'series-6', 'series-8']
+
+/** Turns by one scale, the few of everything else by the other. */
+function allowancesPlot({ points }: RunView): Plot {
+  const turns = points.map(({ turnsLeft }) => turnsLeft)
+  const names = [...new Set(points.flatMap(({ allowancesLeft }) => Object.keys(allowancesLeft)))].toSorted()
+  const others = names
+    .map((name) => ({ name, left: points.map(({ allowancesLeft }) => allowancesLeft[name] ?? null) }))
+    .filter(({ left }) => left.some((value) => value !== null))
+  const [moved, still] = [others.filter(isMoving), others.filter((each) => !isMoving(each))]
+  const stillText = still.map(({ name, left }) => `${name} (${many(left.at(-1) ?? 0, 'time')})`).join(', ')
+  return {
+    name: 'Allowances left',
+    about: `How often the run might still go round again, by cause.${turns.every((left) => left === null) ? ' Turns had no limit.' : ''}${still.length === 0 ? '' : ` Not used: ${stillText}.`}`,
+    x: alongTurns(points),
+    left: 'count',
+    right: 'count',
+    isStacked: false,
+    series: [
+      series('Turns (maxTurns)', 'series-1', 'steps', turns),
+      ...moved.map(({ name, left }, index) =>
+        series(name, lineColors[index % lineColors.length] ?? 'series-8', 'steps', left, { side: 'right' }),
+      ),
+    ].filter(({ values }) => values.some((value) => value !== null)),
+    marks: [],
+    levels: [],
+  }
+}
+
+function isMoving({ left }: { readonly left: readonly (number | null)[] }): boolean {
+  return left.some((value) => value !== left[0])
+}
