@@ -3,14 +3,14 @@ import type { JSX } from 'preact'
 import { messageOf } from '../data/store.ts'
 import { ErrorNote } from './notes.tsx'
 
-export const pictureKinds = ['svg', 'png'] as const
-export type PictureKind = (typeof pictureKinds)[number]
+const pictureKinds = ['svg', 'png'] as const
+type PictureKind = (typeof pictureKinds)[number]
 
 /** Points of a PNG to a pixel of the picture: sharp in print and on dense screens. */
 const density = 2
 
 /** Saves a picture as a file. `svg` is one as SvgWriter ends it; a PNG is painted from it on a canvas, so both show the same. */
-export async function savePicture(name: string, svg: string, kind: PictureKind): Promise<void> {
+async function savePicture(name: string, svg: string, kind: PictureKind): Promise<void> {
   const drawn = new Blob([svg], { type: 'image/svg+xml' })
   const address = URL.createObjectURL(kind === 'svg' ? drawn : await painted(drawn))
   const link = document.createElement('a')

@@ -166,6 +166,7 @@ function optionsFor(
         ...look,
         show: hasRight,
         scale: 'right',
+        // oxlint-disable-next-line no-unsafe-enum-assignment -- Its enum has no values at run time: 1 is the right side.
         side: 1,
         size: wide,
         grid: { show: false },
@@ -192,11 +193,12 @@ function optionsFor(
         },
       ],
       setSelect: [
-        ({ select, posToVal, setSelect }) => {
+        (chart) => {
+          const { select } = chart
           if (select.width < 4) return
-          const from = posToVal(select.left, 'x')
-          const to = posToVal(select.left + select.width, 'x')
-          setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+          const from = chart.posToVal(select.left, 'x')
+          const to = chart.posToVal(select.left + select.width, 'x')
+          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
           latest.current.onSeen({ from, to })
         },
       ],
@@ -216,7 +218,8 @@ function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Se
   const stroke = colorOf(color)
   const isFilled = shape === 'area' || shape === 'bars'
   const { bars, stepped, linear } = UPlot.paths
-  const paths = shape === 'bars' ? bars?.({ size: [0.8, 64] }) : shape === 'steps' ? stepped?.({ align: 1 }) : linear?.()
+  const paths =
+    shape === 'bars' ? bars?.({ size: [0.8, 64] }) : shape === 'steps' ? stepped?.({ align: 1 }) : linear?.()
   return {
     scale: side,
     stroke,
@@ -229,8 +232,9 @@ function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Se
 }
 
 /** Marks and levels, with their names. */
-function drawLines({ ctx, bbox, valToPos, scales }: UPlot, plot: Plot, font: string): void {
-  const { left, top, width, height } = bbox
+function drawLines(chart: UPlot, plot: Plot, font: string): void {
+  const { ctx, scales } = chart
+  const { left, top, width, height } = chart.bbox
   const density = devicePixelRatio
   const inside = (value: number, { min = 0, max = 0 }: UPlot.Scale = {}): boolean => value >= min && value <= max
   const stroke = (fromX: number, fromY: number, toX: number, toY: number): void => {
@@ -245,7 +249,7 @@ function drawLines({ ctx, bbox, valToPos, scales }: UPlot, plot: Plot, font: str
   ctx.strokeStyle = colorOf('kind-compaction')
   ctx.setLineDash([6 * density, 4 * density])
   for (const { at } of plot.marks) {
-    const x = valToPos(at, 'x', true)
+    const x = chart.valToPos(at, 'x', true)
     if (inside(at, scales['x'])) stroke(x, top, x, top + height)
   }
   ctx.setLineDash([])
@@ -254,7 +258,7 @@ function drawLines({ ctx, bbox, valToPos, scales }: UPlot, plot: Plot, font: str
   ctx.textAlign = 'right'
   for (const { value, label } of plot.levels) {
     if (!inside(value, scales['left'])) continue
-    const y = valToPos(value, 'left', true)
+    const y = chart.valToPos(value, 'left', true)
     stroke(left, y, left + width, y)
     ctx.fillText(`${label}: ${inWords(value, plot.left)}`, left + width - 4 * density, y - 5 * density)
   }

@@ -49,7 +49,10 @@ export function PlotFigure({ plot, onChoose }: PlotFigureProps): JSX.Element {
                 aria-pressed={!hidden.value.has(label)}
                 onClick={() => toggle(label)}
               >
-                <span class="plot-color" ref={(element) => element?.style.setProperty('background', `var(--${color})`)} />
+                <span
+                  class="plot-color"
+                  ref={(element) => element?.style.setProperty('background', `var(--${color})`)}
+                />
                 {label}
               </button>
             ))}

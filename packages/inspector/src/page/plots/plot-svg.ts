@@ -1,10 +1,10 @@
-import { colorOf } from '../common/colors.ts'
+import type { ColorName } from '../common/colors.ts'
 import { SvgWriter, type SvgPoint } from '../common/svg.ts'
 import { ticks } from '../session/axis.ts'
 import { drawnOf, inWords, onAxis, placeInWords, topOf, type DrawnSeries, type Plot, type Seen } from './plot.ts'
 
 /** Colours of a picture by their names: those of the page, or of a test. */
-export type ColorOf = typeof colorOf
+export type ColorOf = (name: ColorName) => string
 
 const size = { width: 960, height: 420, left: 84, right: 84, bottom: 52 }
 
@@ -23,7 +23,7 @@ interface Frame {
 }
 
 /** A plot as it is seen now: its title, its legend, its axes and what is drawn. */
-export function svgOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>, color: ColorOf = colorOf): string {
+export function svgOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>, color: ColorOf): string {
   const drawn = drawnOf(plot, hidden)
   const svg = new SvgWriter(size.width, size.height, color('paper'), plot.name)
   svg.text(size.left, 26, plot.name, { color: color('ink'), size: 18, isBold: true })
@@ -70,7 +70,13 @@ function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops
   const soft = color('soft')
   for (const value of ticks({ from: 0, to: tops.left }, 6)) {
     const y = yOf(value, 'left')
-    svg.line([{ x: left, y }, { x: right, y }], { color: color('line'), width: 1 })
+    svg.line(
+      [
+        { x: left, y },
+        { x: right, y },
+      ],
+      { color: color('line'), width: 1 },
+    )
     svg.text(left - 8, y + 4, onAxis(value, plot.left), { color: soft, anchor: 'end' })
   }
   if (hasRight)
@@ -83,11 +89,22 @@ function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops
     const text = names?.[index] ?? onAxis(value, unit)
     svg.text(xOf(value), bottom + 18, text, { color: soft, anchor: 'middle' })
   }
-  svg.line([{ x: left, y: top }, { x: left, y: bottom }, { x: right, y: bottom }], { color: soft, width: 1 })
+  svg.line(
+    [
+      { x: left, y: top },
+      { x: left, y: bottom },
+      { x: right, y: bottom },
+    ],
+    { color: soft, width: 1 },
+  )
   svg.text((left + right) / 2, bottom + 40, plot.x.label, { color: soft, anchor: 'middle' })
   svg.text(18, (top + bottom) / 2, unitNames[plot.left], { color: soft, anchor: 'middle', isUpward: true })
   if (hasRight)
-    svg.text(size.width - 14, (top + bottom) / 2, unitNames[plot.right], { color: soft, anchor: 'middle', isUpward: true })
+    svg.text(size.width - 14, (top + bottom) / 2, unitNames[plot.right], {
+      color: soft,
+      anchor: 'middle',
+      isUpward: true,
+    })
 }
 
 const unitNames = { tokens: 'tokens', usd: 'US dollars', ms: 'time', count: 'times', share: 'share' } as const
@@ -191,13 +208,27 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
 function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame): void {
   for (const { at, label } of plot.marks) {
     if (at < seen.from || at > seen.to) continue
-    svg.line([{ x: xOf(at), y: top }, { x: xOf(at), y: bottom }], { color: color('kind-compaction'), isDashed: true }, label)
+    svg.line(
+      [
+        { x: xOf(at), y: top },
+        { x: xOf(at), y: bottom },
+      ],
+      { color: color('kind-compaction'), isDashed: true },
+      label,
+    )
     svg.text(xOf(at) + 4, top + 12, label, { color: color('ink') })
   }
   for (const { value, label } of plot.levels) {
     if (value > tops.left) continue
     const y = yOf(value, 'left')
-    svg.line([{ x: left, y }, { x: right, y }], { color: color('bad'), width: 2 }, label)
+    svg.line(
+      [
+        { x: left, y },
+        { x: right, y },
+      ],
+      { color: color('bad'), width: 2 },
+      label,
+    )
     svg.text(right - 4, y - 5, `${label}: ${inWords(value, plot.left)}`, { color: color('ink'), anchor: 'end' })
   }
 }

@@ -97,9 +97,7 @@ function dollarsPlot({ points, trajectory: { limits, carried } }: RunView): Plot
   return {
     name: 'Dollars',
     about: `What was settled, and what stood reserved at worst case when a request was made. ${budget}${earlier}`,
-    x: isTimed
-      ? { label: 'active time', unit: 'ms', values: points.map(({ atMs }) => atMs) }
-      : alongTurns(points),
+    x: isTimed ? { label: 'active time', unit: 'ms', values: points.map(({ atMs }) => atMs) } : alongTurns(points),
     left: 'usd',
     right: 'usd',
     isStacked: false,
@@ -183,7 +181,12 @@ function timeInAllPlot({ account }: RunView): Plot {
   return {
     name: 'Time in all',
     about: 'Where the time of the whole run went, work of subagents included.',
-    x: { label: 'phase', unit: 'count', values: told.map((_, index) => index), names: told.map(({ phase }) => phases[phase]) },
+    x: {
+      label: 'phase',
+      unit: 'count',
+      values: told.map((_, index) => index),
+      names: told.map(({ phase }) => phases[phase]),
+    },
     left: 'ms',
     right: 'ms',
     isStacked: false,
@@ -200,7 +203,15 @@ function timeInAllPlot({ account }: RunView): Plot {
   }
 }
 
-const lineColors: readonly ColorName[] = ['series-2', 'series-3', 'series-4', 'series-5', 'series-7', 'series-6', 'series-8']
+const lineColors: readonly ColorName[] = [
+  'series-2',
+  'series-3',
+  'series-4',
+  'series-5',
+  'series-7',
+  'series-6',
+  'series-8',
+]
 
 /** Turns by one scale, the few of everything else by the other. */
 function allowancesPlot({ points }: RunView): Plot {

@@ -1,0 +1,131 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  drawnOf,
+  movedBy,
+  nearest,
+  onAxis,
+  topOf,
+  zoomedBy,
+  type Plot,
+  type PlotSeries,
+} from '../../../src/page/plots/plot.ts'
+import { svgOfPlot, thinned } from '../../../src/page/plots/plot-svg.ts'
+
+function seriesWith(label: string, values: readonly (number | null)[], more: Partial<PlotSeries> = {}): PlotSeries {
+  return { label, color: 'series-1', shape: 'bars', values, side: 'left', isDashed: false, ...more }
+}
+
+function plotWith(series: readonly PlotSeries[], more: Partial<Plot> = {}): Plot {
+  const count = series[0]?.values.length ?? 0
+  return {
+    name: 'A plot',
+    about: '',
+    x: { label: 'turn', unit: 'count', values: Array.from({ length: count }, (_, index) => index + 1) },
+    left: 'tokens',
+    right: 'share',
+    isStacked: true,
+    series,
+    marks: [],
+    levels: [],
+    ...more,
+  }
+}
+
+const none: ReadonlySet<string> = new Set()
+
+describe('a plot', () => {
+  it('stacks what is shown, in its order, and lines not at all', () => {
+    const plot = plotWith([
+      seriesWith('a', [1, 2]),
+      seriesWith('b', [10, null]),
+      seriesWith('line', [0.5, null], { shape: 'line', side: 'right' }),
+      seriesWith('c', [100, 200]),
+    ])
+    const tops = (hidden: readonly string[]): unknown => drawnOf(plot, new Set(hidden)).map((each) => each.tops)
+    expect(tops([])).toEqual([
+      [1, 2],
+      [11, 2],
+      [0.5, null],
+      [111, 202],
+    ])
+    expect(tops(['a', 'line'])).toEqual([
+      [10, 0],
+      [110, 200],
+    ])
+    expect(drawnOf(plot, none)[3]?.base).toEqual([11, 2])
+  })
+
+  it('scales to what is seen of it, and to a limit unless that is far above', () => {
+    const plot = plotWith([seriesWith('a', [10, 1_000])], { levels: [{ value: 30, label: 'limit' }] })
+    const drawn = drawnOf(plot, none)
+    expect(topOf(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeGreaterThanOrEqual(30)
+    expect(topOf(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(50)
+    expect(topOf(plot, drawn, 'left', { from: 0.5, to: 2.5 })).toBeGreaterThanOrEqual(1_000)
+    const far = { ...plot, levels: [{ value: 500, label: 'limit' }] }
+    expect(topOf(far, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(20)
+    expect(topOf(plot, drawn, 'right', { from: 0, to: 3 })).toBe(1)
+  })
+
+  it('never shows more than all of it, however it is zoomed and moved', () => {
+    const all = { from: 2, to: 102 }
+    const step = fc.oneof(
+      fc.record({ zoom: fc.double({ min: 0.1, max: 10, noNaN: true }) }),
+      fc.record({ move: fc.double({ min: -3, max: 3, noNaN: true }) }),
+    )
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        let seen = all
+        for (const each of steps) seen = 'zoom' in each ? zoomedBy(seen, all, each.zoom) : movedBy(seen, all, each.move)
+        expect(seen.from).toBeGreaterThanOrEqual(all.from - 1e-9)
+        expect(seen.to).toBeLessThanOrEqual(all.to + 1e-9)
+        expect(seen.to).toBeGreaterThanOrEqual(seen.from)
+      }),
+    )
+  })
+
+  it('finds the nearest place as looking at all of them does', () => {
+    const places = fc.array(fc.nat(50), { minLength: 1 }).map((each) => each.toSorted((a, b) => a - b))
+    fc.assert(
+      fc.property(places, fc.integer({ min: -5, max: 60 }), (values, at) => {
+        const found = values[nearest({ x: { label: '', unit: 'count', values } }, at)] ?? Number.NaN
+        expect(Math.abs(found - at)).toBe(Math.min(...values.map((value) => Math.abs(value - at))))
+      }),
+    )
+  })
+
+  it('says short numbers beside its axes', () => {
+    expect([0, 950, 20_000, 1_500_000].map((value) => onAxis(value, 'tokens'))).toEqual(['0', '950', '20k', '1.5M'])
+    expect(onAxis(0.25, 'share')).toBe('25 %')
+    expect(onAxis(0.5, 'usd')).toBe('$0.5000')
+  })
+})
+
+describe('a plot as a picture', () => {
+  it('has the title, the legend, the values of what is seen, marks and limits', () => {
+    const plot = plotWith([seriesWith('<a>', [10, 20, 30]), seriesWith('b', [1, 2, 3])], {
+      marks: [{ at: 2, label: 'compacted' }],
+      levels: [{ value: 35, label: 'limit' }],
+    })
+    const svg = svgOfPlot(plot, { from: 0.5, to: 3.5 }, none, (name) => name)
+    expect(svg).toContain('A plot</text>')
+    expect(svg).toContain('&lt;a&gt;</text>')
+    for (const told of ['turn 1: &lt;a&gt; 10', 'turn 2: &lt;a&gt; 20', 'turn 3: b 3', 'compacted', 'limit: 35'])
+      expect(svg).toContain(told)
+    const near = svgOfPlot(plot, { from: 2.6, to: 3.5 }, new Set(['b']), (name) => name)
+    expect(near).toContain('turn 3: &lt;a&gt; 30')
+    expect(near).not.toContain('turn 1')
+    expect(near).not.toContain(': b ')
+  })
+
+  it('stays small for a long session, with its ends and its peaks', () => {
+    const points = Array.from({ length: 100_000 }, (_, index) => ({ x: index / 100, y: index % 977 === 5 ? 400 : 7 }))
+    const kept = thinned(points)
+    expect(kept.length).toBeLessThanOrEqual(4_000)
+    expect(kept[0]).toEqual(points[0])
+    expect(kept.at(-1)).toEqual(points.at(-1))
+    const peaks = (all: typeof points | typeof kept): number =>
+      new Set(all.filter(({ y }) => y === 400).map(({ x }) => Math.floor(x))).size
+    expect(peaks(kept)).toBe(peaks(points))
+  })
+})

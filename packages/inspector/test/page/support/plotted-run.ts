@@ -1,0 +1,81 @@
+import type { Account, PastTurn, Trajectory } from '@halting/core/steps'
+import type { RunView, SessionView, TurnPoint } from '../../../src/view/types.ts'
+import { rowWith } from './rows.ts'
+
+export const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }
+export const noMs = { model: 0, tools: 0, hooks: 0, compaction: 0, waiting: 0, other: 0 }
+
+/** The figures of a request; those that are not given are zero. */
+export function pointWith(given: Partial<TurnPoint> & { readonly request: number }): TurnPoint {
+  return {
+    turn: given.request,
+    atMs: given.request * 1_000,
+    model: 'm',
+    context: noContext,
+    usage: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 },
+    settledUsd: 0,
+    reservedUsd: null,
+    tokens: 0,
+    ms: noMs,
+    isCompacted: false,
+    turnsLeft: null,
+    allowancesLeft: {},
+    ...given,
+  }
+}
+
+/** A turn of a second, 100 tokens and a tenth of a dollar; it calls these tools. */
+export function pastTurn(index: number, tools: readonly string[] = [], more: Partial<PastTurn> = {}): PastTurn {
+  const endMs = (index + 1) * 1_000
+  return {
+    countsAsTurn: true,
+    isTold: true,
+    payments: [{ endMs: endMs - 500, tokens: 100, nanos: 100_000_000 }],
+    calls: tools.map((tool) => ({ tool, input: null, endMs })),
+    endMs,
+    hash: null,
+    isFreshAfter: false,
+    ...more,
+  }
+}
+
+export function trajectoryWith(turns: readonly PastTurn[], more: Partial<Trajectory> = {}): Trajectory {
+  return {
+    turns,
+    ending: { reason: 'completed', limit: null },
+    limits: {
+      maxTurns: null,
+      maxBudgetUsd: null,
+      maxRunUsd: null,
+      maxTotalTokens: null,
+      maxDurationMs: null,
+      spentBeforeUsd: 0,
+    },
+    carried: { turns: 0, tokens: 0, nanos: 0, ms: 0 },
+    ...more,
+  }
+}
+
+export function plottedRun(given: {
+  readonly points?: readonly TurnPoint[]
+  readonly phases?: readonly { readonly phase: string; readonly ms: number }[]
+  readonly trajectory?: Trajectory
+}): RunView {
+  // Plots read the phases of an account, and nothing else of it.
+  const account = { phases: given.phases ?? [], limits: [], totals: {} } as unknown as Account
+  return {
+    runId: 'run1',
+    prompt: 'go',
+    why: 'because',
+    account,
+    trajectory: given.trajectory ?? trajectoryWith([]),
+    items: [],
+    points: given.points ?? [],
+    records: 0,
+    parts: 0,
+  }
+}
+
+export function plottedView(run: RunView, key = 'one', unpriced: readonly string[] = []): SessionView {
+  return { row: rowWith({ key, unpriced }), notes: [], runs: [run] }
+}

@@ -1,0 +1,16 @@
+import type { SessionView } from '../../../src/view/types.ts'
+import type { SessionSource } from '../../../src/index.ts'
+
+/** A source that has these views, and no records. */
+export function viewSource(views: readonly SessionView[]): SessionSource {
+  return {
+    title: 'sessions of a test',
+    async *list() {
+      for (const { row } of views) yield await Promise.resolve(row)
+    },
+    session: (key) => Promise.resolve(views.find(({ row }) => row.key === key)),
+    records: () => Promise.resolve([]),
+    parts: () => Promise.resolve([]),
+    watch: () => () => undefined,
+  }
+}
