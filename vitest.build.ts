@@ -50,6 +50,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent': source('agent/src/index.ts'),
   '@halting/inspector/figures': source('inspector/src/figures.ts'),
   '@halting/inspector/visible': source('inspector/src/visible.ts'),
+  '@halting/inspector/open-entries': source('inspector/src/told/open-entries.ts'),
   '@halting/inspector': source('inspector/src/index.ts'),
   '@halting/restate/client': source('restate/src/client/index.ts'),
   '@halting/restate': source('restate/src/index.ts'),

@@ -34,7 +34,12 @@ const libraries = {
     'telemetry/index': 'src/telemetry/index.ts',
   },
   restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
-  inspector: { index: 'src/index.ts', figures: 'src/figures.ts', visible: 'src/visible.ts' },
+  inspector: {
+    index: 'src/index.ts',
+    figures: 'src/figures.ts',
+    visible: 'src/visible.ts',
+    'open-entries': 'src/told/open-entries.ts',
+  },
 }
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))

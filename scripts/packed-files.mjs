@@ -38,7 +38,7 @@ export const packedFiles = {
   },
   '@halting/inspector': {
     // The page is bundled: its sources are not packed.
-    holds: [...library, /^dist\/(?:index|figures)\.js(?:\.map)?$/, /^dist\/page\/page\.(?:js|css)$/],
+    holds: [...library, /^dist\/(?:index|figures|visible|open-entries)\.js(?:\.map)?$/, /^dist\/page\/page\.(?:js|css)$/],
     entry: 'dist/index.js',
     mostBytes: { packed: 200 * kilobyte, unpacked: 800 * kilobyte },
   },
@@ -55,6 +55,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_300 * kilobyte, unpacked: 5_250 * kilobyte },
+    mostBytes: { packed: 1_400 * kilobyte, unpacked: 5_600 * kilobyte },
   },
 }

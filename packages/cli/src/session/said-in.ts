@@ -1,5 +1,5 @@
 import type { Transcript } from '@halting/core'
-import { openEntries } from '@halting/inspector'
+import { openEntries } from '@halting/inspector/open-entries'
 import { foldRun, type FoldedSession } from '@halting/core/steps'
 
 /** The same with what the turn has on record that was cut off: for showing, since no lap has taken it. */
