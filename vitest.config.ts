@@ -78,6 +78,8 @@ const onlyDeep = [
   'packages/cli/test/trust-corpus.test.ts',
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',
+  'packages/inspector/test/page/compare/compare-view.test.ts',
+  'packages/inspector/test/page/sessions/sessions-view.test.ts',
 ]
 
 /** The deep checks do the whole of these beside the tests: `npm run explore`. */

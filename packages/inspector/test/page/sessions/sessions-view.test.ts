@@ -1,0 +1,220 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { money } from '../../../src/figures.ts'
+import { histogramOf } from '../../../src/page/sessions/distribution.ts'
+import { rangeText } from '../../../src/page/sessions/figure-text.ts'
+import { sumsOf } from '../../../src/page/sessions/sums.ts'
+import type { SessionRow, TranscriptPart } from '../../../src/view/types.ts'
+import { isChromiumThere, withBrowser } from '../../support/browser.ts'
+import { plainSource, type PlainSource } from '../../support/plain-source.ts'
+import { manyRows } from '../support/many-rows.ts'
+import { rowWith } from '../support/rows.ts'
+
+const sourceOf = (rows: readonly SessionRow[], parts: readonly TranscriptPart[] = []): PlainSource =>
+  plainSource(rows.map((row) => ({ row, records: [], parts })))
+
+const firstTitles = (page: Page, count: number): Promise<readonly string[]> =>
+  page.locator('.virtual-row .cell-title').evaluateAll(
+    (cells, most) =>
+      cells
+        .map((cell) => ({ text: cell.textContent ?? '', top: cell.getBoundingClientRect().top }))
+        .toSorted((a, b) => a.top - b.top)
+        .map(({ text }) => text)
+        .slice(0, most),
+    count,
+  )
+
+/** The keys of rows that are seen, from the top. */
+const seenKeys = (page: Page): Promise<readonly string[]> =>
+  page.locator('.session-rows').evaluate((box) => {
+    const { top, bottom } = box.getBoundingClientRect()
+    return [...box.querySelectorAll<HTMLElement>('.virtual-row')]
+      .map((row) => ({ key: row.dataset['key'] ?? '', at: row.getBoundingClientRect().top }))
+      .filter(({ at }) => at >= top - 1 && at < bottom)
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ key }) => key)
+  })
+
+const shows = (page: Page, count: string): Promise<void> => page.locator('.sums strong', { hasText: count }).waitFor()
+
+describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chromium)', () => {
+  const open = withBrowser()
+  const rows = manyRows(2_000)
+
+  it('has few of two thousand rows in the document, sums all of them, and sorts by a column', async () => {
+    const { page } = await open(sourceOf(rows))
+    await shows(page, '2,000 sessions')
+    expect(await page.locator('.virtual-row').count()).toBeLessThan(60)
+    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('2001')
+    expect(await page.locator('.sums').textContent()).toContain(money(sumsOf(rows).costUsd))
+    expect(await firstTitles(page, 2)).toEqual(['Session number 0', 'Session number 1'])
+    await page.getByRole('columnheader', { name: 'Dollars' }).getByRole('button').click()
+    const dearest = rows.toSorted((a, b) => b.costUsd - a.costUsd || (a.key < b.key ? -1 : 1))
+    expect(await firstTitles(page, 3)).toEqual(dearest.slice(0, 3).map(({ title }) => title))
+    expect(page.url()).toContain('sort=costUsd%2Cdown')
+    await page.locator('.session-rows').evaluate((box) => {
+      box.scrollTop = box.scrollHeight
+    })
+    await page.locator('.virtual-row[aria-rowindex="2001"]').waitFor()
+    expect(await page.locator('.virtual-row').count()).toBeLessThan(60)
+  })
+
+  it('is gone through by keys: choose, mark two, compare, and open', async () => {
+    // What the other views show is no matter here: they wait for their sessions.
+    const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
+    await shows(page, '2,000 sessions')
+    await page.getByRole('grid').focus()
+    for (const key of ['ArrowDown', 'ArrowDown', ' ', 'PageDown', 'ArrowUp', ' ']) await page.keyboard.press(key)
+    const marks = await page
+      .locator('.virtual-row[aria-selected="true"]')
+      .evaluateAll((all) => all.map((row) => (row instanceof HTMLElement ? row.dataset['key'] : '')))
+    expect([marks.length, marks[0]]).toEqual([2, 's1'])
+    await page.keyboard.press('c')
+    await page.waitForURL(`**/#/compare/${marks.join('/')}`)
+    await page.goBack()
+    await page.getByRole('grid').focus()
+    // What was chosen is chosen still.
+    expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe(marks[1])
+    await page.keyboard.press('Home')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/#/session/s0/1/timeline')
+  })
+
+  it('keeps its filters in the address: a reload shows the same sessions', async () => {
+    const { page } = await open(sourceOf(rows))
+    await shows(page, '2,000 sessions')
+    await page.locator('[data-dimension="ending"] summary').click()
+    await page.getByRole('checkbox', { name: 'model_error' }).check()
+    const failed = rows.filter(({ ending }) => ending === 'model_error').length
+    await shows(page, `${failed} of 2,000 sessions`)
+    await page.locator('[data-dimension="ending"] summary').click()
+    await page.getByRole('searchbox', { name: 'Title, folder or id has' }).fill('P3 number')
+    const both = rows.filter(({ ending, cwd }) => ending === 'model_error' && cwd === '/work/p3').length
+    await shows(page, `${both} of 2,000 sessions`)
+    await page.reload()
+    await shows(page, `${both} of 2,000 sessions`)
+    await page.getByRole('button', { name: 'Take away: ending: model_error' }).click()
+    await shows(page, `${rows.filter(({ cwd }) => cwd === '/work/p3').length} of 2,000 sessions`)
+    await page.getByRole('button', { name: 'All sessions' }).click()
+    await shows(page, '2,000 sessions')
+    expect(new URL(page.url()).hash).toBe('#/')
+  })
+
+  it('draws how dollars are spread, and shows the sessions of a bar', async () => {
+    const { page } = await open(sourceOf(rows))
+    await shows(page, '2,000 sessions')
+    const { bins } = histogramOf(
+      rows.map(({ costUsd }) => costUsd),
+      'costUsd',
+    )
+    const dollars = page.locator('[data-figure="costUsd"]')
+    expect(
+      await dollars.getByRole('button').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('data-count'))),
+    ).toEqual(bins.map(({ count }) => String(count)))
+    const bin = bins[5] ?? { count: 0 }
+    const bar = dollars.getByRole('button', { name: `${rangeText('costUsd', bin)}: ${bin.count} sessions` })
+    await bar.click()
+    await shows(page, `${bin.count} of 2,000 sessions`)
+    // The others stay, to be chosen instead.
+    expect(await dollars.getByRole('button').count()).toBe(bins.length)
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await shows(page, `${bins[6]?.count} of 2,000 sessions`)
+    await page.locator('[data-figure="model"]').getByRole('button', { name: 'claude-opus-5' }).click()
+    const opus = rows.filter(
+      ({ costUsd, models }) =>
+        models[0] === 'claude-opus-5' && costUsd >= (bins[6]?.from ?? 0) && costUsd < (bins[6]?.below ?? 0),
+    )
+    await shows(page, `${opus.length} of 2,000 sessions`)
+  })
+
+  it('updates sessions in place: neither what is chosen nor what is seen moves', async () => {
+    const source = sourceOf(rows)
+    const { page } = await open(source)
+    await shows(page, '2,000 sessions')
+    await page.getByRole('grid').focus()
+    for (let count = 0; count < 3; count++) await page.keyboard.press('PageDown')
+    const chosen = await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')
+    const seen = await seenKeys(page)
+    const change = (key: string, more: Partial<SessionRow>): void => {
+      const known = source.sessions.get(key)?.row ?? rowWith({ key })
+      source.sessions.set(key, { row: { ...known, ...more }, records: [], parts: [] })
+    }
+    // The chosen one goes on, and is the newest now; another comes.
+    change(chosen ?? '', { isLive: true, turns: 777, changedAt: 1_800_000_000_000 })
+    change('new', { title: 'A new session', changedAt: 1_799_000_000_000 })
+    source.change(chosen ?? '', 'new')
+    await shows(page, '2,001 sessions')
+    await page.locator('.virtual-row[data-active="true"] .cell-turns', { hasText: '777' }).waitFor()
+    expect(await seenKeys(page)).toEqual(seen)
+    expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe(chosen)
+    await page.getByRole('button', { name: 'sort again' }).click()
+    await page.locator('.session-rows').evaluate((box) => {
+      box.scrollTop = 0
+    })
+    await page.locator('.virtual-row[data-key="new"]').waitFor()
+    expect((await seenKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
+  })
+
+  it('searches what was said, shows where, and forgets it', async () => {
+    const few = manyRows(20)
+    const source = sourceOf(few, [{ kind: 'answer', text: 'hay' }])
+    const parts: TranscriptPart[] = [{ kind: 'answer', text: 'here is the <b>Needle</b>' }]
+    source.sessions.set('s7', { row: few[7] ?? rowWith(), records: [], parts })
+    const { page } = await open(source)
+    await shows(page, '20 sessions')
+    await page.getByRole('searchbox', { name: 'Search in what was said' }).fill('needle')
+    await page.keyboard.press('Enter')
+    await page.getByText('20 of 20 sessions searched: found in 1 session.').waitFor()
+    await shows(page, '1 of 20 sessions')
+    expect(await page.locator('.hits').textContent()).toBe('Session number 7 here is the <b>Needle</b>')
+    await page.getByRole('button', { name: 'Forget the search' }).click()
+    await shows(page, '20 sessions')
+  })
+
+  it('names outliers and says why', async () => {
+    const dear = rowWith({ key: 'dear', title: 'The dear one', costUsd: 9, ending: 'model_error', exitCode: 1 })
+    const { page } = await open(
+      sourceOf([...Array.from({ length: 9 }, (_, index) => rowWith({ key: `u${index}` })), dear]),
+    )
+    await page.getByRole('heading', { name: '1 outlier' }).waitFor()
+    const told = await page.locator('.outliers li').first().textContent()
+    expect(told).toBe(
+      'The dear one Many dollars: $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
+    )
+  })
+
+  it('shows what a title says, and runs nothing of it', async () => {
+    const title = '<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202e[31m'
+    const hostile = rowWith({
+      key: '"><script>alert(3)</script>',
+      title,
+      cwd: 'javascript:alert(4)',
+      models: ['<svg onload=alert(5)>'],
+      ending: '<b onclick=alert(6)>',
+      problem: '<iframe src=//elsewhere.example>',
+      unpriced: ['<img src=//elsewhere.example>'],
+    })
+    const { page } = await open(sourceOf([hostile]))
+    await shows(page, '1 session')
+    await page.getByRole('grid').focus()
+    await page.keyboard.press('ArrowDown')
+    await page.locator('.session-details').waitFor()
+    expect(await page.locator('.virtual-row .cell-title').textContent()).toBe(title)
+    expect(await page.locator('#app').locator('script, img, iframe, svg, [onclick]').count()).toBe(0)
+    expect(
+      await page.locator('#app a').evaluateAll((links) => links.map((link) => link.getAttribute('href')?.slice(0, 1))),
+    ).toEqual(expect.not.arrayContaining(['j', 'd', '/']))
+  })
+
+  it.each([320, 640])('has all in one column where %d pixels are there, without scrolling sideways', async (width) => {
+    const { page } = await open(sourceOf(rows), { width, height: 480 })
+    await shows(page, '2,000 sessions')
+    await page.getByRole('grid').focus()
+    await page.keyboard.press('ArrowDown')
+    await page.locator('.session-details').waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    const rest = await page.locator('.session-rows').evaluate((box) => box.scrollWidth - box.clientWidth)
+    expect(rest).toBe(0)
+  })
+})
