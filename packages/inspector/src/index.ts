@@ -23,6 +23,7 @@ export type {
   SessionView,
   TimelineItem,
   TranscriptPart,
+  TurnCall,
   TurnPoint,
 } from './view/types.ts'
 export type { InspectedSession } from './view/inspected.ts'

@@ -1,12 +1,10 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { recordedStep, recordedSteps, type Control, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { callLabel, longestLabel } from './call-label.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
 type Item = { -readonly [field in keyof Omit<TimelineItem, 'id' | 'part'>]: TimelineItem[field] } & { callId?: string }
-
-/** Longer labels are cut: they are told in a line. */
-const longestLabel = 200
 
 /**
  * The bars and marks of a run, by their beginning. Each intent and result is told by exactly one of them; turns and agents are spans around others.
@@ -215,20 +213,13 @@ class CallLabels {
 
   read(records: readonly StepRecord[]): void {
     for (const { scope, id, name, input } of recordedSteps(records).calls)
-      this.#labels.set(`${scope}|${id}`, `${name} ${subjectOf(input)}`.trimEnd())
+      this.#labels.set(`${scope}|${id}`, callLabel(name, input))
   }
 
   of(scope: string, callId: string): string | undefined {
     // In a scope an id has no slash.
     return this.#labels.get(`${scope}|${callId}`)
   }
-}
-
-/** The first text of an input: a command, a path, a pattern; in a line. */
-function subjectOf(input: unknown): string {
-  if (!isJsonObject(input)) return ''
-  const text = Object.values(input).find((value) => typeof value === 'string')
-  return typeof text === 'string' ? text.slice(0, longestLabel).replaceAll(/\s+/g, ' ') : ''
 }
 
 function callIdOf(name: string): string | undefined {

@@ -3,8 +3,9 @@ import type { ModelMessage, TranscriptEntry } from '@halting/core'
 import { allowancesLeft, limitsInForce, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
 import type { ContextKinds } from './context-kinds.ts'
 import { timesBetween } from './times.ts'
+import { callsByRequest } from './turn-calls.ts'
 import { turnOf, type Spent } from './turn-of.ts'
-import type { TurnPoint } from './types.ts'
+import type { TurnCall, TurnPoint } from './types.ts'
 
 type Writable<T> = { -readonly [field in keyof T]: T[field] }
 
@@ -23,7 +24,7 @@ interface Window {
 export function pointsOf(records: readonly StepRecord[], kinds: ContextKinds, activeMs: number): readonly TurnPoint[] {
   const reader = new PointReader(records, kinds)
   for (const record of records) reader.read(record)
-  return reader.end(activeMs)
+  return reader.end(activeMs, callsByRequest(records))
 }
 
 class PointReader {
@@ -91,7 +92,7 @@ class PointReader {
     }
   }
 
-  end(activeMs: number): readonly TurnPoint[] {
+  end(activeMs: number, calls: ReadonlyMap<number, readonly TurnCall[]>): readonly TurnPoint[] {
     if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
     this.#said([])
     const told = this.#windows.filter(({ point }) => point !== undefined)
@@ -105,7 +106,7 @@ class PointReader {
       if (point === undefined || ms === undefined) return []
       const { messageId: _, ...plain } = point
       const left = Object.entries(point.allowancesLeft).filter(([transition]) => Object.hasOwn(used, transition))
-      return [{ ...plain, ms, allowancesLeft: Object.fromEntries(left) }]
+      return [{ ...plain, ms, allowancesLeft: Object.fromEntries(left), calls: calls.get(point.request) ?? [] }]
     })
   }
 
@@ -191,6 +192,7 @@ class PointReader {
       isCompacted: false,
       turnsLeft,
       allowancesLeft: others,
+      calls: [],
     }
   }
 }

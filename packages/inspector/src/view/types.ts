@@ -149,6 +149,19 @@ export interface TurnPoint {
   readonly turnsLeft: number | null
   /** How often each other transition may still be taken. */
   readonly allowancesLeft: { readonly [transition: string]: number | null }
+  /** What its reply called, in order: also what was denied, not run, or given to a subagent. */
+  readonly calls: readonly TurnCall[]
+}
+
+/** One call of the main loop, as runs are compared by it. */
+export interface TurnCall {
+  readonly tool: string
+  /** The tool with what it was asked, a line. */
+  readonly label: string
+  /** The same for calls that were given the same, whole. */
+  readonly inputDigest: string
+  /** `done`, `failed`, `denied` …; `open` without a result. */
+  readonly status: string
 }
 
 /** One thing that was said or done, for the transcript. */

@@ -1,11 +1,11 @@
 import { counted, elapsed, many, money } from '../../figures.ts'
 import type { Account } from '@halting/core/steps'
-import type { SessionView } from '../../view/types.ts'
+import type { SessionView, TurnCall } from '../../view/types.ts'
 import type { Pair } from './align.ts'
-import type { ComparedCall, ComparedTurn } from './turns.ts'
+import type { ComparedTurn } from './turns.ts'
 
 /** What differs between two turns that stand side by side. */
-export type Difference = 'calls' | 'outcomes' | 'model' | 'compaction'
+export type Difference = 'calls' | 'inputs' | 'outcomes' | 'model' | 'compaction'
 
 /** Nothing for a pair of which one side is missing: that it is missing is the difference. */
 export function differencesOf(
@@ -18,7 +18,10 @@ export function differencesOf(
   if (one === undefined || other === undefined) return []
   const found: Difference[] = []
   if (pair.kind === 'changed') found.push('calls')
-  else if (!sameWords(outcomes(one.calls), outcomes(other.calls))) found.push('outcomes')
+  else {
+    if (!sameWords(inputs(one.calls), inputs(other.calls))) found.push('inputs')
+    if (!sameWords(outcomes(one.calls), outcomes(other.calls))) found.push('outcomes')
+  }
   if (one.model !== other.model) found.push('model')
   if (one.isCompacted !== other.isCompacted) found.push('compaction')
   return found
@@ -28,7 +31,12 @@ export function turnAt(turns: readonly ComparedTurn[], place: number | null): Co
   return place === null ? undefined : turns[place]
 }
 
-function outcomes(calls: readonly ComparedCall[]): readonly string[] {
+/** A line of a call is not all that it was given: two writes of one file may write something else. */
+function inputs(calls: readonly TurnCall[]): readonly string[] {
+  return calls.map(({ label, inputDigest }) => `${label}\n${inputDigest}`).toSorted()
+}
+
+function outcomes(calls: readonly TurnCall[]): readonly string[] {
   return calls.map(({ label, status }) => `${label}\n${status}`).toSorted()
 }
 
@@ -36,7 +44,7 @@ function sameWords(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((each, index) => each === other[index])
 }
 
-/** The place of the first pair whose calls or their outcomes differ; undefined where none does. */
+/** The place of the first pair whose calls, what they were given, or their outcomes differ; undefined where none does. */
 export function firstDivergence(
   pairs: readonly Pair[],
   first: readonly ComparedTurn[],
@@ -44,7 +52,8 @@ export function firstDivergence(
 ): number | undefined {
   const found = pairs.findIndex((pair) => {
     if (pair.kind !== 'same') return true
-    return differencesOf(pair, first, second).includes('outcomes')
+    const differences = differencesOf(pair, first, second)
+    return differences.includes('outcomes') || differences.includes('inputs')
   })
   return found < 0 ? undefined : found
 }
@@ -59,7 +68,7 @@ export function divergenceText(
   const pair = place === undefined ? undefined : pairs[place]
   if (place === undefined || pair === undefined) {
     if (pairs.length === 0) return 'Neither has a turn.'
-    return `Every turn made the same calls, with the same outcomes: ${many(pairs.length, 'turn')}.`
+    return `Every turn made the same calls, given the same, with the same outcomes: ${many(pairs.length, 'turn')}.`
   }
   const after =
     place === 0 ? 'They part at the first turn' : `After ${many(place, 'turn')} with the same calls they part`
@@ -75,8 +84,10 @@ function partingText(
   const one = turnAt(first, pair.first)
   const other = turnAt(second, pair.second)
   if (one !== undefined && other !== undefined) {
-    const verb = pair.kind === 'same' ? 'had another outcome' : 'made other calls'
-    const told = (turn: ComparedTurn): string => callsText(turn.calls, pair.kind === 'same')
+    const isOutcome = differencesOf(pair, first, second).includes('outcomes')
+    const isSame = pair.kind === 'same'
+    const verb = isOutcome ? 'had another outcome' : isSame ? 'gave the same calls something else' : 'made other calls'
+    const told = (turn: ComparedTurn): string => callsText(turn.calls, isSame)
     return `turn ${one.turn} of the first and turn ${other.turn} of the second ${verb}. The first: ${told(one)}. The second: ${told(other)}.`
   }
   const [side, missing, turn] = one === undefined ? ['second', 'first', other] : ['first', 'second', one]
@@ -88,7 +99,7 @@ function partingText(
 const mostTold = 3
 
 /** The calls of a turn as one line; `an answer` without any. */
-export function callsText(calls: readonly ComparedCall[], withOutcomes: boolean): string {
+export function callsText(calls: readonly TurnCall[], withOutcomes: boolean): string {
   if (calls.length === 0) return 'an answer'
   const told = calls.slice(0, mostTold).map(({ label, status }) => {
     const text = label.length > 90 ? `${label.slice(0, 89)}…` : label

@@ -5,7 +5,8 @@ import { counted, elapsed, many, money } from '../../figures.ts'
 import { VirtualList } from '../common/virtual-list.tsx'
 import type { Pair } from './align.ts'
 import { callsText, differencesOf, turnAt, type Difference } from './differences.ts'
-import type { ComparedCall, ComparedTurn } from './turns.ts'
+import type { TurnCall } from '../../view/types.ts'
+import type { ComparedTurn } from './turns.ts'
 
 interface TurnPairsProps {
   readonly pairs: readonly Pair[]
@@ -31,6 +32,7 @@ const kindMarks: { readonly [kind in Pair['kind']]: string } = {
 
 const differenceTexts: { readonly [difference in Difference]: string } = {
   calls: 'other calls',
+  inputs: 'given something else',
   outcomes: 'another outcome',
   model: 'another model',
   compaction: 'compacted in one of them',
@@ -168,7 +170,17 @@ function WholeTurn({ turn, beside }: WholeTurnProps): JSX.Element {
   )
 }
 
-function markOf(call: ComparedCall, beside: ComparedCall | undefined): 'same' | 'outcome' | 'other' {
+type Mark = 'same' | 'outcome' | 'input' | 'other'
+
+const markTexts: { readonly [mark in Mark]: string } = {
+  same: '',
+  outcome: ' another outcome',
+  input: ' given something else',
+  other: ' not beside it',
+}
+
+function markOf(call: TurnCall, beside: TurnCall | undefined): Mark {
   if (beside === undefined) return 'other'
+  if (beside.inputDigest !== call.inputDigest) return 'input'
   return beside.status === call.status ? 'same' : 'outcome'
 }

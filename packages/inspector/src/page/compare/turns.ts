@@ -1,12 +1,4 @@
-import type { RunView, SessionView, TimelineItem } from '../../view/types.ts'
-
-/** One call of a tool, as turns are compared by it. */
-export interface ComparedCall {
-  readonly tool: string
-  /** The tool with what it was asked, one line. */
-  readonly label: string
-  readonly status: string
-}
+import type { RunView, SessionView, TurnCall } from '../../view/types.ts'
 
 /** One turn of a run, with its own figures and the sums so far. */
 export interface ComparedTurn {
@@ -15,9 +7,9 @@ export interface ComparedTurn {
   readonly turn: number
   readonly request: number
   readonly model: string
-  readonly calls: readonly ComparedCall[]
+  readonly calls: readonly TurnCall[]
   readonly isCompacted: boolean
-  /** Since the reply before it: what subagents of the turn before cost is in it. */
+  /** Of this turn, with its subagents. */
   readonly tokens: number
   readonly costUsd: number
   readonly ms: number
@@ -36,16 +28,14 @@ export function turnsOf(view: SessionView, chosen: number | undefined): readonly
 }
 
 function turnsOfRun(
-  { points, items, account }: RunView,
+  { points, account: { carried } }: RunView,
   run: number,
   before: ComparedTurn['soFar'],
 ): readonly ComparedTurn[] {
-  const calls = callsByRequest(items)
-  // A run that goes on where one stopped carries its figures over.
-  let tokens = account.carried.tokens
-  let settledUsd = account.carried.costUsd
+  // What the run goes on from is in the sums of its points.
+  let { tokens, costUsd: settledUsd } = carried
   let { ms } = before
-  return points.map((point) => {
+  return points.map(({ turn, request, model, calls, isCompacted, ...point }) => {
     const own = {
       tokens: Math.max(0, point.tokens - tokens),
       costUsd: exactly(Math.max(0, point.settledUsd - settledUsd)),
@@ -54,41 +44,16 @@ function turnsOfRun(
     tokens = Math.max(tokens, point.tokens)
     settledUsd = Math.max(settledUsd, point.settledUsd)
     ms += own.ms
-    return {
-      run,
-      turn: point.turn,
-      request: point.request,
-      model: point.model,
-      calls: calls.get(point.request) ?? [],
-      isCompacted: point.isCompacted,
-      ...own,
-      soFar: {
-        tokens: before.tokens + tokens - account.carried.tokens,
-        costUsd: exactly(before.costUsd + settledUsd - account.carried.costUsd),
-        ms,
-      },
+    const soFar = {
+      tokens: before.tokens + tokens - carried.tokens,
+      costUsd: exactly(before.costUsd + settledUsd - carried.costUsd),
+      ms,
     }
+    return { run, turn, request, model, calls, isCompacted, ...own, soFar }
   })
 }
 
 /** Dollars are billionths: what binary fractions add is left out. */
 function exactly(usd: number): number {
   return Math.round(usd * 1e9) / 1e9
-}
-
-/** Calls of the main loop; those of subagents belong to the call that began them. */
-function callsByRequest(items: readonly TimelineItem[]): ReadonlyMap<number, readonly ComparedCall[]> {
-  const calls = new Map<number, ComparedCall[]>()
-  for (const { kind, scope, request, label, status } of items) {
-    if (kind !== 'tool' || scope !== '') continue
-    const ofRequest = calls.get(request) ?? []
-    ofRequest.push({ tool: toolIn(label), label, status })
-    calls.set(request, ofRequest)
-  }
-  return calls
-}
-
-/** The first word of what a call is told by. */
-function toolIn(label: string): string {
-  return /^[^\s(:]+/.exec(label)?.[0] ?? label
 }

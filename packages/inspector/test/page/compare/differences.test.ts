@@ -18,7 +18,7 @@ describe('turns of a session', () => {
   it('have their own figures and the sums so far, over all runs', () => {
     const view = viewWith('a', [
       runWith([{ calls: ['Bash npm test'], costUsd: 0.5 }, call()]),
-      runWith([{ calls: ['Read(x)!'], costUsd: 0.25 }], null, 2),
+      runWith([{ calls: ['Read x!'], costUsd: 0.25 }], null, 2),
     ])
     expect(
       turnsOf(view, undefined).map(({ run, turn, calls, costUsd, soFar }) => ({ run, turn, calls, costUsd, soFar })),
@@ -26,7 +26,7 @@ describe('turns of a session', () => {
       {
         run: 1,
         turn: 1,
-        calls: [{ tool: 'Bash', label: 'Bash npm test', status: 'done' }],
+        calls: [{ tool: 'Bash', label: 'Bash npm test', inputDigest: 'Bash npm test#', status: 'done' }],
         costUsd: 0.5,
         soFar: { tokens: 100, costUsd: 0.5, ms: 1_000 },
       },
@@ -34,7 +34,7 @@ describe('turns of a session', () => {
       {
         run: 2,
         turn: 1,
-        calls: [{ tool: 'Read', label: 'Read(x)', status: 'failed' }],
+        calls: [{ tool: 'Read', label: 'Read x', inputDigest: 'Read x#', status: 'failed' }],
         costUsd: 0.25,
         soFar: { tokens: 300, costUsd: 0.76, ms: 3_000 },
       },
@@ -45,7 +45,7 @@ describe('turns of a session', () => {
 
 describe('where two runs part', () => {
   it.each([
-    [[call()], [call()], 'Every turn made the same calls, with the same outcomes: 1 turn.'],
+    [[call()], [call()], 'Every turn made the same calls, given the same, with the same outcomes: 1 turn.'],
     [[], [], 'Neither has a turn.'],
     [
       [call('Read a'), call('Bash a'), call()],
@@ -56,6 +56,11 @@ describe('where two runs part', () => {
       [call('Bash a'), call()],
       [call('Bash a!'), call()],
       'They part at the first turn: turn 1 of the first and turn 1 of the second had another outcome. The first: Bash a (done). The second: Bash a (failed).',
+    ],
+    [
+      [call('Write a #1')],
+      [call('Write a #2')],
+      'They part at the first turn: turn 1 of the first and turn 1 of the second gave the same calls something else. The first: Write a (done). The second: Write a (done).',
     ],
     [
       [call('Read a'), call('Bash a')],

@@ -1,5 +1,5 @@
 import type { Account, Trajectory } from '@halting/core/steps'
-import type { RunView, SessionView, TimelineItem, TurnPoint } from '../../../src/view/types.ts'
+import type { RunView, SessionView, TurnCall, TurnPoint } from '../../../src/view/types.ts'
 import { rowWith } from './rows.ts'
 
 /** A turn as a test writes it: what it called, as `Bash npm test` or `Bash npm test!` for a call that failed. */
@@ -14,16 +14,10 @@ const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, resu
 
 /** A run of these turns. Each costs a cent, a hundred tokens and a second unless said otherwise. */
 export function runWith(turns: readonly TurnGiven[], ending: string | null = 'completed', carriedUsd = 0): RunView {
-  const items: TimelineItem[] = []
   let settledUsd = carriedUsd
   const points = turns.map(
     ({ calls, model = 'claude-sonnet-5', costUsd = 0.01, isCompacted = false }, index): TurnPoint => {
       settledUsd += costUsd
-      for (const call of calls) {
-        const label = call.replace(/!$/, '')
-        const status = label === call ? 'done' : 'failed'
-        items.push(itemWith({ id: items.length, request: index + 1, label, status }))
-      }
       return {
         request: index + 1,
         turn: index + 1,
@@ -38,6 +32,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
         isCompacted,
         turnsLeft: null,
         allowancesLeft: {},
+        calls: calls.map(callOf),
       }
     },
   )
@@ -62,30 +57,18 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
     account,
     // Never looked at here.
     trajectory: {} as Trajectory,
-    items,
+    items: [],
     points,
     records: 0,
     parts: 0,
   }
 }
 
-function itemWith(given: Partial<TimelineItem>): TimelineItem {
-  return {
-    id: 0,
-    kind: 'tool',
-    scope: '',
-    request: 1,
-    startMs: 0,
-    endMs: 1,
-    label: '',
-    status: 'done',
-    tokens: 0,
-    costUsd: 0,
-    firstRecord: 0,
-    lastRecord: 0,
-    part: null,
-    ...given,
-  }
+/** As a test writes it: `Write x #2` gives the call another input with the same label. */
+function callOf(text: string): TurnCall {
+  const [label = '', more = ''] = text.replace(/!$/, '').split(' #')
+  const status = text.endsWith('!') ? 'failed' : 'done'
+  return { tool: label.split(' ')[0] ?? '', label, inputDigest: `${label}#${more}`, status }
 }
 
 export function viewWith(key: string, runs: readonly RunView[]): SessionView {

@@ -1,0 +1,15 @@
+import { isJsonObject } from '@halting/core/adapters'
+
+/** Longer labels are cut: they are told in a line. */
+export const longestLabel = 200
+
+/** A call in a line: the tool with the first text of what it was given, such as a command, a path or a pattern. */
+export function callLabel(tool: string, input: unknown): string {
+  return `${tool} ${subjectOf(input)}`.trimEnd()
+}
+
+function subjectOf(input: unknown): string {
+  if (!isJsonObject(input)) return ''
+  const text = Object.values(input).find((value) => typeof value === 'string')
+  return typeof text === 'string' ? text.slice(0, longestLabel).replaceAll(/\s+/g, ' ') : ''
+}

@@ -1,0 +1,18 @@
+import { digestOf } from '@halting/core/adapters'
+import { recordedSteps, type RecordedCall, type StepRecord } from '@halting/core/steps'
+import { callLabel } from './call-label.ts'
+import type { TurnCall } from './types.ts'
+
+/** What the replies of the main loop called, by request. Of several attempts at a request the last one has its calls. */
+export function callsByRequest(records: readonly StepRecord[]): ReadonlyMap<number, readonly TurnCall[]> {
+  const calls = new Map<number, readonly TurnCall[]>()
+  for (const { scope, phase, request, calls: asked } of recordedSteps(records).requests) {
+    if (scope === '' && phase === 'model') calls.set(request, asked.map(turnCallOf))
+  }
+  return calls
+}
+
+function turnCallOf({ name, input, status }: RecordedCall): TurnCall {
+  const inputDigest = digestOf(JSON.stringify(input) ?? '')
+  return { tool: name, label: callLabel(name, input), inputDigest, status }
+}
