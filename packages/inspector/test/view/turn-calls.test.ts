@@ -1,4 +1,5 @@
 // What a turn called, as runs are compared by it.
+import type { LoopOptions } from '@halting/core'
 import { expect, test } from 'vitest'
 import { viewOf } from '../../src/index.ts'
 import { aligned } from '../../src/page/compare/align.ts'
@@ -25,7 +26,7 @@ test('a turn has each of its calls once, with what became of it: also of those t
 
 test('a call that was denied is one of its turn, and one that a kill cut off is open', async () => {
   const world = scriptedWorld()
-  const permissions = { check: () => Promise.resolve({ behavior: 'deny', message: 'no' } as const) }
+  const permissions: LoopOptions['permissions'] = { denies: () => 'no', decide: () => ({ behavior: 'allow' }) }
   const script = [calls(world, 'Write'), says(world, 'done')]
   const [denied] = viewOf(await scriptedSession(world, [script], { permissions })).runs
   expect(denied?.points[0]?.calls.map(({ tool, status }) => [tool, status])).toEqual([['Write', 'failed']])
@@ -37,7 +38,7 @@ test('calls that were given the same have the same digest, and others do not', a
   const world = scriptedWorld()
   const write = (content: string) => ({ toolCalls: [{ name: 'Write', input: { path: 'a.ts', content } }] })
   const sessions = [write('one'), write('one'), write('two')].map((reply) =>
-    scriptedSession(world, [[{ ...says(world, ''), ...reply }, says(world, 'done')]]),
+    scriptedSession(world, [[reply, says(world, 'done')]]),
   )
   const views = (await Promise.all(sessions)).map((session) => turnsOf(viewOf(session), undefined))
   const [one = [], same = [], other = []] = views
