@@ -29,7 +29,7 @@ test('a call that was denied is one of its turn, and one that a kill cut off is 
   const permissions: LoopOptions['permissions'] = { denies: () => 'no', decide: () => ({ behavior: 'allow' }) }
   const script = [calls(world, 'Write'), says(world, 'done')]
   const [denied] = viewOf(await scriptedSession(world, [script], { permissions })).runs
-  expect(denied?.points[0]?.calls.map(({ tool, status }) => [tool, status])).toEqual([['Write', 'failed']])
+  expect(denied?.points[0]?.calls.map(({ tool, status }) => [tool, status])).toEqual([['Write', 'denied']])
   const [cut] = viewOf(await scriptedSession(scriptedWorld(), [script], { killedAfter: 3 })).runs
   expect(cut?.points[0]?.calls.map(({ status }) => status)).toEqual(['open'])
 })

@@ -157,11 +157,7 @@ function WholeTurn({ turn, beside }: WholeTurnProps): JSX.Element {
             <li key={index} data-mark={mark}>
               {call.label}
               {call.status === '' ? '' : ` (${call.status})`}
-              {mark === 'same' ? (
-                ''
-              ) : (
-                <span class="warn"> {mark === 'outcome' ? 'another outcome' : 'not beside it'}</span>
-              )}
+              {mark === 'same' ? null : <span class="warn">{markTexts[mark]}</span>}
             </li>
           )
         })}
