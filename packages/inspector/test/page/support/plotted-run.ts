@@ -20,6 +20,7 @@ export function pointWith(given: Partial<TurnPoint> & { readonly request: number
     isCompacted: false,
     turnsLeft: null,
     allowancesLeft: {},
+    calls: [],
     ...given,
   }
 }
