@@ -24,7 +24,7 @@ export async function budget(
   const askTenant = (handler: string, body?: unknown): Promise<unknown> => {
     const path = `/halting_budget/${encodeURIComponent(tenant)}/${handler}`
     const headers = proofHeaders(token, path, body === undefined ? '' : JSON.stringify(body))
-    return askEngine({ url: new URL(path, ingress), headers, body })
+    return askEngine({ base: ingress, path, headers, body })
   }
   if (flags.maxBudgetUsd !== undefined) await askTenant('setLimit', flags.maxBudgetUsd)
   // What the object of a tenant answers. One that nobody has heard of has spent nothing.

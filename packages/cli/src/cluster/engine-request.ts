@@ -5,13 +5,16 @@ import { UsageError } from '../usage-error.ts'
 const answerMs = 30_000
 
 export interface EngineRequest {
-  readonly url: URL
+  /** Of the engine; it may have a path, that of a proxy before it. */
+  readonly base: string
+  readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
 }
 
 /** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
-export async function askEngine({ url, headers, body }: EngineRequest): Promise<unknown> {
+export async function askEngine({ base, path, headers, body }: EngineRequest): Promise<unknown> {
+  const url = new URL(base.replace(/\/+$/, '') + path)
   let response
   let text
   try {
@@ -29,9 +32,18 @@ export async function askEngine({ url, headers, body }: EngineRequest): Promise<
   } catch (error) {
     // `fetch` hides the reason behind its error.
     const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
-    throw new UsageError(`The cluster at ${url.origin} does not answer: ${why}.`)
+    throw new UsageError(`The cluster at ${url.origin} does not answer: ${oneLine(why, 300)}.`)
   }
   if (response.ok) return text === '' ? undefined : JSON.parse(text)
-  const hint = response.status === 404 ? ' No worker is registered there: halting serve --register does that.' : ''
-  throw new UsageError(`The cluster at ${url.origin} says ${response.status}: ${oneLine(text, 300)}${hint}`)
+  throw new UsageError(
+    `The cluster at ${url.origin} says ${response.status}: ${oneLine(text, 300)}${hintOf(response.status, text)}`,
+  )
+}
+
+function hintOf(status: number, text: string): string {
+  if (status === 404) return ' No worker is registered there: halting serve --register does that.'
+  // So answers the port for requests where its administration is asked.
+  return text.includes('"bad path: /query"')
+    ? ' That is where it takes requests; --admin takes the address of its administration, such as http://127.0.0.1:9070.'
+    : ''
 }

@@ -3,8 +3,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
-import { askEngine } from './engine-request.ts'
+import { rowsOf } from './engine-query.ts'
 
 /** A row of the list of sessions. */
 interface ListedSession extends SessionStatus {
@@ -45,14 +44,6 @@ interface KeptRow {
 interface PausedRow {
   readonly service_key: string
   readonly id: string
-}
-
-async function rowsOf<T>(flags: Pick<Flags, 'cluster' | 'admin'>, query: string): Promise<readonly T[]> {
-  // What the engine answers to a query.
-  const { rows } = (await askEngine({ url: new URL('/query', adminOf(flags)), body: { query } })) as {
-    readonly rows: readonly T[]
-  }
-  return rows
 }
 
 /** `halting sessions --cluster URL`: what stands with every session of a cluster; those that go on come first. */

@@ -1,6 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { HaltingError, type Json } from '@halting/core'
-import { proofHeaders } from '../access/proof.ts'
+import { callHandlerOf, type Patience } from '../http/call-handler.ts'
 
 /** A way to the engine for what is no handler: its ingress, by plain HTTP. */
 export interface IngressOptions {
@@ -18,8 +17,8 @@ interface CallOptions {
   readonly idempotencyKey?: string
 }
 
-const firstWaitMs = 100
-const longestWaitMs = 5_000
+/** Without an end; an object that no worker has registered yet is there later. */
+const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
 
 /**
  * Calls a handler, again and again while the engine cannot be reached. Rejects when it is aborted.
@@ -31,32 +30,11 @@ export async function callHandler(
   given: Json,
   { signal, idempotencyKey }: CallOptions,
 ): Promise<Json> {
-  const body = JSON.stringify(given)
-  const headers = {
-    ...proofHeaders(token, path, body),
-    'content-type': 'application/json',
-    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-  }
-  const request = { method: 'POST', headers, body, signal }
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
-    signal.throwIfAborted()
-    // What cannot be reached, or is cut off, is tried again.
-    const answer = await ask(new URL(path, url), request)
-      .then(async (response) => ({ status: response.status, text: await response.text() }))
-      .catch(() => undefined)
-    if (answer !== undefined && answer.status < 300)
-      return answer.text === '' ? null : (JSON.parse(answer.text) as Json)
-    if (answer !== undefined && isFinal(answer.status))
-      throw new HaltingError(
-        'driver',
-        `${path}: the engine refuses (HTTP ${answer.status}): ${answer.text.slice(0, 500)}`,
-      )
-    // An abort ends the wait, and is looked at above.
-    await pause(waitMs, undefined, { signal }).catch(() => {})
-  }
-}
-
-/** An object that no worker has registered yet is there later. */
-function isFinal(status: number): boolean {
-  return status >= 400 && status < 500 && ![404, 408, 429].includes(status)
+  signal.throwIfAborted()
+  const named = idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }
+  const came = await callHandlerOf({ url, token, fetch: ask, ...named }, path, given, { signal, patience })
+  if (came.type === 'answer') return came.value ?? null
+  signal.throwIfAborted()
+  const refusal = came.type === 'refused' ? ` (HTTP ${came.status})` : ''
+  throw new HaltingError('driver', `${path}: the engine refuses${refusal}: ${came.because}`)
 }

@@ -1,4 +1,5 @@
 import { laterFormat } from '../engine/format.ts'
+import { rowsOf } from '../http/ask-admin.ts'
 
 /** Why the work at a session does not go on. */
 export interface Stalled {
@@ -31,7 +32,7 @@ export function stalledOf({ id, status, last_failure: failure }: InvocationRow):
   const format = otherFormat.exec(failure ?? '')?.[1]
   const why = format === undefined ? toldFormat.exec(failure ?? '')?.[0] : laterFormat(Number(format))
   if (why === undefined && !needsResume) return undefined
-  const next = needsResume ? ` Then resume it: PATCH /invocations/${id}/resume of the engine's admin interface.` : ''
+  const next = needsResume ? ` Then resume it: restate invocations resume ${id}.` : ''
   const message = why ?? `The engine has paused it: ${failure ?? 'somebody asked for that.'} Mend what is wrong.`
   return { invocation: id, needsResume, message: `${message}${next}` }
 }
@@ -57,16 +58,4 @@ export async function failureOf(admin: string, invocation: string): Promise<stri
   // The engine wrote it.
   const told = JSON.parse(event?.event_json ?? '{}') as { readonly last_failure?: { readonly error_message?: string } }
   return told.last_failure?.error_message ?? null
-}
-
-export async function rowsOf<T>(admin: string, query: string): Promise<readonly T[]> {
-  const response = await fetch(new URL('/query', admin), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify({ query }),
-    signal: AbortSignal.timeout(5_000),
-  })
-  if (!response.ok) throw new Error(`${response.status}`)
-  // Rows of the engine's own.
-  return ((await response.json()) as { readonly rows: readonly T[] }).rows
 }

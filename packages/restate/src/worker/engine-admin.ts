@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '@halting/core/adapters'
+import { askAdmin, rowsOf, type AdminRequest } from '../http/ask-admin.ts'
 import { sessionObject } from '../service/names.ts'
-import { failureOf, rowsOf } from '../service/stalled.ts'
+import { failureOf } from '../service/stalled.ts'
 
 const betweenTriesMs = 500
 const patienceMs = 60_000
-const answerMs = 5_000
 
 /** A worker as the engine knows it. */
 export interface Deployment {
@@ -50,18 +50,21 @@ export class EngineAdmin {
 
   /**
    * The engine knows the worker at this address from now on; one that it knows is asked again what it serves. Tries for a minute while the engine, or the
-   * worker from the engine's side, is not there yet.
+   * worker from the engine's side, is not there yet; `onWait` is told why, once for each reason.
    */
-  async register(worker: string, signal?: AbortSignal): Promise<void> {
+  async register(worker: string, signal?: AbortSignal, onWait: (because: string) => void = () => {}): Promise<void> {
     const until = Date.now() + patienceMs
+    let told = ''
     for (;;) {
       try {
-        await this.#ask('/deployments', { uri: worker, force: true }, signal)
+        await askAdmin(this.#base, { ...registration(worker), signal })
         return
       } catch (error) {
         signal?.throwIfAborted()
-        if (Date.now() > until)
-          throw new Error(`${this.#base} did not take ${worker}: ${messageOf(error)}`, { cause: error })
+        const because = `${this.#base} did not take ${worker}: ${reasonOf(error)}`
+        if (Date.now() > until) throw new Error(because, { cause: error })
+        if (because !== told) onWait(because)
+        told = because
       }
       await pause(betweenTriesMs, undefined, { signal })
     }
@@ -71,19 +74,21 @@ export class EngineAdmin {
   async whyUnknown(worker: string): Promise<string | undefined> {
     try {
       // Its administration answers so.
-      const { deployments } = (await this.#ask('/deployments')) as { deployments: readonly { uri?: string }[] }
+      const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
+        deployments: readonly { uri?: string }[]
+      }
       const isKnown = deployments.some(({ uri }) => uri !== undefined && sameAddress(uri, worker))
       return isKnown ? undefined : `the engine at ${this.#base} does not know ${worker}`
     } catch (error) {
-      return `the engine at ${this.#base} does not answer: ${messageOf(error)}`
+      return `the engine at ${this.#base} does not answer: ${reasonOf(error)}`
     }
   }
 
   /** Where new sessions go; undefined while that is nowhere. */
   async latest(): Promise<Deployment | undefined> {
     // Its administration answers so.
-    const service = (await this.#ask(`/services/${sessionObject}`)) as ServiceRow
-    const { deployments } = (await this.#ask('/deployments')) as {
+    const service = (await askAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
+    const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
       deployments: readonly { readonly id: string; readonly uri?: string }[]
     }
     const uri = deployments.find(({ id }) => id === service.deployment_id)?.uri
@@ -93,7 +98,9 @@ export class EngineAdmin {
   /** What a worker says of itself. */
   async metadataOf(deployment: string): Promise<Metadata> {
     // Its administration answers so.
-    const { services } = (await this.#ask(`/deployments/${deployment}`)) as { services: readonly ServiceRow[] }
+    const { services } = (await askAdmin(this.#base, { path: `/deployments/${deployment}` })) as {
+      services: readonly ServiceRow[]
+    }
     return services.find(({ name }) => name === sessionObject)?.metadata
   }
 
@@ -114,34 +121,31 @@ export class EngineAdmin {
     )
   }
 
+  /** Nothing happens where it is paused already, or is over. */
   async pause(invocation: string): Promise<void> {
-    await this.#patch(`/invocations/${invocation}/pause`)
+    await this.#change(`/invocations/${invocation}/pause`)
   }
 
   /** Has the worker of this deployment go on with it. Nothing happens where it goes on already, or is not paused yet. */
   async resume(invocation: string, deployment: string): Promise<void> {
-    await this.#patch(`/invocations/${invocation}/resume?deployment=${deployment}`)
+    await this.#change(`/invocations/${invocation}/resume?deployment=${deployment}`)
   }
 
-  async #patch(path: string): Promise<void> {
-    const response = await fetch(this.#base + path, { method: 'PATCH', signal: AbortSignal.timeout(answerMs) })
-    await response.arrayBuffer()
-  }
-
-  async #ask(path: string, body?: object, signal?: AbortSignal): Promise<unknown> {
-    const timeout = AbortSignal.timeout(body === undefined ? answerMs : patienceMs)
-    const response = await fetch(this.#base + path, {
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-      ...(body !== undefined && {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+  /** What it refuses is not to be done any more. */
+  async #change(path: string): Promise<void> {
+    await askAdmin(this.#base, { path, method: 'PATCH' }).catch((error: unknown) => {
+      if (!/^\d{3} /.test(messageOf(error))) throw error
     })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${response.status} ${text.slice(0, 500)}`)
-    return JSON.parse(text)
   }
+}
+
+function registration(worker: string): AdminRequest {
+  return { path: '/deployments', method: 'POST', body: { uri: worker, force: true }, answerMs: patienceMs }
+}
+
+/** `fetch` hides the reason behind its error. */
+function reasonOf(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim()
 }
 
 export function sameAddress(a: string, b: string): boolean {

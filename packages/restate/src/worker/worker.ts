@@ -70,7 +70,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return {
     port: listener.port,
     url,
-    register: (signal) => engine.register(url, signal),
+    register: (signal) => engine.register(url, signal, (because) => warn?.(`${because}. Trying for a minute.`)),
     whyNotReady,
     async drain(graceMs) {
       departure.begin()

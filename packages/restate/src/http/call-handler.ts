@@ -1,0 +1,120 @@
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import type { Json } from '@halting/core'
+import { proofHeaders } from '../access/proof.ts'
+import { below } from './below.ts'
+
+/** Where the engine takes requests, and how it is asked. */
+export interface CallOptions {
+  /** Such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** Of the cluster: each call proves that it is known. */
+  readonly token?: string | undefined
+  readonly headers?: { readonly [name: string]: string }
+  readonly fetch: typeof fetch
+}
+
+/** What became of a call of a handler. */
+export type Came =
+  | { readonly type: 'answer'; readonly value: Json | undefined }
+  /** It may be called again: nobody was there, or the answer was lost. */
+  | { readonly type: 'nobody'; readonly because: string }
+  /** No worker has told the engine of the handler. */
+  | { readonly type: 'missing'; readonly because: string }
+  | { readonly type: 'refused'; readonly status: number; readonly because: string }
+
+/** Calls a handler once. */
+async function callOnce(
+  { url, token, headers, fetch: ask }: CallOptions,
+  path: string,
+  body: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Came> {
+  let response: Response
+  let text: string
+  try {
+    response = await ask(below(url, path), {
+      method: 'POST',
+      headers: {
+        ...headers,
+        ...proofHeaders(token, path, body),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+    })
+    text = await response.text()
+  } catch (error) {
+    // `fetch` hides the reason behind its error.
+    return {
+      type: 'nobody',
+      because: messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim(),
+    }
+  }
+  const { ok, status } = response
+  // What a handler gives is JSON.
+  if (ok) return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
+  if (status === 413) return { type: 'refused', status, because: tooLarge(url, text) }
+  const because =
+    sentenceOf(text) ?? `${url} is not where the engine takes requests: HTTP ${status} ${text.slice(0, 200)}`
+  if (status === 408 || status === 429 || status >= 500) return { type: 'nobody', because }
+  return status === 404 && isOfIngress(text) ? { type: 'missing', because } : { type: 'refused', status, because }
+}
+
+/** When it is called again, and how often. */
+export interface Patience {
+  readonly mostTries: number
+  readonly firstWaitMs: number
+  readonly longestWaitMs: number
+  /** Whether what nobody has told the engine of is waited for. */
+  readonly waitsForWorkers: boolean
+}
+
+/** Calls a handler until there is an answer, or none to come. It resolves soon after an abort, with what came last. */
+export async function callHandlerOf(
+  options: CallOptions,
+  path: string,
+  input: Json | undefined,
+  { signal, patience }: { readonly signal?: AbortSignal | undefined; readonly patience: Patience },
+): Promise<Came> {
+  const { mostTries, firstWaitMs, longestWaitMs, waitsForWorkers } = patience
+  const body = input === undefined ? undefined : JSON.stringify(input)
+  for (let tries = 1; ; tries++) {
+    const came = await callOnce(options, path, body, signal)
+    const isMissing = came.type === 'missing' || (came.type === 'refused' && came.status === 404)
+    const isAgain = came.type === 'nobody' || (isMissing && waitsForWorkers)
+    if (!isAgain || tries >= mostTries || signal?.aborted === true) return came
+    await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1)), signal)
+  }
+}
+
+/** Ends at an abort, too. */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', over)
+      resolve()
+    }
+    const timer = setTimeout(over, ms)
+    signal?.addEventListener('abort', over)
+  })
+}
+
+function tooLarge(url: string, text: string): string {
+  return `The request is larger than ${url} takes (${text.slice(0, 100)}). Put what is large into a file of the session.`
+}
+
+function isOfIngress(text: string): boolean {
+  return sentenceOf(text) !== undefined
+}
+
+/** Of the engine, or of a handler. */
+function sentenceOf(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (isJsonObject(body) && typeof body['message'] === 'string') return body['message'].slice(0, 1_000)
+  } catch {
+    // A page of something else.
+  }
+  return undefined
+}
