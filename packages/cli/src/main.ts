@@ -145,8 +145,10 @@ function refuseFlagsOfClusters(
     'take-over': takeOver,
   }))
     if (given !== undefined && command !== 'serve') throw new UsageError(`--${flag} belongs to halting serve.`)
+  const isOfOpening = cluster !== undefined && beginsSessions.has(command)
+  if (flags.tenant !== undefined && command !== 'serve' && command !== 'cluster' && !isOfOpening)
+    throw new UsageError('--tenant belongs to halting serve, and to what begins a session with --cluster.')
   for (const [flag, given] of [
-    ['--tenant', flags.tenant],
     ['--allowed-tenants', flags.allowedTenants],
     ['--max-concurrent-requests', flags.maxConcurrentRequests],
     ['--requests-per-minute', flags.requestsPerMinute],
@@ -156,6 +158,8 @@ function refuseFlagsOfClusters(
       throw new UsageError(`${flag} belongs to halting serve.`)
 }
 
+/** What begins a session; on a cluster its opening names the tenant. */
+const beginsSessions: ReadonlySet<Command | undefined> = new Set<Command | undefined>([undefined, 'acp'])
 const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined>([
   undefined,
   'acp',

@@ -28,7 +28,7 @@ export async function answerOnCluster(
   const waiting = [...questions.map((question) => question.callId), ...ended.map(({ id }) => id)]
   if (!waiting.includes(callId))
     throw new UsageError(
-      `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` These wait: ${waiting.join(', ')}.`}`,
+      `No call ${oneLine(callId, 60)} waits in the session ${oneLine(sessionId, 100)}.${waiting.length === 0 ? '' : ` These wait: ${waiting.map((id) => oneLine(id, 100)).join(', ')}.`}`,
     )
   // A run that ended with the question is gone on with; one that waits hears the answer.
   const request: SessionRequest =

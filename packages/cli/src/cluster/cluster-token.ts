@@ -1,10 +1,7 @@
+import { shortestToken } from '@halting/restate/client'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-
-/** What workers ask of everybody who calls them by the cluster, and what who asks proves to know. */
-export const clusterTokenVariable = 'HALTING_CLUSTER_TOKEN'
-
-const shortest = 16
+import { clusterTokenVariable } from './cluster-token-variable.ts'
 
 /**
  * The tokens of the cluster. Whoever asks uses the first; workers take each of them, so that one may take the place of another.
@@ -12,9 +9,9 @@ const shortest = 16
  */
 export function clusterTokens(env: Program['env']): readonly string[] {
   const tokens = (env[clusterTokenVariable] ?? '').split(/[\s,]+/).filter((token) => token !== '')
-  if (tokens.some((token) => token.length < shortest))
+  if (tokens.some((token) => token.length < shortestToken))
     throw new UsageError(
-      `${clusterTokenVariable} holds a token of less than ${shortest} characters. openssl rand -hex 32 makes one.`,
+      `${clusterTokenVariable} holds a token of less than ${shortestToken} characters. openssl rand -hex 32 makes one.`,
     )
   return tokens
 }

@@ -63,8 +63,8 @@ export async function cluster(
     program.output.out(
       `A cluster of one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
     )
-    await play(played, engine, program, interruption)
-    tellNext(played, engine, program)
+    const sessionId = await play(played, engine, program, interruption)
+    tellNext({ ...played, sessionId }, engine, program)
     await new Promise<void>((resolve) => {
       if (interruption.signal.aborted) resolve()
       interruption.signal.addEventListener('abort', () => resolve())
@@ -115,7 +115,7 @@ async function play(
   engine: EngineProcess,
   program: Program,
   interruption: Interruption,
-): Promise<void> {
+): Promise<string> {
   const { output } = program
   const flags = { cluster: engine.ingress }
   const { openRemote } = await import('./open-remote.ts')
@@ -146,6 +146,7 @@ async function play(
     await session.close()
   }
   output.out(`Session ${session.id}\n\n`)
+  return session.id
 }
 
 function endingOf(terminal: Terminal): string {
@@ -154,11 +155,15 @@ function endingOf(terminal: Terminal): string {
     : told(oneLine(terminal.signal.message, 300)).trim()
 }
 
-function tellNext({ prompt }: Played, { ingress, identityKey }: EngineProcess, { output }: Program): void {
+function tellNext(
+  { prompt, sessionId }: Played & { readonly sessionId: string },
+  { ingress, identityKey }: EngineProcess,
+  { output }: Program,
+): void {
   const commands = [
     ['-p', prompt, '--cluster', ingress],
     ['sessions', '--cluster', ingress],
-    ['why', 'SESSION', '--cluster', ingress],
+    ['why', sessionId, '--cluster', ingress],
     ['serve', '--restate', ingress, '--register', '--port', '0', '--identity-key', identityKey],
   ]
   output.out(

@@ -8,6 +8,7 @@ import { limitsIn } from '../session/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { openingOf } from './opening.ts'
+import { notSilently } from './silence.ts'
 import { refuseFlagsOfWorker } from './worker-flags.ts'
 
 /** A session of a cluster, for a face. */
@@ -41,6 +42,7 @@ const heededByAll: readonly FlagName[] = [
   'maxBudgetUsd',
   'maxTokens',
   'maxDuration',
+  'tenant',
 ]
 
 /**
@@ -56,7 +58,7 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
     throw new UsageError(`--resume needs the ID of a session; halting sessions --cluster ${cluster} lists them.`)
   const client = clientOf(flags, program)
   const sessionId = resume ?? flags.sessionId ?? randomUUID()
-  const status = await asked(flags, client.status(sessionId))
+  const status = await asked(flags, notSilently(client.status(sessionId), { flags, sessionId, note }))
   const isNew = status.records === 0 && !status.isWorking && status.waiting === 0
   if (resume !== undefined && isNew)
     throw new UsageError(
@@ -64,6 +66,8 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
     )
   if (resume === undefined && !isNew)
     throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: --resume ${sessionId}`)
+  if (!isNew && flags.tenant !== undefined)
+    throw new UsageError(`The session ${sessionId} keeps the tenant that it began with: leave out --tenant.`)
   if (status.isClosed) throw new UsageError(`The session ${sessionId} was closed: it takes nothing more.`)
   if (status.isWorking) note('a run goes on in this session.')
   const session = client.session(sessionId, isNew ? { ...openingOf(flags) } : undefined, {

@@ -10,6 +10,8 @@ export interface SessionOpening {
   /** Written by the cluster where it is a copy of another session. */
   readonly forkedFrom?: string
   readonly model?: string
+  /** Whose budget it spends from, of those that the worker allows (`--allowed-tenants`). */
+  readonly tenant?: string
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
   readonly maxTokens?: number
@@ -22,9 +24,14 @@ const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
 
 /** What the flags of whoever begins a session say of it. */
 export function openingOf(flags: Flags): SessionOpening {
-  const { model } = flags
+  const { model, tenant } = flags
   const { maxTotalTokens: maxTokens, ...others } = limitsIn(flags)
-  return { ...others, ...(maxTokens !== undefined && { maxTokens }), ...(model !== undefined && { model }) }
+  return {
+    ...others,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(model !== undefined && { model }),
+    ...(tenant !== undefined && { tenant }),
+  }
 }
 
 /** @throws UsageError for what is none. Fields that we do not know are other people's. */

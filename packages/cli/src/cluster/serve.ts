@@ -92,6 +92,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
       open: (asked) => openWorkerSession({ flags: own, program, slots, workspaces, gates, refusal }, asked),
+      onRemove: (sessionId) => workspaces.remove(sessionId),
       wantsRoom: () => slots.isWanted,
       warn: (line) => output.err(told(oneLine(line, 1_000))),
     })

@@ -49,6 +49,11 @@ export class Workspaces {
     return own
   }
 
+  /** The folder of a session that is no more. One that its opening named is not the session's. */
+  async remove(sessionId: string): Promise<void> {
+    await rm(join(this.#options.base, nameFor(sessionId)), { recursive: true, force: true })
+  }
+
   async #make(own: string, source: string | undefined): Promise<void> {
     const { base } = this.#options
     const half = join(base, `.${randomUUID()}`)

@@ -130,7 +130,8 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'NAME',
     read: filledText,
-    meaning: 'Of serve: whose budget its sessions spend from together; nobody’s unless said otherwise',
+    meaning:
+      'Of serve: whose budget its sessions spend from together; nobody’s unless said otherwise. With --cluster: that of a new session, among --allowed-tenants',
   },
   allowedTenants: {
     names: ['--allowed-tenants'],

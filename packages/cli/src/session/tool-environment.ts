@@ -1,6 +1,6 @@
 import { commandEnvironment } from '@halting/agent'
 import { keyVariables } from '@halting/models'
-import { clusterTokenVariable } from '../cluster/cluster-token.ts'
+import { clusterTokenVariable } from '../cluster/cluster-token-variable.ts'
 import { workerTokenVariable } from '../cluster/worker-token.ts'
 import type { Program } from '../program.ts'
 

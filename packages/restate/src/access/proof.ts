@@ -11,7 +11,8 @@ export interface AskedOf {
   readonly body: string | Uint8Array
 }
 
-const shortestToken = 16
+/** So many characters a token of a cluster has at least. */
+export const shortestToken = 16
 
 /**
  * Shows that who asks knows the token. The engine keeps the headers of a call as long as it keeps the call, so the token is not among them. A proof is of one call: who

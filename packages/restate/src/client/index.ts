@@ -1,5 +1,5 @@
 // `@halting/restate/client`: sessions of a cluster for programs that are not part of it. It loads nothing of the engine.
-export { proofHeaders } from '../access/proof.ts'
+export { proofHeaders, shortestToken } from '../access/proof.ts'
 export { createClusterClient } from './cluster-client.ts'
 export type { ClusterClient, ClusterClientOptions, RemoteSessionOptions, RequestOptions } from './client.ts'
 export type { RequestAnswer } from '../service/answers.ts'

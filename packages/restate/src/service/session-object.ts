@@ -119,6 +119,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         if (tenancy !== undefined) await giveUpLease(context, tenancy)
         await mailboxOf(context).forget()
         await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
+        await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
         context.clearAll()
       }),
 

@@ -53,6 +53,8 @@ export interface SessionServiceOptions {
    * `SessionRefusedError` refuses what was asked of a session that has no open run.
    */
   readonly open: (session: SessionToOpen) => Promise<WorkerSession>
+  /** A session is removed: so is what this worker has of it beside the records, such as its folder. May be called more than once. */
+  readonly onRemove?: (sessionId: string) => Promise<void>
   /** With them, a call from outside has to prove that it knows one of them (the `token` of a client). All workers of a cluster have the same. */
   readonly tokens?: readonly string[]
   /** Where what is large is kept. All workers of a cluster have the same. */

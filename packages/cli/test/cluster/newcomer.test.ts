@@ -1,0 +1,126 @@
+// Holds rules of docs/spec.md: R-WORK-14, R-WORK-9: what somebody is told who takes a wrong turn with a cluster.
+import { mkdirSync, existsSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterEach, expect, test } from 'vitest'
+import { sessionsOfCluster } from '../../src/cluster/list.ts'
+import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
+import { openRemote } from '../../src/cluster/open-remote.ts'
+import { openingOf } from '../../src/cluster/opening.ts'
+import { notSilently } from '../../src/cluster/silence.ts'
+import { Workspaces } from '../../src/cluster/workspaces.ts'
+import { type ServedCluster, servedCluster } from '../support/cluster.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
+
+const servers: Server[] = []
+const clusters: ServedCluster[] = []
+const folders: string[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve))
+  for (const cluster of clusters.splice(0)) await cluster.close()
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+/** Something that answers every request so; with the paths that were asked for. */
+async function answering(status: number, body: string): Promise<{ readonly url: string; readonly paths: string[] }> {
+  const paths: string[] = []
+  const server = createServer((request, response) => {
+    paths.push(request.url ?? '')
+    response.writeHead(status, { connection: 'close' }).end(body)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // It listens at a port, so its address has one.
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths }
+}
+
+const program = programInMemory({ cwd: '/', env: {} })
+const statusAt = (cluster: string): Promise<unknown> => asked({ cluster }, clientOf({ cluster }, program).status('s1'))
+
+test('the port of a worker, or of the administration, is not that for requests', async () => {
+  for (const [status, body] of [
+    [405, '{"error":"GET /ready, or GET /live."}\n'],
+    [404, ''],
+  ] as const) {
+    const { url } = await answering(status, body)
+    await expect(statusAt(url)).rejects.toThrow(`${url} is not where the engine takes requests: HTTP ${status}`)
+  }
+})
+
+test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {
+  const missing = { code: 404, message: "service 'halting_session' not found.", source: 'ingress' }
+  const { url } = await answering(404, JSON.stringify(missing))
+  await expect(statusAt(url)).rejects.toThrow('No worker is registered there: halting serve --register does that.')
+  const full = await answering(413, 'length limit exceeded')
+  await expect(statusAt(full.url)).rejects.toThrow('Put what is large into a file of the session.')
+})
+
+test('an address with a path keeps it, of the cluster and of its administration', async () => {
+  const ingress = await answering(200, '{}')
+  await statusAt(`${ingress.url}/restate/`)
+  const admin = await answering(200, '{"rows":[]}')
+  await sessionsOfCluster({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` })
+  expect([ingress.paths, new Set(admin.paths)]).toEqual([
+    ['/restate/halting_session/s1/status'],
+    new Set(['/behind/a-proxy/query']),
+  ])
+})
+
+test('the port for requests is not the administration', async () => {
+  const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
+  await expect(sessionsOfCluster({ cluster: url, admin: url })).rejects.toThrow(
+    '--admin takes the address of its administration',
+  )
+})
+
+test('who waits for a worker that is not there is told what the engine tries, once', async () => {
+  const failure = "error when calling 'http://127.0.0.1:9090/': Connection refused"
+  const { url } = await answering(200, JSON.stringify({ rows: [{ last_failure: `${failure}\u001b[2J` }] }))
+  const notes: string[] = []
+  const flags = { cluster: url, admin: url }
+  let answer = (_text: string): void => undefined
+  const waits = notSilently(new Promise<string>((resolve) => (answer = resolve)), {
+    flags,
+    sessionId: "s'1",
+    note: (text) => notes.push(text),
+    silentMs: 1,
+  })
+  await expect.poll(() => notes.length).toBe(1)
+  answer('done')
+  expect(await waits).toBe('done')
+  expect(notes).toEqual([
+    expect.stringMatching(/The engine says: error when calling.*Connection refused.*halting serve --register/),
+  ])
+  expect(notes[0]).not.toContain('\u001b')
+})
+
+test('--tenant is said in the opening of a new session, and to none that has begun', async () => {
+  expect(openingOf({ tenant: 'acme', maxTurns: 3 })).toEqual({ tenant: 'acme', maxTurns: 3 })
+  const made = await servedCluster([{ content: 'Done.' }])
+  clusters.push(made)
+  const flags = { cluster: made.url, admin: made.url }
+  const note = (): void => undefined
+  const { session } = await openRemote({ ...flags, tenant: 'acme' }, program, { heeded: [], note })
+  session.prompt('hello')
+  await session.settled()
+  await session.close()
+  expect(made.cluster.requests[0]).toMatchObject({ opening: { tenant: 'acme' } })
+  const again = openRemote({ ...flags, tenant: 'other', resume: session.id }, program, { heeded: [], note })
+  await expect(again).rejects.toThrow('keeps the tenant that it began with')
+})
+
+test('the folder of a session that is removed goes, and no other', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'halting-removed-'))
+  folders.push(base)
+  const workspaces = new Workspaces({ base })
+  const [gone, other] = await Promise.all(
+    ['s-1', 's-2'].map((sessionId) => workspaces.folderFor({ sessionId, isNew: true })),
+  )
+  mkdirSync(join(gone ?? '', 'deep'))
+  writeFileSync(join(gone ?? '', 'deep', 'file'), '')
+  for (const sessionId of ['s-1', '../s-2', '.', '..', '', 's-1']) await workspaces.remove(sessionId)
+  expect([existsSync(gone ?? ''), existsSync(other ?? ''), existsSync(base)]).toEqual([false, true, true])
+})
