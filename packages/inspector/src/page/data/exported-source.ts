@@ -1,0 +1,79 @@
+import type { SessionView, TranscriptPart } from '../../view/types.ts'
+import type { PageSource } from './page-source.ts'
+
+/** What the server writes into an exported file, beside the pieces of its records and parts. */
+interface Exported {
+  readonly view: SessionView
+  /** So many records or parts are in an element. */
+  readonly inElement: number
+}
+
+/** Everything is in the file that the page is, as elements that are no script. Undefined where the page came from a server. */
+export function exportedSource(page: Pick<Document, 'getElementById'>): PageSource | undefined {
+  const text = textOf(page, 'halting-session')
+  if (text === undefined) return undefined
+  // Written by the same build as this page.
+  const { view, inElement } = JSON.parse(text) as Exported
+  const { row } = view
+  const pieces = new Pieces(page, inElement)
+  // The shapes are those that the server writes, for the same reason.
+  return {
+    title: row.title,
+    isExported: true,
+    list(onRows) {
+      onRows([row])
+      return Promise.resolve()
+    },
+    session: (key) =>
+      key === row.key
+        ? Promise.resolve(view)
+        : Promise.reject(new Error('That session is not in this file. halting inspect shows all of them.')),
+    records: (_key, run, from, count) => pieces.from('records', run, from, count),
+    parts: (_key, run, from, count) =>
+      pieces.from('parts', run, from, count) as Promise<readonly TranscriptPart[]>,
+    exportAddress: () => null,
+    onChange: () => () => {},
+  }
+}
+
+/** So many pieces stay read: what is looked at lies beside what was looked at. */
+const mostKept = 16
+
+/** Records and parts of the file, of which a piece is read when it is asked for. */
+class Pieces {
+  private readonly page: Pick<Document, 'getElementById'>
+  private readonly inElement: number
+  private readonly kept = new Map<string, readonly unknown[]>()
+
+  constructor(page: Pick<Document, 'getElementById'>, inElement: number) {
+    this.page = page
+    this.inElement = inElement
+  }
+
+  async from(kind: 'records' | 'parts', run: number, from: number, count: number): Promise<readonly unknown[]> {
+    const found: unknown[] = []
+    const first = Math.floor(from / this.inElement) * this.inElement
+    for (let at = first; at < from + count; at += this.inElement) {
+      const piece = this.piece(`halting-${kind}-${run}-${at}`)
+      if (piece === undefined) break
+      found.push(...piece.slice(Math.max(0, from - at), from + count - at))
+    }
+    return found
+  }
+
+  private piece(name: string): readonly unknown[] | undefined {
+    const known = this.kept.get(name)
+    if (known !== undefined) return known
+    const text = textOf(this.page, name)
+    if (text === undefined) return undefined
+    // The server writes a list of them.
+    const read = JSON.parse(text) as readonly unknown[]
+    this.kept.set(name, read)
+    for (const old of this.kept.keys()) if (this.kept.size > mostKept) this.kept.delete(old)
+    return read
+  }
+}
+
+function textOf(page: Pick<Document, 'getElementById'>, name: string): string | undefined {
+  return page.getElementById(name)?.textContent ?? undefined
+}

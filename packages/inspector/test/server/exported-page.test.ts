@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { runInNewContext } from 'node:vm'
+import { assert, asyncProperty, constantFrom, nat, string } from 'fast-check'
+import { expect, test } from 'vitest'
+import { exportedName, exportedPage, type PageFiles } from '../../src/index.ts'
+import { exportedSource } from '../../src/page/data/exported-source.ts'
+import type { SessionView, TranscriptPart } from '../../src/view/types.ts'
+import { plainRow, plainSource, type PlainSession } from '../support/plain-source.ts'
+
+const page: PageFiles = { script: 'console.log("page")', style: 'body { margin: 0 }' }
+
+const viewIn = async (session: PlainSession): Promise<SessionView> => {
+  const view = await plainSource([session]).session(session.row.key)
+  if (view === undefined) throw new Error('It is there.')
+  return view
+}
+
+async function exported(session: PlainSession, files: PageFiles = page): Promise<string> {
+  const view = await viewIn(session)
+  let text = ''
+  for await (const piece of exportedPage({ page: files, view, source: plainSource([session]) })) text += piece
+  return text
+}
+
+/** What a browser makes of the text between the first `<script` of this id and the next end tag, which is where its element ends. */
+const inFile = (text: string): Pick<Document, 'getElementById'> => ({
+  getElementById(id) {
+    const start = text.indexOf(`<script type="application/json" id="${id}">`)
+    if (start < 0) return null
+    const from = text.indexOf('>', start) + 1
+    // All that is asked of an element.
+    return { textContent: text.slice(from, text.indexOf('</script', from)) } as HTMLElement
+  },
+})
+
+/** The elements of a file with where each begins, by the only sequences that begin and end a script. */
+const elementsOf = (text: string): readonly string[] => text.match(/<\/?[a-z!][^\s>]*/gi) ?? []
+
+const hostile = [
+  '</script><script>alert(1)</script>',
+  '</SCRIPT >',
+  '<!--<script>',
+  ']]>',
+  '<img src=x onerror=alert(1)>',
+  '\u2028\u2029\u202e\u0000\ud800',
+  '"\\"',
+  '&lt;/script&gt;',
+  '</style></title>',
+]
+
+test('the page finds in the file all that the server would have told it', async () => {
+  const records = Array.from({ length: 1_234 }, (_, at) => ({ type: 'step', at, text: hostile[at % hostile.length] }))
+  const parts = hostile.map((text): TranscriptPart => ({ kind: 'answer', text }))
+  const session = { row: plainRow('s-1'), records, parts }
+  const source = exportedSource(inFile(await exported(session)))
+  expect(source).toMatchObject({ title: 'Session s-1', isExported: true })
+  const rows: unknown[] = []
+  await source?.list((more) => void rows.push(...more), new AbortController().signal)
+  expect(rows).toEqual([session.row])
+  expect(await source?.session('s-1')).toEqual(await viewIn(session))
+  await expect(source?.session('s-2')).rejects.toThrow('not in this file')
+  await assert(
+    asyncProperty(nat(1_400), nat(1_000), async (from, count) => {
+      expect(await source?.records('s-1', 0, from, count)).toEqual(records.slice(from, from + count))
+      expect(await source?.parts('s-1', 0, from, count)).toEqual(parts.slice(from, from + count))
+    }),
+    { numRuns: 100 },
+  )
+  expect(await source?.records('s-1', 1, 0, 10)).toEqual([])
+  expect(source?.exportAddress('s-1')).toBeNull()
+})
+
+test('a page of a server is no exported one', () => {
+  expect(exportedSource(inFile('<div id="app"></div>'))).toBeUndefined()
+})
+
+test('nothing that a model, a tool or a web page wrote begins or ends an element', async () => {
+  const plain = elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [] }))
+  await assert(
+    asyncProperty(constantFrom(...hostile), string({ unit: 'binary' }), async (first, second) => {
+      const said = `${second}${first}${second}`
+      const session = {
+        row: plainRow('s', { title: said, cwd: said, models: [said] }),
+        records: [{ [said]: [said] }],
+        parts: [],
+      }
+      const text = await exported(session)
+      expect(elementsOf(text)).toEqual(plain)
+      const source = exportedSource(inFile(text))
+      // A text that is none of Unicode goes into JSON and comes back.
+      expect(source?.title).toBe(said)
+      expect(await source?.records('s', 0, 0, 1)).toEqual(session.records)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('its policy allows its own script and style by what they are, and asks nobody', async () => {
+  const files = { script: 'const a = "</script><!--"', style: 'a::after { content: "</style>" }' }
+  const text = await exported({ row: plainRow('s'), records: [], parts: [] }, files)
+  const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(text) ?? []
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(text) ?? []
+  const hash = (of: string): string => `&#39;sha256-${createHash('sha256').update(of).digest('base64')}&#39;`
+  const [, policy = ''] = /<meta http-equiv="content-security-policy" content="([^"]*)">/.exec(text) ?? []
+  expect(policy).toBe(
+    `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`.replaceAll(
+      /(?<!;)'/g,
+      '&#39;',
+    ),
+  )
+  // The script is the same, also where a text in it would have ended it.
+  expect(runInNewContext(`${script}; a`)).toBe('</script><!--')
+  expect(style).toBe(String.raw`a::after { content: "\3c /style>" }`)
+  // Before all that it is to hold for.
+  expect(text.indexOf(policy)).toBeLessThan(text.indexOf('<style>'))
+  expect(text).not.toMatch(/\b(?:src|href)="(?!data:,)/)
+})
+
+test('its name is one on every system', async () => {
+  const named = async (sessionId: string): Promise<string> =>
+    exportedName(await viewIn({ row: plainRow('k', { sessionId }), records: [], parts: [] }))
+  expect(await named('6d3f-11')).toBe('halting-6d3f-11.html')
+  expect(await named('../../"\r\nx: y')).toBe('halting--x-y.html')
+  expect(await named('')).toBe('halting-session.html')
+  expect((await named('a'.repeat(1_000))).length).toBeLessThan(100)
+})
