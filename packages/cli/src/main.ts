@@ -99,6 +99,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
     ['--since', read.flags.since, 'report'],
     ['--until', read.flags.until, 'report'],
     ['--by', read.flags.by, 'report'],
+    ['--open', read.flags.open, 'inspect'],
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
@@ -111,12 +112,12 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
       'cluster dev, sessions, setup, trust, undo and rewind',
     ],
     ['--dry-run', read.flags.dryRun, ['setup', 'undo', 'rewind'], 'setup, undo and rewind'],
-    ['--all', read.flags.all, ['sessions', 'report'], 'sessions and report'],
+    ['--all', read.flags.all, ['sessions', 'report', 'inspect'], 'sessions, report and inspect'],
     ['--format', read.flags.format, ['sessions', 'report'], 'sessions and report'],
-    ['--output', read.flags.output, ['sessions', 'report'], 'sessions and report'],
-    ['--force', read.flags.force, ['sessions', 'report'], 'sessions and report'],
-    ['--claude-code', read.flags.claudeCode, ['what-if', 'report'], 'what-if and report'],
-    ['--codex', read.flags.codex, ['what-if', 'report'], 'what-if and report'],
+    ['--output', read.flags.output, ['sessions', 'report', 'inspect'], 'sessions, report and inspect'],
+    ['--force', read.flags.force, ['sessions', 'report', 'inspect'], 'sessions, report and inspect'],
+    ['--claude-code', read.flags.claudeCode, ['what-if', 'report', 'inspect'], 'what-if, report and inspect'],
+    ['--codex', read.flags.codex, ['what-if', 'report', 'inspect'], 'what-if, report and inspect'],
     ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
   ] as const) {
     if (given !== undefined && !owners.some((owner) => owner === command))
@@ -132,7 +133,7 @@ function refuseFlagsOfClusters(
 ): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError(
-      '--cluster belongs to -p, acp, sessions, why, what-if, report, approve, deny and cluster budget.',
+      '--cluster belongs to -p, acp, sessions, why, what-if, report, inspect, approve, deny and cluster budget.',
     )
   if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
   for (const [flag, given] of Object.entries({
@@ -166,6 +167,7 @@ const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined
   'approve',
   'cluster',
   'deny',
+  'inspect',
   'report',
   'sessions',
   'what-if',
@@ -175,6 +177,7 @@ const takesWords: ReadonlySet<Command> = new Set<Command>([
   'approve',
   'cluster',
   'deny',
+  'inspect',
   'memory',
   'report',
   'rewind',
@@ -312,6 +315,10 @@ async function runCommand(
     case 'init': {
       const { init } = await import('./init/init.ts')
       return init(program)
+    }
+    case 'inspect': {
+      const { inspect } = await import('./inspect/inspect.ts')
+      return inspect(flags, words, program)
     }
     case 'memory': {
       const { memory } = await import('./memory/memory.ts')

@@ -14,7 +14,7 @@ interface WriteOptions {
 /** A file that is there whole or not at all, for the person alone. What is there already stays, unless it is told to go. */
 export async function writeNew(
   path: string,
-  chunks: Iterable<string>,
+  chunks: Iterable<string> | AsyncIterable<string>,
   { shown, isForced, sources = [] }: WriteOptions,
 ): Promise<void> {
   const there = await realpath(path).catch(() => undefined)
@@ -31,7 +31,7 @@ export async function writeNew(
   let handle: FileHandle | undefined
   try {
     handle = await open(target, 'wx', 0o600)
-    for (const chunk of chunks) await handle.appendFile(chunk)
+    for await (const chunk of chunks) await handle.appendFile(chunk)
     await handle.close()
     if (isForced) await rename(target, path)
   } catch (thrown) {

@@ -33,7 +33,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'URL',
     read: address,
     meaning:
-      'Of a session, -p, sessions, why, what-if, approve, deny and cluster budget: the cluster behind this address',
+      'Of a session, -p, sessions, why, what-if, inspect, approve, deny and cluster budget: the cluster behind this address',
   },
   restate: {
     names: ['--restate'],
@@ -66,7 +66,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'N',
     read: portNumber,
-    meaning: 'Of serve: where the worker listens; 9080 unless said otherwise',
+    meaning: 'Of serve: where the worker listens; 9080 unless said otherwise. Of inspect: where the page is; any that is free',
   },
   host: {
     names: ['--host'],

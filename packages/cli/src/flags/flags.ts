@@ -194,6 +194,7 @@ export interface Flags {
   readonly since?: NamedMoment
   readonly until?: NamedMoment
   readonly by?: Breakdown
+  readonly open?: boolean
   readonly help?: boolean
   readonly version?: boolean
 }

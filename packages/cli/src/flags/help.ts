@@ -47,6 +47,9 @@ const usage = `halting: a coding agent that always stops, and says why
                                 files of Claude Code and Codex too, all of theirs with --claude-code and --codex
   halting report [FOLDER]       what sessions cost, how they ended, which limits saved money and which lost work, which tools
                                 fail: of a week, or of a folder with --since 30d; --format html --output week.html
+  halting inspect [SESSION|FOLDER …] [--open]
+                                a page over sessions, for a browser of this machine: where turns, tokens and money went;
+                                with --output FILE one session as a page in a file
   halting config                which settings are in force, where each comes from, what does not count and why
   halting trust [FOLDER]        what a folder's settings would run and loosen, and have it count; --list, --revoke
   halting mcp list|get|add|add-json|remove

@@ -19,6 +19,7 @@ type ProgramFlag =
   | 'since'
   | 'until'
   | 'by'
+  | 'open'
   | 'help'
   | 'version'
 
@@ -31,7 +32,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     meaning:
       'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: JSON',
   },
-  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions and report: those of all folders' },
+  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions, report and inspect: those of all folders' },
   yes: {
     names: ['--yes'],
     group: 'program',
@@ -52,13 +53,13 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'FILE',
     read: filledText,
-    meaning: 'Of sessions export and report: where it goes; stdout unless said otherwise',
+    meaning: 'Of sessions export and report: where it goes; stdout unless said otherwise. Of inspect: one session as a page in a file',
   },
   force: {
     names: ['--force'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of sessions export and report: write over a file that is there',
+    meaning: 'Of sessions export, report and inspect: write over a file that is there',
   },
   message: {
     names: ['--message'],
@@ -85,13 +86,13 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     names: ['--claude-code'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of what-if and report: all sessions of Claude Code; of a report on a folder those of it',
+    meaning: 'Of what-if, report and inspect: all sessions of Claude Code; of a report on a folder those of it',
   },
   codex: {
     names: ['--codex'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of what-if and report: all sessions of Codex; of a report on a folder those of it',
+    meaning: 'Of what-if, report and inspect: all sessions of Codex; of a report on a folder those of it',
   },
   since: {
     names: ['--since'],
@@ -117,6 +118,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     read: choice(breakdowns),
     meaning: 'Of report: what was spent by day, model or folder, all rows of it and of no other',
   },
+  open: { names: ['--open'], group: 'program', kind: 'switch', meaning: 'Of inspect: open its page in the browser' },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
   version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
 }

@@ -1,0 +1,66 @@
+import type { InspectedSession } from '@halting/inspector'
+import { sessionsOfCluster } from '../cluster/list.ts'
+import { sessionOfCluster } from '../cluster/of-cluster.ts'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { goOn } from '../why/go-on.ts'
+import { terminalOf } from '../why/terminal-of.ts'
+import { inspectedSession } from './inspected.ts'
+import type { Entry, Shelf } from './shelf.ts'
+
+/** The sessions of a cluster: all of them, or those that are named. What stands with each is one query; records are read of what changed. */
+export class ClusterShelf implements Shelf {
+  readonly title: string
+  readonly pauseMs = 1_500
+  readonly #flags: Flags
+  readonly #named: ReadonlySet<string>
+  readonly #program: Program
+
+  /** @throws UsageError for a cluster that does not answer, and for a session that it does not have. */
+  static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterShelf> {
+    const shelf = new ClusterShelf(flags, words, program)
+    const there = new Set((await shelf.look()).map(({ key }) => key))
+    // Asking for it says what is the matter with it.
+    for (const word of words) if (!there.has(word)) await sessionOfCluster(flags, word, program)
+    return shelf
+  }
+
+  private constructor(flags: Flags, words: readonly string[], program: Program) {
+    this.#flags = flags
+    this.#named = new Set(words)
+    this.#program = program
+    // Whoever asks may have put a name and a password into the address.
+    this.title = `The cluster at ${new URL(flags.cluster ?? '').origin}`
+  }
+
+  async look(): Promise<readonly Entry[]> {
+    const all = await sessionsOfCluster(this.#flags)
+    return all
+      .filter(({ sessionId }) => this.#named.size === 0 || this.#named.has(sessionId))
+      .map(({ sessionId, ...status }) => ({
+        key: sessionId,
+        sessionId,
+        path: null,
+        changedAt: null,
+        isLive: status.state !== 'idle' && status.state !== 'paused',
+        signature: JSON.stringify(status),
+      }))
+  }
+
+  async lookAt({ key }: Entry): Promise<Entry | undefined> {
+    return (await this.look()).find((each) => each.key === key)
+  }
+
+  readForRow(found: Entry): Promise<InspectedSession> {
+    return this.read(found)
+  }
+
+  async read(found: Entry): Promise<InspectedSession> {
+    const { cluster } = this.#flags
+    const session = await sessionOfCluster(this.#flags, found.sessionId, this.#program)
+    const terminal = terminalOf(session.runs.at(-1) ?? [])
+    const where = { sessionId: found.sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
+    const way = terminal === undefined ? { says: 'It goes on in the cluster.' } : goOn(terminal, where)
+    return inspectedSession(session, { found, goOn: way })
+  }
+}

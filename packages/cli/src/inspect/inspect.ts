@@ -1,0 +1,126 @@
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { HaltingError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { exportedPage, readPageFiles, startInspector } from '@halting/inspector'
+import { writeNew } from '../export/write-new.ts'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findFile } from '../session/find-session.ts'
+import { UsageError } from '../usage-error.ts'
+import { openBrowser } from './open-browser.ts'
+import { ShelfSource, type OpenShelf } from './shelf-source.ts'
+
+/** `halting inspect [SESSION|FOLDER|FILE …]`: a page over sessions, for this machine alone, until Ctrl-C; with `--output FILE` one session as a file. Changes nothing. */
+export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  checked(flags, words)
+  if (flags.output !== undefined) return exportOne(flags.output, flags, words, program)
+  const source = await shelfFor(flags, words, program)
+  const address = await addressIn(source, words)
+  const { output } = program
+  const inspector = await startInspector({
+    source,
+    pageFolder: pageFolder(program),
+    ...(flags.port !== undefined && { port: flags.port }),
+    onProblem: (error) => output.err(told(`something broke that should not: ${oneLine(messageOf(error), 500)}`)),
+  })
+  const url = inspector.url + address
+  output.out(`${url}\n`)
+  output.err(told(`${oneLine(source.title, 200)}: open this address in a browser of this machine. Ctrl-C ends it.`))
+  if (flags.open === true)
+    await openBrowser(url, program.env).catch((error: unknown) => {
+      output.err(told(`no browser could be opened: ${oneLine(messageOf(error), 200)}.`))
+    })
+  await ended()
+  await inspector.close()
+  return 0
+}
+
+/** @throws UsageError for flags that do not go together. */
+function checked(flags: Flags, [word]: readonly string[]): void {
+  if (flags.force === true && flags.output === undefined)
+    throw new UsageError('--force of halting inspect needs --output FILE.')
+  for (const [flag, given] of [
+    ['--all', flags.all],
+    ['--claude-code', flags.claudeCode],
+    ['--codex', flags.codex],
+  ] as const) {
+    if (given === undefined) continue
+    if (flags.output !== undefined)
+      throw new UsageError(`One session becomes a file: leave out ${flag}, and name it: --output FILE SESSION.`)
+    if (flags.cluster !== undefined)
+      throw new UsageError(`${flag} is of sessions on this machine, --cluster of those in a cluster. Give one.`)
+  }
+  if (flags.all === true && word !== undefined)
+    throw new UsageError('--all shows the sessions of all folders. Leave it out, or the names.')
+  if (flags.output !== undefined && (flags.open === true || flags.port !== undefined))
+    throw new UsageError('--output writes a file and serves nothing: leave out --open and --port.')
+}
+
+async function shelfFor(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
+  if (flags.cluster !== undefined) {
+    const { ClusterShelf } = await import('./cluster-shelf.ts')
+    return new ShelfSource(await ClusterShelf.open(flags, words, program))
+  }
+  const { FileShelf } = await import('./file-shelf.ts')
+  return new ShelfSource(await FileShelf.open(flags, words, program))
+}
+
+/** Where a session stands that is named alone: its newest run. '' for many. @throws UsageError for one that cannot be read. */
+async function addressIn(source: OpenShelf, words: readonly string[]): Promise<string> {
+  const key = words.length === 1 ? await source.onlyKey() : undefined
+  if (key === undefined) return ''
+  const view = await usable(source.session(key))
+  return `#/session/${encodeURIComponent(key)}/${Math.max(1, view?.runs.length ?? 1)}/timeline`
+}
+
+async function exportOne(
+  file: string,
+  flags: Flags,
+  [word, ...more]: readonly string[],
+  program: Program,
+): Promise<number> {
+  if (more.length > 0) throw new UsageError('One session becomes a file. Name one: --output FILE SESSION.')
+  const path = flags.cluster === undefined ? await findFile(word, 'inspect --output FILE', program) : undefined
+  const name = path ?? word
+  if (name === undefined)
+    throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
+  const source = await shelfFor(flags, [name], program)
+  const key = await source.onlyKey()
+  const view = key === undefined ? undefined : await usable(source.session(key))
+  if (view === undefined) throw new UsageError(`The session ${oneLine(name, 100)} is gone.`)
+  const page = await readPageFiles(pageFolder(program))
+  await writeNew(resolve(program.cwd, file), exportedPage({ page, view, source }), {
+    shown: file,
+    isForced: flags.force === true,
+    sources: path === undefined ? [] : [path],
+  })
+  program.output.err(told(`wrote ${file}`))
+  return 0
+}
+
+function pageFolder({ home }: Program): string {
+  return fileURLToPath(new URL('dist/inspector/', home))
+}
+
+/** @throws UsageError for a session that cannot be read. */
+async function usable<Value>(reading: Promise<Value>): Promise<Value> {
+  try {
+    return await reading
+  } catch (error) {
+    throw error instanceof HaltingError ? new UsageError(error.message) : error
+  }
+}
+
+/** Resolves when the person, or the system, ends the program; at a second signal it is gone at once. */
+function ended(): Promise<void> {
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  return new Promise((resolve) => {
+    const end = (): void => {
+      for (const name of names) process.off(name, end)
+      resolve()
+    }
+    for (const name of names) process.on(name, end)
+  })
+}
