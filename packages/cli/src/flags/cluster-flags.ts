@@ -66,7 +66,8 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'N',
     read: portNumber,
-    meaning: 'Of serve: where the worker listens; 9080 unless said otherwise. Of inspect: where the page is; any that is free',
+    meaning:
+      'Of serve: where the worker listens; 9080 unless said otherwise. Of inspect: where the page is; any that is free',
   },
   host: {
     names: ['--host'],

@@ -41,7 +41,11 @@ export function inspectedSession(session: AnySession, { found, goOn, heldBy }: B
 }
 
 /** What `halting why` tells, of any run of a session. */
-function whyOf(session: AnySession, run: number, { goOn, heldBy }: Omit<Required<Beside>, 'found'>): string {
+function whyOf(
+  session: AnySession,
+  run: number,
+  { goOn, heldBy }: { readonly goOn: GoOn; readonly heldBy: number | undefined },
+): string {
   const { sessionId, cwd, runs, foreign } = session
   const records = runs[run] ?? []
   const isNewest = run === runs.length - 1
