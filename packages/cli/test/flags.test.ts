@@ -125,6 +125,7 @@ describe('what the table reads', () => {
       '--suggest': 'suggest',
       '--claude-code': 'claudeCode',
       '--codex': 'codex',
+      '--open': 'open',
       '-h': 'help',
       '--help': 'help',
       '-v': 'version',

@@ -32,7 +32,12 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     meaning:
       'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: JSON',
   },
-  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions, report and inspect: those of all folders' },
+  all: {
+    names: ['--all'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of sessions, report and inspect: those of all folders',
+  },
   yes: {
     names: ['--yes'],
     group: 'program',
@@ -53,7 +58,8 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'FILE',
     read: filledText,
-    meaning: 'Of sessions export and report: where it goes; stdout unless said otherwise. Of inspect: one session as a page in a file',
+    meaning:
+      'Of sessions export and report: where it goes; stdout unless said otherwise. Of inspect: one session as a page in a file',
   },
   force: {
     names: ['--force'],
