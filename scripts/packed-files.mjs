@@ -38,7 +38,11 @@ export const packedFiles = {
   },
   '@halting/inspector': {
     // The page is bundled: its sources are not packed.
-    holds: [...library, /^dist\/(?:index|figures|visible|open-entries)\.js(?:\.map)?$/, /^dist\/page\/page\.(?:js|css)$/],
+    holds: [
+      ...library,
+      /^dist\/(?:index|figures|visible|open-entries)\.js(?:\.map)?$/,
+      /^dist\/page\/page\.(?:js|css)$/,
+    ],
     entry: 'dist/index.js',
     mostBytes: { packed: 200 * kilobyte, unpacked: 800 * kilobyte },
   },
