@@ -7,7 +7,7 @@ export type Route =
   | { readonly view: 'compare'; readonly keys: readonly [string, string]; readonly query?: string }
   | { readonly view: 'what-if' }
 
-export const sessionTabs = ['timeline', 'plots', 'what-if'] as const
+const sessionTabs = ['timeline', 'plots', 'what-if'] as const
 export type SessionTab = (typeof sessionTabs)[number]
 
 /**
