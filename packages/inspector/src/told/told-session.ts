@@ -52,21 +52,30 @@ export function toldSession({
   }
 }
 
+/** Hears of an entry of the main loop where it comes, and at which part it begins. */
+export type NoteEntry = (entry: TranscriptEntry, place: number) => void
+
 /** What was said and done in one of the runs of a session. */
-export function toldParts(runs: readonly (readonly StepRecord[])[], index: number): readonly Part[] {
+export function toldParts(
+  runs: readonly (readonly StepRecord[])[],
+  index: number,
+  noteEntry: NoteEntry = () => {},
+): readonly Part[] {
   const records = runs[index] ?? []
   const isOpen = index === runs.length - 1 && !records.some((record) => record.type === 'end' && record.scope === '')
-  if (!isOpen) return partsOf('', new Recorded(records))
+  if (!isOpen) return partsOf('', new Recorded(records), noteEntry)
   const { open, transcript } = foldSession(runs)
-  if (open === undefined) return partsOf('', new Recorded(records))
+  if (open === undefined) return partsOf('', new Recorded(records), noteEntry)
   const folded = foldRun(open, transcript)
-  return partsOf('', new Recorded(open, folded.kind === 'open' ? openEntries(folded.replay) : []))
+  return partsOf('', new Recorded(open, folded.kind === 'open' ? openEntries(folded.replay) : []), noteEntry)
 }
 
 /** What the records of a run tell of each of its agents. */
 class Recorded {
   /** By scope; '' is the main loop. */
   readonly entries = new Map<string, TranscriptEntry[]>()
+  /** The scope of the agent that a call began, by the scope and id of the call. */
+  readonly #agents = new Map<string, string>()
   readonly #durations = new Map<string, number>()
 
   constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
@@ -86,21 +95,27 @@ class Recorded {
     return this.#durations.get(`${scope} ${callId}`)
   }
 
-  /** The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. */
+  /** The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. Of other programs ids stand in it without slashes. */
   agentOf(scope: string, callId: string): string | undefined {
-    return [...this.entries.keys()].find((each) => each.startsWith(`${scope}agent:`) && each.endsWith(`:${callId}/`))
+    return this.#agents.get(`${scope} ${callId}`) ?? this.#agents.get(`${scope} ${callId.replaceAll('/', '_')}`)
   }
 
   #add(scope: string, added: readonly TranscriptEntry[]): void {
     const known = this.entries.get(scope)
-    if (known === undefined) this.entries.set(scope, [...added])
-    else known.push(...added)
+    if (known !== undefined) {
+      known.push(...added)
+      return
+    }
+    this.entries.set(scope, [...added])
+    const [, caller, callId] = /^(.*)agent:\d+:\d+:(.*)\/$/s.exec(scope) ?? []
+    const key = `${caller} ${callId}`
+    if (callId !== undefined && !this.#agents.has(key)) this.#agents.set(key, scope)
   }
 }
 
 type OpenCall = { -readonly [field in keyof ToldCall]: ToldCall[field] }
 
-function partsOf(scope: string, recorded: Recorded): readonly Part[] {
+function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () => {}): readonly Part[] {
   const parts: Part[] = []
   const calls = new Map<string, OpenCall>()
   const open = (id: string, name: string, input: unknown): void => {
@@ -120,6 +135,7 @@ function partsOf(scope: string, recorded: Recorded): readonly Part[] {
     parts.push(call)
   }
   for (const entry of recorded.entries.get(scope) ?? []) {
+    noteEntry(entry, parts.length)
     switch (entry.kind) {
       case 'assistant':
         for (const block of entry.message.content) {

@@ -1,65 +1,88 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { recordedStep, recordedSteps, type Control, type RecordedStep, type StepRecord } from '@halting/core/steps'
-import { callLabel, longestLabel } from './call-label.ts'
+import { recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { callIdOf, CallLabels, kindOf, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
+import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply } from './parts.ts'
+import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
-type Item = { -readonly [field in keyof Omit<TimelineItem, 'id' | 'part'>]: TimelineItem[field] } & { callId?: string }
+/** `told`: what the transcript knows it by. */
+export type PlacelessItem = Omit<TimelineItem, 'id' | 'part'> & { readonly told?: string | undefined }
+type Item = { -readonly [field in keyof PlacelessItem]: PlacelessItem[field] }
+
+/** One turn of the main loop while it is read. */
+interface OpenTurn {
+  readonly turn: number
+  /** What comes from before it, from an agent that works beside the run, does not begin it. */
+  readonly notBeforeMs: number
+  item: Item | undefined
+}
 
 /**
  * The bars and marks of a run, by their beginning. Each intent and result is told by exactly one of them; turns and agents are spans around others.
- * Parts of the transcript are filled in by whoever has it.
+ * Moments are those of the record: nothing is made up for what has no result.
  */
-export function timelineOf(records: readonly StepRecord[]): readonly (TimelineItem & { readonly callId?: string })[] {
+export function timelineOf(records: readonly StepRecord[]): readonly PlacelessItem[] {
   const reader = new ItemReader(records)
   for (const [index, record] of records.entries()) reader.read(record, index)
-  return reader.end().map((item, id) => ({ ...item, id, part: null }))
+  return reader.end()
 }
 
 class ItemReader {
   readonly #beganAt: number
   readonly #items: Item[] = []
-  /** Intents without a result, by key, and where they stand. */
-  readonly #open = new Map<
-    string,
-    { readonly index: number; readonly record: Extract<StepRecord, { type: 'intent' }> }
-  >()
-  readonly #labels = new CallLabels()
-  /** By request of the main loop, what its steps span. */
-  readonly #turns = new Map<number, Item>()
+  /** Intents without a result, by key, and where the first of them stands. */
+  readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
+  readonly #labels: CallLabels
+  readonly #turns: OpenTurn[] = []
   /** By scope, what the steps of an agent span. */
   readonly #agents = new Map<string, Item>()
+  /** Of the main loop. */
+  #request = 0
   #latestMs = 0
+  #compactions = 0
 
   constructor(records: readonly StepRecord[]) {
     const [first] = records
     this.#beganAt = first?.type === 'start' ? first.at : 0
-    this.#labels.read(records)
+    this.#labels = new CallLabels(records)
   }
 
   read(record: StepRecord, index: number): void {
     switch (record.type) {
-      case 'intent':
-        this.#open.set(record.key, { index, record })
+      case 'start':
+        if (record.scope === '') this.#beginLap(record.start.spent, 0)
         return
+      case 'intent': {
+        const index0 = this.#open.get(record.key)?.index ?? index
+        this.#open.set(record.key, { index: index0, record })
+        return
+      }
       case 'result':
         this.#result(record, index)
         return
-      case 'control':
-        this.#mark('control', record.at, labelOfControl(record.control), index)
-        return
-      case 'lap':
-        if (record.lap.scope === '' && record.lap.transition !== 'next_turn')
-          this.#mark('lap', record.lap.spent.now, record.lap.transition, index)
-        return
-      case 'end': {
-        if (record.scope !== '') return
-        const { reason, signal } = record.terminal
-        const status = endings[reason].exitCode === 0 ? 'done' : 'failed'
-        this.#mark('ending', record.spent.now, `${reason}: ${signal.message}`, index, status)
+      case 'control': {
+        const { scope } = recordedStep(record.key, record.at, 0, false)
+        const inboxId = record.control.messages?.[0]?.id
+        const told = inboxId === undefined ? undefined : placeOfInbox(inboxId)
+        this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, told })
         return
       }
-      case 'start':
+      case 'lap': {
+        const { scope, transition, spent } = record.lap
+        if (transition !== 'next_turn') this.#mark('lap', spent.now, { label: transition, index, scope })
+        if (scope === '') this.#beginLap(spent, this.#since(spent.now))
+        return
+      }
+      case 'end': {
+        const { reason, signal } = record.terminal
+        const status = endings[reason].exitCode === 0 ? 'done' : 'failed'
+        const agent = record.scope === '' ? undefined : this.#agents.get(record.scope)
+        if (agent !== undefined) agent.status = status
+        if (record.scope === '')
+          this.#mark('ending', record.spent.now, { label: `${reason}: ${signal.message}`, index, scope: '', status })
+        return
+      }
       case 'rewind':
       case 'stage':
     }
@@ -70,93 +93,129 @@ class ItemReader {
       const step = recordedStep(record.key, record.at, 0, true)
       const { model, tokens, nanos } = isJsonObject(record.intent) ? record.intent : {}
       this.#add({
-        ...this.#itemOf(step, index),
+        ...this.#itemOf(step, typeof model === 'string' ? model : undefined),
         endMs: null,
-        label: this.#labelOf(step, typeof model === 'string' ? model : undefined),
         status: 'open',
         tokens: numberOf(tokens),
         costUsd: numberOf(nanos) / 1e9,
+        firstRecord: index,
+        lastRecord: index,
       })
     }
-    for (const [index, { startMs, ...item }] of [...this.#turns.values()].entries())
-      this.#items.push({ ...item, startMs, label: `turn ${index + 1}` })
-    this.#items.push(...this.#agents.values())
-    return this.#items.toSorted((a, b) => a.startMs - b.startMs || order(a) - order(b))
+    const turns = this.#turns.flatMap(({ item }) => (item === undefined ? [] : [item]))
+    for (const [index, turn] of turns.entries()) {
+      const next = turns[index + 1]?.startMs ?? Infinity
+      turn.endMs = Math.max(turn.startMs, Math.min(turn.endMs ?? Infinity, next))
+    }
+    this.#items.push(...turns, ...this.#agents.values())
+    return this.#items.toSorted((a, b) => a.startMs - b.startMs || a.firstRecord - b.firstRecord || order(a) - order(b))
   }
 
-  #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>, index: number): void {
+  #beginLap(spent: Spent, notBeforeMs: number): void {
+    this.#request = spent.request
+    const turn = turnOf(spent)
+    if (this.#turns.at(-1)?.turn !== turn) this.#turns.push({ turn, notBeforeMs, item: undefined })
+  }
+
+  #result({ key, value, at, durationMs }: ResultRecord, index: number): void {
     const step = recordedStep(key, at, durationMs, false)
     const intent = this.#open.get(key)
     this.#open.delete(key)
     const fields = isJsonObject(value) ? value : {}
-    const charge = isJsonObject(fields['charge']) ? fields['charge'] : {}
-    const { model, tokens, nanos } = charge
-    const callId = callIdOf(step.name)
+    const charge = isJsonObject(fields['charge']) ? fields['charge'] : undefined
+    const { model, tokens, nanos } = charge ?? {}
+    const item = this.#itemOf(step, typeof model === 'string' ? model : undefined)
+    const { message, result } = fields
+    if (isJsonObject(message) && step.scope === '' && typeof message['id'] === 'string')
+      item.told = placeOfReply(message['id'])
+    if (step.scope === '' && isJsonObject(result) && result['kind'] === 'compacted')
+      item.told = placeOfCompaction(this.#compactions++)
     this.#add({
-      ...this.#itemOf(step, intent?.index ?? index),
-      lastRecord: index,
-      label: this.#labelOf(step, typeof model === 'string' ? model : undefined),
+      ...item,
+      // A tool that asks a model does so in attempts of its own.
+      ...(item.kind === 'tool' && charge !== undefined && { kind: 'attempt' }),
       status: statusOf(fields),
       tokens: numberOf(tokens),
       costUsd: numberOf(nanos) / 1e9,
-      ...(callId !== undefined && { callId }),
+      firstRecord: intent?.index ?? index,
+      lastRecord: index,
     })
   }
 
-  #itemOf(step: RecordedStep, index: number): Item {
+  #itemOf(step: RecordedStep, model: string | undefined): Item {
+    const { scope, name } = step
     const startMs = this.#since(step.at)
+    const callId = callIdOf(name)
+    const callLabel = callId === undefined ? undefined : this.#labels.of(scope, callId)
+    // In the transcript of the main loop an agent stands in the call that began it.
+    const outermost = agentCall.exec(scope)?.[1] ?? callId
     return {
       kind: kindOf(step),
-      scope: step.scope,
-      request: step.request,
+      scope,
+      // The last answer of a run is asked for by a name of its own.
+      request: scope === '' && (step.request === 0 || name.startsWith('wrap_up')) ? this.#request : step.request,
       startMs,
       endMs: startMs + Math.max(0, step.durationMs),
-      label: '',
+      label: oneLabel(callLabel === undefined && model !== undefined ? model : labelOfStep(name, callLabel)),
       status: '',
       tokens: 0,
       costUsd: 0,
-      firstRecord: index,
-      lastRecord: index,
+      firstRecord: 0,
+      lastRecord: 0,
+      told: outermost === undefined ? undefined : placeOfCall(outermost),
     }
-  }
-
-  #labelOf(step: RecordedStep, model: string | undefined): string {
-    const callId = callIdOf(step.name)
-    const label = callId === undefined ? undefined : this.#labels.of(step.scope, callId)
-    return (label ?? model ?? step.name).slice(0, longestLabel)
   }
 
   #add(item: Item): void {
     this.#items.push(item)
     const endMs = item.endMs ?? item.startMs
     this.#latestMs = Math.max(this.#latestMs, endMs)
-    const request = item.scope === '' ? item.request : Number(/^agent:(\d+):/.exec(item.scope)?.[1] ?? 0)
-    if (request > 0) widen(this.#turns, request, item, { kind: 'turn', scope: '', request })
-    for (let { scope } = item; scope !== ''; scope = outer(scope))
-      widen(this.#agents, scope, item, {
-        kind: 'agent',
-        scope,
-        request,
-        label: this.#labelOfAgent(scope),
+    const open = this.#turns.at(-1)
+    if (open !== undefined) {
+      const startMs = Math.max(item.startMs, open.notBeforeMs)
+      const clipped = { ...item, startMs, endMs: Math.max(startMs, endMs) }
+      open.item = widened(open.item, clipped, {
+        kind: 'turn',
+        scope: '',
+        label: `turn ${open.turn}`,
+        request: this.#request,
       })
+      if (item.kind === 'attempt' && item.scope === '') open.item.told ??= item.told
+    }
+    for (let { scope } = item; scope !== ''; scope = outer(scope)) {
+      const label = this.#labels.of(outer(scope), innermostCall.exec(scope)?.[1] ?? '') ?? 'agent'
+      const request = Number(innermostRequest.exec(scope)?.[1] ?? 0)
+      const span = widened(this.#agents.get(scope), item, { kind: 'agent', scope, label, request })
+      span.told = item.told
+      this.#agents.set(scope, span)
+    }
   }
 
-  #labelOfAgent(scope: string): string {
-    const callId = /agent:\d+:\d+:([^/]*)\/$/.exec(scope)?.[1] ?? ''
-    return this.#labels.of(outer(scope), callId) ?? 'agent'
-  }
-
-  #mark(kind: ItemKind, at: number, label: string, index: number, status = ''): void {
+  #mark(
+    kind: ItemKind,
+    at: number,
+    {
+      label,
+      index,
+      scope,
+      status = '',
+      told,
+    }: Pick<Item, 'label' | 'scope' | 'told'> & { index: number; status?: string },
+  ): void {
     const startMs = Math.max(this.#since(at), kind === 'ending' ? this.#latestMs : 0)
-    const figures = { status, tokens: 0, costUsd: 0, firstRecord: index, lastRecord: index }
     this.#items.push({
       kind,
-      scope: '',
-      request: 0,
+      scope,
+      request: this.#request,
       startMs,
       endMs: startMs,
-      label: label.slice(0, longestLabel),
-      ...figures,
+      label: oneLabel(label),
+      status,
+      tokens: 0,
+      costUsd: 0,
+      firstRecord: index,
+      lastRecord: index,
+      told,
     })
   }
 
@@ -166,35 +225,22 @@ class ItemReader {
   }
 }
 
-/** Makes a span reach around an item. */
-function widen<Key>(
-  spans: Map<Key, Item>,
-  key: Key,
-  item: Item,
-  begun: Pick<Item, 'kind' | 'scope' | 'request'> & { label?: string },
-): void {
-  const { startMs, endMs, firstRecord, lastRecord, tokens, costUsd } = item
-  const span = spans.get(key)
-  if (span === undefined) {
-    spans.set(key, {
-      label: '',
-      status: '',
-      ...begun,
-      startMs,
-      endMs: endMs ?? startMs,
-      firstRecord,
-      lastRecord,
-      tokens,
-      costUsd,
-    })
-    return
-  }
+type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
+type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
+
+/** A span that reaches around an item, too. */
+function widened(span: Item | undefined, item: Item, begun: Pick<Item, 'kind' | 'scope' | 'label' | 'request'>): Item {
+  const { startMs, firstRecord, lastRecord, tokens, costUsd } = item
+  const endMs = item.endMs ?? startMs
+  if (span === undefined)
+    return { ...begun, status: '', startMs, endMs, firstRecord, lastRecord, tokens, costUsd, told: undefined }
   span.startMs = Math.min(span.startMs, startMs)
-  span.endMs = Math.max(span.endMs ?? 0, endMs ?? startMs)
+  span.endMs = Math.max(span.endMs ?? 0, endMs)
   span.firstRecord = Math.min(span.firstRecord, firstRecord)
   span.lastRecord = Math.max(span.lastRecord, lastRecord)
   span.tokens += tokens
   span.costUsd += costUsd
+  return span
 }
 
 /** Spans come before what they hold, and the ending last. */
@@ -202,61 +248,13 @@ function order({ kind }: Item): number {
   return kind === 'turn' ? 0 : kind === 'agent' ? 1 : kind === 'ending' ? 3 : 2
 }
 
+const agentCall = /^agent:\d+:\d+:([^/]*)\//
+const innermostCall = /agent:\d+:\d+:([^/]*)\/$/
+const innermostRequest = /agent:(\d+):\d+:[^/]*\/$/
+
 /** The scope around an agent's: '' for one of the main loop. */
 function outer(scope: string): string {
   return scope.replace(/agent:\d+:\d+:[^/]*\/$/, '')
-}
-
-/** What calls were asked for, by scope and id; where an id was used again, the call that is next. */
-class CallLabels {
-  readonly #labels = new Map<string, string>()
-
-  read(records: readonly StepRecord[]): void {
-    for (const { scope, id, name, input } of recordedSteps(records).calls)
-      this.#labels.set(`${scope}|${id}`, callLabel(name, input))
-  }
-
-  of(scope: string, callId: string): string | undefined {
-    // In a scope an id has no slash.
-    return this.#labels.get(`${scope}|${callId}`)
-  }
-}
-
-function callIdOf(name: string): string | undefined {
-  return /^(?:tool|permission|approval|rules|save|close):\d+:\d+:(.*?)(?:\/asked)?$/s.exec(name)?.[1]
-}
-
-function kindOf({ phase, name }: RecordedStep): ItemKind {
-  switch (phase) {
-    case 'model':
-      return 'attempt'
-    case 'compaction':
-      return 'compaction'
-    case 'tools':
-      return 'tool'
-    case 'hooks':
-      return 'hook'
-    case 'waiting':
-      return name.startsWith('rules') ? 'other' : 'wait'
-    case 'other':
-      return 'other'
-  }
-}
-
-/** As a result tells it: of a request its kind, of a call its status, of a rule what it decided. */
-function statusOf({ kind, status, behavior, outcome }: { readonly [field: string]: unknown }): string {
-  const told = status ?? kind ?? behavior ?? outcome
-  return typeof told === 'string' ? told : ''
-}
-
-function labelOfControl({ abort, signals, messages, settings, tasks, agents }: Control): string {
-  if (abort !== undefined) return `abort: ${abort}`
-  if (signals !== undefined) return `stop: ${signals.map(({ message }) => message).join('; ')}`
-  if (messages !== undefined)
-    return messages.map(({ kind }) => (kind === 'steer' ? 'steered' : 'followed up')).join(', ')
-  if (settings !== undefined) return `set: ${Object.keys(settings).join(', ')}`
-  if (tasks !== undefined || agents !== undefined) return 'work in the background ended'
-  return 'left behind'
 }
 
 function numberOf(value: unknown): number {

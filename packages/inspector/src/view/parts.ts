@@ -8,16 +8,34 @@ export function transcriptParts({ runs }: Pick<InspectedSession, 'runs'>, run: n
   return toldParts(runs, run).map(shownPart)
 }
 
-/** By call of the main loop and of agents, the part of the transcript that tells of it. An id that was used again names the last. */
-export function placesOfCalls(parts: readonly Part[]): ReadonlyMap<string, number> {
+/** What parts of a transcript are known by: a reply by its message, a call by its id, what was handed in by the id of that. */
+export const placeOfReply = (messageId: string): string => `reply ${messageId}`
+export const placeOfCall = (callId: string): string => `call ${callId}`
+export const placeOfInbox = (inboxId: string): string => `inbox ${inboxId}`
+/** Compactions are known by how many were before. */
+export const placeOfCompaction = (before: number): string => `compaction ${before}`
+
+/** The parts of a run, and where in them what is told that the timeline shows. A call id that was used again names the last. */
+export function placedParts(
+  runs: InspectedSession['runs'],
+  run: number,
+): { readonly parts: readonly Part[]; readonly places: ReadonlyMap<string, number> } {
   const places = new Map<string, number>()
-  const note = (part: Part, place: number): void => {
-    if (part.kind !== 'call') return
-    places.set(part.callId, place)
-    for (const inner of part.agent) note(inner, place)
+  let compactions = 0
+  const parts = toldParts(runs, run, (entry, place) => {
+    if (entry.kind === 'assistant') places.set(placeOfReply(entry.message.id), place)
+    if (entry.kind === 'user' && entry.inboxId !== undefined) places.set(placeOfInbox(entry.inboxId), place)
+    // What a hook replaced is no step of a compaction.
+    if (entry.kind === 'compact_boundary' && entry.trigger !== 'hook')
+      places.set(placeOfCompaction(compactions++), place)
+  })
+  for (const [place, part] of parts.entries()) {
+    if (part.kind !== 'call') continue
+    places.set(placeOfCall(part.callId), place)
+    // In a path of agents an id stands without slashes.
+    places.set(placeOfCall(part.callId.replaceAll('/', '_')), place)
   }
-  for (const [place, part] of parts.entries()) note(part, place)
-  return places
+  return { parts, places }
 }
 
 function shownPart(part: Part): TranscriptPart {

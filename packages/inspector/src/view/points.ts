@@ -13,6 +13,8 @@ type Writable<T> = { -readonly [field in keyof T]: T[field] }
 interface Window {
   readonly startMs: number
   readonly spent: Spent
+  /** What was said in it was heard: its point has its context. */
+  isTold: boolean
   point: (Writable<TurnPoint> & { readonly messageId: string | undefined }) | undefined
 }
 
@@ -55,7 +57,7 @@ class PointReader {
         this.#settledNanos = spent.nanos + spent.unknownNanos
         this.#tokens = spent.totalTokens
         for (const entry of added) this.#kinds.add(entry)
-        this.#windows.push({ startMs: 0, spent, point: undefined })
+        this.#windows.push({ startMs: 0, spent, isTold: false, point: undefined })
         return
       }
       case 'intent': {
@@ -81,7 +83,7 @@ class PointReader {
           this.#tokens = record.folds.settled.tokens
         }
         this.#said(added)
-        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, point: undefined })
+        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, isTold: false, point: undefined })
         return
       }
       case 'end':
@@ -93,8 +95,10 @@ class PointReader {
   }
 
   end(activeMs: number, calls: ReadonlyMap<number, readonly TurnCall[]>): readonly TurnPoint[] {
-    if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
-    this.#said([])
+    if (this.#windows.at(-1)?.isTold === false) {
+      if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
+      this.#said([])
+    }
     const told = this.#windows.filter(({ point }) => point !== undefined)
     const last = told.at(-1)?.point
     if (last !== undefined) this.#addSums(last)
@@ -112,8 +116,10 @@ class PointReader {
 
   /** The lap tells what was said in it: up to the reply it is what the model was shown. */
   #said(added: readonly TranscriptEntry[]): void {
-    const point = this.#windows.at(-1)?.point
+    const window = this.#windows.at(-1)
+    const point = window?.point
     let isShown = point === undefined
+    if (window !== undefined) window.isTold = true
     const show = (): void => {
       if (point === undefined || isShown) return
       const { input, cacheRead, cacheWrite } = point.usage

@@ -6,8 +6,9 @@ import type { TurnCall } from './types.ts'
 /** What the replies of the main loop called, by request. Of several attempts at a request the last one has its calls. */
 export function callsByRequest(records: readonly StepRecord[]): ReadonlyMap<number, readonly TurnCall[]> {
   const calls = new Map<number, readonly TurnCall[]>()
-  for (const { scope, phase, request, calls: asked } of recordedSteps(records).requests) {
-    if (scope === '' && phase === 'model') calls.set(request, asked.map(turnCallOf))
+  for (const { scope, phase, name, request, calls: asked } of recordedSteps(records).requests) {
+    // The last answer has a count of its own, and calls nothing.
+    if (scope === '' && phase === 'model' && !name.startsWith('wrap_up')) calls.set(request, asked.map(turnCallOf))
   }
   return calls
 }

@@ -6,11 +6,10 @@ import {
   type StepRecord,
   type Trajectory,
 } from '@halting/core/steps'
-import { toldParts } from '../told/told-session.ts'
 import { ContextKinds } from './context-kinds.ts'
 import type { InspectedSession } from './inspected.ts'
-import { timelineOf } from './items.ts'
-import { placesOfCalls } from './parts.ts'
+import { timelineOf, type PlacelessItem } from './items.ts'
+import { placedParts } from './parts.ts'
 import { pointsOf } from './points.ts'
 import { firstPrompt, rowWith } from './row.ts'
 import type { RunView, SessionView, TimelineItem } from './types.ts'
@@ -27,7 +26,7 @@ export function viewOf(session: InspectedSession): SessionView {
     const [first] = records
     if (index > 0 && wasRewound(runs[index - 1] ?? []))
       kinds.beginAnew(foldSession(runs.slice(0, index)).transcript.since(0))
-    const parts = toldParts(runs, index)
+    const { parts, places } = placedParts(runs, index)
     // One for each run.
     const account = accounts[index] ?? accountIn(session, records)
     const { totals, carried } = account
@@ -37,7 +36,7 @@ export function viewOf(session: InspectedSession): SessionView {
       why: session.why(index),
       account,
       trajectory: withoutInputs(trajectoryOf(records)),
-      items: withPlaces(timelineOf(records), placesOfCalls(parts)),
+      items: withPlaces(timelineOf(records), places, parts.length),
       points: pointsOf(records, kinds, totals.activeMs - carried.activeMs),
       records: records.length,
       parts: parts.length,
@@ -68,11 +67,14 @@ function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
 }
 
 function withPlaces(
-  items: ReturnType<typeof timelineOf>,
+  items: readonly PlacelessItem[],
   places: ReadonlyMap<string, number>,
+  parts: number,
 ): readonly TimelineItem[] {
-  return items.map(({ callId, ...item }) => ({
-    ...item,
-    part: callId === undefined ? null : (places.get(callId) ?? null),
-  }))
+  return items.map(({ told, ...item }, id) => {
+    const place = told === undefined ? undefined : places.get(told)
+    // What is told last stands before the end. A reply of which nothing is shown has no part of its own.
+    const part = item.kind === 'ending' ? parts - 1 : Math.min(place ?? -1, parts - 1)
+    return { id, ...item, part: part < 0 ? null : part }
+  })
 }

@@ -1,0 +1,93 @@
+import { isJsonObject } from '@halting/core/adapters'
+import { recordedSteps, type Control, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { callLabel, longestLabel } from './call-label.ts'
+import type { ItemKind } from './types.ts'
+
+/** A label in one line. */
+export function oneLabel(text: string): string {
+  // Of a long text only what is shown is looked at.
+  return text
+    .slice(0, 4 * longestLabel)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, longestLabel)
+}
+
+/** What calls were asked for, by their scope and id: the tool, and the first text of what it was given. */
+export class CallLabels {
+  readonly #labels = new Map<string, string>()
+
+  constructor(records: readonly StepRecord[]) {
+    for (const { scope, id, name, input } of recordedSteps(records).calls) {
+      const label = oneLabel(callLabel(name, input))
+      this.#labels.set(`${scope}|${id}`, label)
+      // In a path of agents an id stands without slashes.
+      if (id.includes('/')) this.#labels.set(`${scope}|${id.replaceAll('/', '_')}`, label)
+    }
+  }
+
+  of(scope: string, callId: string): string | undefined {
+    return this.#labels.get(`${scope}|${callId}`)
+  }
+}
+
+/** The call that a step is about: its tool, its permission, its hooks. */
+export function callIdOf(name: string): string | undefined {
+  return /^(?:tool|permission|approval|rules|save|close):\d+:\d+:(.*?)(?:\/asked|:updated|:kept)?$/s.exec(name)?.[1]
+}
+
+/** What a step is, for a person. */
+export function kindOf({ phase, name }: Pick<RecordedStep, 'phase' | 'name'>): ItemKind {
+  switch (phase) {
+    case 'model':
+      return 'attempt'
+    case 'compaction':
+      return 'compaction'
+    case 'tools':
+      return 'tool'
+    case 'hooks':
+      return 'hook'
+    case 'waiting':
+      return name.startsWith('rules:') ? 'other' : 'wait'
+    case 'other':
+      return 'other'
+  }
+}
+
+/** What is waited for, by how the name of the step begins. */
+const waits: readonly (readonly [start: string, label: string])[] = [
+  ['permission:', 'Permission for'],
+  ['approval:', 'Approval of'],
+  ['retry:', 'Before trying again'],
+  ['retry.', 'Before trying again'],
+  ['admit:', 'For a place at the service'],
+  ['background', 'For work in the background'],
+]
+
+/** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */
+export function labelOfStep(name: string, callLabel: string | undefined): string {
+  const wait = waits.find(([start]) => name.startsWith(start))?.[1]
+  if (wait !== undefined) return callLabel === undefined ? wait : `${wait} ${callLabel}`
+  if (callLabel !== undefined) return callLabel
+  const hook = /^hook:([^:]*):\d+:(.*)$/s.exec(name)
+  // Behind the trigger stands what it is about, and last the id of the hook.
+  return hook === null ? name : `${hook[1] ?? ''} ${(hook[2] ?? '').split(':').at(-1) ?? ''}`
+}
+
+/** As a result tells it: of a request its kind, of a call its status, of a rule what it decided. */
+export function statusOf(value: { readonly [field: string]: unknown }): string {
+  const { kind, status, behavior, outcome, result } = value
+  const told = status ?? kind ?? behavior ?? outcome ?? (isJsonObject(result) ? result['kind'] : undefined)
+  return typeof told === 'string' ? told : ''
+}
+
+/** What a person or a program handed in. */
+export function labelOfControl({ abort, signals, messages, settings, tasks, agents }: Control): string {
+  if (abort !== undefined) return `abort: ${abort}`
+  if (signals !== undefined) return `stop: ${signals.map(({ message }) => message).join('; ')}`
+  if (messages !== undefined)
+    return messages.map(({ kind }) => (kind === 'steer' ? 'steered' : 'followed up')).join(', ')
+  if (settings !== undefined) return `set: ${Object.keys(settings).join(', ')}`
+  if (tasks !== undefined || agents !== undefined) return 'work in the background ended'
+  return 'left behind'
+}
