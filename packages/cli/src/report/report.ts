@@ -9,6 +9,7 @@ import { oneLine, told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
+import { terminalOf } from '../why/terminal-of.ts'
 import { Collector } from './collect.ts'
 import { periodOf, type Period } from './period.ts'
 import { reportText } from './report-text.ts'
@@ -63,7 +64,9 @@ async function gathered(flags: Flags, words: readonly string[], program: Program
     try {
       const session = await read(name)
       if (which.below !== '' && !isBelow(session.cwd, which.below)) continue
-      const heldBy = isOfCluster ? undefined : (await holderOf(`${name}.lock`))?.pid
+      const isOpenHere =
+        !isOfCluster && session.foreign === undefined && terminalOf(session.runs.at(-1) ?? []) === undefined
+      const heldBy = isOpenHere ? (await holderOf(`${name}.lock`))?.pid : undefined
       collector.add(session, { file: name, heldBy })
     } catch (error) {
       if (!(error instanceof HaltingError)) throw error

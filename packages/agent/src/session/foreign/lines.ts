@@ -20,7 +20,8 @@ export interface ReadLines {
 export async function eachLine(path: string, take: (line: string) => boolean | void): Promise<ReadLines> {
   const file = await open(path, 'r')
   try {
-    const chunk = Buffer.allocUnsafe(chunkSize)
+    // Most files are short, and of a thousand of them large ones would have the garbage collector run for each.
+    let chunk = Buffer.allocUnsafe(firstSize)
     let parts: Buffer[] = []
     let held = 0
     let bytes = 0
@@ -32,7 +33,8 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
       return text === '' || take(text) !== false
     }
     for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, bytes === 0 ? firstSize : chunkSize, null)
+      if (bytes === firstSize) chunk = Buffer.allocUnsafe(chunkSize)
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, null)
       if (bytesRead === 0) break
       bytes += bytesRead
       let start = 0

@@ -19,6 +19,8 @@ export class ReadTogether {
   readonly lines: Set<string> = new Set()
   /** The sessions that files of subagents are of: each is looked at once. */
   readonly parents: Map<string, string | undefined> = new Map()
+  /** Files of subagents in a folder: of a great many sessions in it each would list all of it. */
+  readonly agents: Map<string, Promise<readonly string[]>> = new Map()
 }
 
 /** Whose session a file holds, by what stands in its first lines; undefined for any other file. @throws HaltingError for one that cannot be read. */
@@ -129,13 +131,17 @@ const agentName = /^agent-[^/]*\.jsonl$/
 async function subagentFiles(path: string, sessionId: string, together: ReadTogether): Promise<readonly string[]> {
   const folder = dirname(path)
   const own = join(folder, sessionId, 'subagents')
-  const inOwn = (await namesIn(own)).filter((name) => agentName.test(name)).map((name) => join(own, name))
+  const inOwn = await agentFilesIn(own)
+  let besides = together.agents.get(folder)
+  if (besides === undefined) together.agents.set(folder, (besides = agentFilesIn(folder)))
   const beside: string[] = []
-  for (const name of await namesIn(folder)) {
-    const file = join(folder, name)
-    if (agentName.test(name) && file !== path && (await parentOf(file, together)) === sessionId) beside.push(file)
-  }
+  for (const file of await besides)
+    if (file !== path && (await parentOf(file, together)) === sessionId) beside.push(file)
   return [...inOwn, ...beside]
+}
+
+async function agentFilesIn(folder: string): Promise<readonly string[]> {
+  return (await namesIn(folder)).filter((name) => agentName.test(name)).map((name) => join(folder, name))
 }
 
 /** Without files of subagents that are counted with their session, which is among these. */

@@ -1,0 +1,47 @@
+// Holds R-REP-1 and R-REP-6 of docs/spec.md: a thousand sessions come to what was counted while they were written, in the memory of a few.
+import { linkSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Report } from '../../src/report/told.ts'
+import { generateSessions } from '../support/generated-sessions.ts'
+import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
+import { here, installProgram, run } from '../support/program.ts'
+
+installProgram()
+
+/** So little that a hundred megabytes of calls do not fit. */
+const env = { TZ: 'UTC', NODE_OPTIONS: '--max-old-space-size=64' }
+
+test('a thousand generated sessions', async () => {
+  const folder = join(here(), 'thousand')
+  mkdirSync(folder)
+  const { runsByDay, nanos, ...counts } = generateSessions(folder, 1_000)
+  const { status, stdout, stderr } = await run(['report', folder, '--json'], { env })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const { sessions, totals, byDay, byFolder, bySession, byModel, tools, endings, skipped } = JSON.parse(
+    stdout,
+  ) as Report
+  expect({ sessions, skipped, folders: byFolder.length }).toEqual({ sessions: 1_000, skipped: [], folders: 7 })
+  const { runs, turns, tokens, calls, failed } = counts
+  expect(totals).toMatchObject({ runs, turns, requests: turns, tokens, costUsd: nanos / 1e9, unknownUsd: 0 })
+  expect(Object.fromEntries(byDay.map((row) => [row.name, row.runs]))).toEqual(runsByDay)
+  expect(byModel).toMatchObject([{ model: 'claude-sonnet-4-5', requests: turns, tokens, costUsd: nanos / 1e9 }])
+  expect(endings).toMatchObject([{ reason: 'completed', runs }])
+  expect(bySession).toHaveLength(1_000)
+  expect([tools.reduce((sum, each) => sum + each.calls, 0), tools.reduce((sum, each) => sum + each.failed, 0)]).toEqual(
+    [calls, failed],
+  )
+  const html = await run(['report', folder, '--format', 'html'], { env })
+  expect(html.stdout).toContain('500 more sessions: --json tells all.')
+}, 60_000)
+
+test('a folder of any size takes the memory of its largest session', async () => {
+  const id = 'aaaaaaaa-2222-4333-8444-555555555555'
+  const edits = Array.from({ length: 40 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  await keep(id, [...edits, says('Done.')])
+  const folder = join(here(), 'large')
+  mkdirSync(folder)
+  for (let number = 0; number < 25; number++) linkSync(sessionPath(id), join(folder, `${number}.jsonl`))
+  const { status, stdout } = await run(['report', folder, '--json'], { env })
+  expect([status, JSON.parse(stdout)]).toMatchObject([0, { sessions: 25, totals: { runs: 25, turns: 25 * 41 } }])
+}, 60_000)
