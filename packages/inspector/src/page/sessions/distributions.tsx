@@ -2,9 +2,11 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { counted, many } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
-import { endingColor } from '../common/colors.ts'
+import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
+import { PictureButtons } from '../common/export-picture.tsx'
 import { useRoving } from '../common/roving.ts'
 import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
+import { svgOfHistogram, svgOfWords } from './distribution-svg.ts'
 import { edgeText, rangeText } from './figure-text.ts'
 import {
   isShownBut,
@@ -63,7 +65,7 @@ function useOthers(props: DistributionsProps, left: RangeDimension | WordDimensi
 function FigureBars(props: DistributionsProps & { readonly figure: FigureName; readonly title: string }): JSX.Element {
   const { filter, onFilter, figure, title } = props
   const rows = useOthers(props, figure)
-  const { bins, scale } = useMemo(
+  const histogram = useMemo(
     (): Histogram =>
       histogramOf(
         rows.map((row) => row[figure]),
@@ -71,6 +73,7 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
       ),
     [rows, figure],
   )
+  const { bins, scale } = histogram
   const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(bins.length)
   const highest = Math.max(1, ...bins.map(({ count }) => count))
   const chosen = filter.ranges[figure]
@@ -113,6 +116,14 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
           <span>{edgeText(figure, bins.at(-1)?.below ?? 0)}</span>
         </div>
       )}
+      {bins.length === 0 ? null : (
+        <div class="pictures">
+          <PictureButtons
+            name={`${title} of sessions`}
+            svgOf={() => svgOfHistogram(`${title} of ${many(rows.length, 'session')}`, figure, histogram, colorOf)}
+          />
+        </div>
+      )}
     </figure>
   )
 }
@@ -130,6 +141,8 @@ function WordBars(
   const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(shown.length)
   const highest = Math.max(1, ...counts.map(({ count }) => count))
   const chosen = filter.words[dimension] ?? []
+  const colorOfWord = (word: string): ColorName =>
+    dimension === 'ending' ? endingColor(codes.get(word) ?? null) : 'series-1'
   return (
     <figure class="distribution" data-figure={dimension}>
       <figcaption>
@@ -138,7 +151,7 @@ function WordBars(
       </figcaption>
       <div ref={group} class="bars" role="group" aria-label={`${title} of sessions`} onKeyDown={onKeyDown}>
         {shown.map(({ word, count }, index) => {
-          const color = dimension === 'ending' ? endingColor(codes.get(word) ?? null) : 'series-1'
+          const color = colorOfWord(word)
           return (
             <button
               key={word}
@@ -164,6 +177,24 @@ function WordBars(
           <span class="soft">and {many(counts.length - shown.length, 'other')}</span>
         ) : null}
       </div>
+      {shown.length === 0 ? null : (
+        <div class="pictures">
+          <PictureButtons
+            name={`${title} of sessions`}
+            svgOf={() =>
+              svgOfWords(
+                `${title} of ${many(rows.length, 'session')}`,
+                counts.map(({ word, count }) => ({
+                  word: wordText(dimension, word),
+                  count,
+                  color: colorOfWord(word),
+                })),
+                colorOf,
+              )
+            }
+          />
+        </div>
+      )}
     </figure>
   )
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { money } from '../../../src/figures.ts'
@@ -109,14 +110,14 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     )
     const dollars = page.locator('[data-figure="costUsd"]')
     expect(
-      await dollars.getByRole('button').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('data-count'))),
+      await dollars.locator('.column').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('data-count'))),
     ).toEqual(bins.map(({ count }) => String(count)))
     const bin = bins[5] ?? { count: 0 }
     const bar = dollars.getByRole('button', { name: `${rangeText('costUsd', bin)}: ${bin.count} sessions` })
     await bar.click()
     await shows(page, `${bin.count} of 2,000 sessions`)
     // The others stay, to be chosen instead.
-    expect(await dollars.getByRole('button').count()).toBe(bins.length)
+    expect(await dollars.locator('.column').count()).toBe(bins.length)
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
     await shows(page, `${bins[6]?.count} of 2,000 sessions`)
@@ -126,6 +127,17 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         models[0] === 'claude-opus-5' && costUsd >= (bins[6]?.from ?? 0) && costUsd < (bins[6]?.below ?? 0),
     )
     await shows(page, `${opus.length} of 2,000 sessions`)
+  })
+
+  it('saves a distribution as a picture that has its bars', async () => {
+    const { page } = await open(sourceOf(rows))
+    await shows(page, '2,000 sessions')
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save Endings of sessions as SVG' }).click()
+    const download = await saved
+    expect(download.suggestedFilename()).toBe('endings-of-sessions.svg')
+    const svg = await readFile(await download.path(), 'utf8')
+    expect(svg).toContain('<title>completed: 1,001 sessions</title>')
   })
 
   it('updates sessions in place: neither what is chosen nor what is seen moves', async () => {
