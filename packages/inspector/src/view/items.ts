@@ -172,14 +172,8 @@ class ItemReader {
     this.#latestMs = Math.max(this.#latestMs, endMs)
     const open = this.#turns.at(-1)
     if (open !== undefined) {
-      const startMs = Math.max(item.startMs, open.notBeforeMs)
-      const clipped = { ...item, startMs, endMs: Math.max(startMs, endMs) }
-      open.item = widened(open.item, clipped, {
-        kind: 'turn',
-        scope: '',
-        label: `turn ${open.turn}`,
-        request: this.#request,
-      })
+      const begun = { kind: 'turn', scope: '', label: `turn ${open.turn}`, request: this.#request } as const
+      open.item = widened(open.item, item, begun, open.notBeforeMs)
       if (item.kind === 'attempt' && item.scope === '') open.item.told ??= item.told
     }
     for (let { scope } = item; scope !== ''; scope = outer(scope)) {
@@ -229,9 +223,15 @@ type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
 type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
 
 /** A span that reaches around an item, too. */
-function widened(span: Item | undefined, item: Item, begun: Pick<Item, 'kind' | 'scope' | 'label' | 'request'>): Item {
-  const { startMs, firstRecord, lastRecord, tokens, costUsd } = item
-  const endMs = item.endMs ?? startMs
+function widened(
+  span: Item | undefined,
+  item: Item,
+  begun: Pick<Item, 'kind' | 'scope' | 'label' | 'request'>,
+  notBeforeMs = 0,
+): Item {
+  const { firstRecord, lastRecord, tokens, costUsd } = item
+  const startMs = Math.max(item.startMs, notBeforeMs)
+  const endMs = Math.max(startMs, item.endMs ?? 0)
   if (span === undefined)
     return { ...begun, status: '', startMs, endMs, firstRecord, lastRecord, tokens, costUsd, told: undefined }
   span.startMs = Math.min(span.startMs, startMs)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   agentTool,
@@ -14,18 +13,8 @@ import { foldSession, recordsOfForeign, type ForeignTurn } from '@halting/core/s
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '@halting/core/testing'
 import type { InspectedSession } from '../../src/index.ts'
 
-/** The sessions of other programs that everybody tests with. */
-export const sharedSessions: string = join(
-  import.meta.dirname,
-  '..',
-  '..',
-  '..',
-  '..',
-  '..',
-  'shared',
-  'data',
-  'sessions',
-)
+/** Sessions that other programs recorded. */
+export const foreignSamples: string = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
 
 /** Records as a file gives them back. */
 export function asJson(records: readonly StepRecord[]): readonly StepRecord[] {
@@ -287,9 +276,4 @@ export function hostileSession(): InspectedSession {
     notes: [text],
     why: () => text,
   })
-}
-
-/** Lines of a file in the folder of shared sessions. */
-export function sharedFile(name: string): string {
-  return readFileSync(join(sharedSessions, name), 'utf8')
 }

@@ -77,5 +77,8 @@ describe('points of turns', () => {
     expect(run.points).toHaveLength(run.account.totals.turns)
     expect(run.points.at(-1)?.tokens).toBe(run.account.totals.tokens)
     expect(timesOf(run)).toEqual(phasesOf(run))
-  })
+    // Each step is an item, and each turn one more.
+    expect(run.items.length).toBeGreaterThan(60_000)
+    // Seconds; a machine that has much else to do takes longer.
+  }, 120_000)
 })
