@@ -17,7 +17,7 @@ import type { InspectedSession } from '../../src/index.ts'
 export const foreignSamples: string = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
 
 /** Records as a file gives them back. */
-export function asJson(records: readonly StepRecord[]): readonly StepRecord[] {
+function asJson(records: readonly StepRecord[]): readonly StepRecord[] {
   // What a driver keeps is JSON.
   return JSON.parse(JSON.stringify(records)) as readonly StepRecord[]
 }
