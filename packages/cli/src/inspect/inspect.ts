@@ -82,7 +82,7 @@ async function exportOne(
   program: Program,
 ): Promise<number> {
   if (more.length > 0) throw new UsageError('One session becomes a file. Name one: --output FILE SESSION.')
-  const path = flags.cluster === undefined ? await findFile(word, 'inspect --output FILE', program) : undefined
+  const path = flags.cluster === undefined ? await findFile(word, 'inspect --output it.html', program) : undefined
   const name = path ?? word
   if (name === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { runInNewContext } from 'node:vm'
 import { assert, asyncProperty, constantFrom, nat, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { exportedName, exportedPage, type PageFiles } from '../../src/index.ts'
+import { exportedName, exportedPage, transcriptParts, viewOf, type PageFiles } from '../../src/index.ts'
 import { exportedSource } from '../../src/page/data/exported-source.ts'
 import type { SessionView, TranscriptPart } from '../../src/view/types.ts'
 import { plainRow, plainSource, type PlainSession } from '../support/plain-source.ts'
+import { hostileSession } from '../support/sessions.ts'
 
 const page: PageFiles = { script: 'console.log("page")', style: 'body { margin: 0 }' }
 
@@ -123,4 +124,24 @@ test('its name is one on every system', async () => {
   expect(await named('../../"\r\nx: y')).toBe('halting--x-y.html')
   expect(await named('')).toBe('halting-session.html')
   expect((await named('a'.repeat(1_000))).length).toBeLessThan(100)
+})
+
+test('a session with script in every field becomes a file with no element of its own, and reads back as it was', async () => {
+  const session = hostileSession()
+  const view = viewOf(session)
+  const source = {
+    records: (_key: string, run: number, from: number, count: number) =>
+      Promise.resolve(session.runs[run]?.slice(from, from + count) ?? []),
+    parts: (_key: string, run: number, from: number, count: number) =>
+      Promise.resolve(transcriptParts(session, run).slice(from, from + count)),
+  }
+  let text = ''
+  for await (const piece of exportedPage({ page, view, source })) text += piece
+  expect(new Set(elementsOf(text))).toEqual(
+    new Set(elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [{ kind: 'answer', text: '' }] }))),
+  )
+  const read = exportedSource(inFile(text))
+  expect(await read?.session(session.key)).toEqual(JSON.parse(JSON.stringify(view)))
+  expect(await read?.parts(session.key, 0, 0, 1_000)).toEqual(transcriptParts(session, 0))
+  expect(exportedName(view)).toMatch(/^[\w-]+\.html$/)
 })

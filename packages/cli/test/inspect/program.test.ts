@@ -1,0 +1,179 @@
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openJournal } from '@halting/agent'
+import { loop, startRun } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { afterEach, expect, test } from 'vitest'
+import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
+import { here, installProgram, run, start, type Running } from '../support/program.ts'
+
+installProgram()
+
+const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
+
+const running = new Set<Running>()
+afterEach(async () => {
+  for (const each of running) {
+    each.child.kill('SIGINT')
+    await each.ended
+  }
+  running.clear()
+  rmSync(join(here(), '.halting'), { recursive: true, force: true })
+})
+
+/** Starts it; gives the address that it prints. */
+async function inspecting(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const each = start(['inspect', ...args], { env })
+  running.add(each)
+  await each.says('\n')
+  return each.stdout().trimEnd()
+}
+
+interface Told {
+  readonly [field: string]: unknown
+}
+
+/** The rows of its list. */
+async function rowsAt(address: string): Promise<readonly Told[]> {
+  const text = await (await fetch(new URL('api/sessions', address))).text()
+  // A line each.
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]))
+}
+
+async function json(address: string, path: string): Promise<unknown> {
+  return (await fetch(new URL(path, address))).json()
+}
+
+test('it prints one address, serves the sessions of this folder there, and ends with 0 at Ctrl-C', async () => {
+  await keep(first, [asks(['Read', { file_path: 'a.ts' }]), says('hello')])
+  const each = start(['inspect'])
+  await each.says('\n')
+  const address = each.stdout().trimEnd()
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/$/)
+  expect(await (await fetch(address)).text()).toContain('<div id="app"></div>')
+  expect(await rowsAt(address)).toMatchObject([
+    { key: first, title: 'go', ending: 'completed', turns: 2, calls: 1, isLive: false, program: 'halting' },
+  ])
+  each.child.kill('SIGINT')
+  const { status, stdout, stderr } = await each.ended
+  expect({ status, stdout }).toEqual({ status: 0, stdout: `${address}\n` })
+  expect(stderr).toContain('Ctrl-C ends it.')
+})
+
+test('a session that is named alone is what the page opens with, and its ending is told in the words of why', async () => {
+  await keep(first, [says('hello')])
+  await keep(second, [says('hello')])
+  const address = await inspecting(['bbbb'])
+  expect(new URL(address).hash).toBe(`#/session/${second}/1/timeline`)
+  const { runs } = (await json(address, `api/session?key=${second}`)) as { readonly runs: readonly [{ why: string }] }
+  const { stdout: why } = await run(['why', second])
+  expect(runs[0].why).toBe(why)
+  expect(await json(address, `api/records?key=${second}&run=0&from=0&count=1`)).toMatchObject([{ type: 'start' }])
+  expect(await json(address, `api/parts?key=${second}&run=0&from=0&count=9`)).toEqual([
+    { kind: 'person', by: 'Prompt', text: 'go' },
+    { kind: 'answer', text: 'hello' },
+  ])
+})
+
+test('a run that goes on is told as it goes on, and a line that is being written fails nothing', async () => {
+  const address = await inspecting()
+  expect(await rowsAt(address)).toEqual([])
+  const reader = (await fetch(new URL('api/changes', address))).body?.pipeThrough(new TextDecoderStream()).getReader()
+  let heard = ''
+  const hears = async (): Promise<void> => {
+    while (!heard.includes(first)) heard += (await reader?.read())?.value ?? 'gone'
+    heard = ''
+  }
+  const journal = await openJournal({ path: sessionPath(first), sessionId: first, cwd: here(), version: '0.1.0' })
+  await loop(startRun({ prompt: 'go', sessionId: first, transcript: journal.transcript }), {
+    model: scriptedModel([says('one')], { maxOutputTokens: 1_000 }),
+    steps: journal.steps(),
+  }).terminal
+  await hears()
+  // What is on disk by now may be a part of it: it is heard of until all of it is.
+  await expect.poll(() => rowsAt(address)).toMatchObject([{ key: first, turns: 1, isLive: true }])
+  appendFileSync(sessionPath(first), '{"half":"a li')
+  await hears()
+  expect(await rowsAt(address)).toMatchObject([{ key: first, turns: 1, ending: 'completed' }])
+  expect((await rowsAt(address))[0]).not.toHaveProperty('problem')
+  await journal.close()
+  await hears()
+  await expect.poll(() => rowsAt(address)).toMatchObject([{ key: first, isLive: false }])
+  await reader?.cancel()
+})
+
+test('a folder stands for the sessions in it: two of one id are told apart, and one that cannot be read says why', async () => {
+  await keep(first, [says('hello')])
+  const folder = join(here(), 'many')
+  for (const name of ['a', 'b']) mkdirSync(join(folder, name), { recursive: true })
+  copyFileSync(sessionPath(first), join(folder, 'a', `${first}.jsonl`))
+  copyFileSync(sessionPath(first), join(folder, 'b', `${first}.jsonl`))
+  writeFileSync(join(folder, 'broken.jsonl'), 'no session\n')
+  const address = await inspecting([folder])
+  const rows = await rowsAt(address)
+  expect(rows.map(({ key }) => String(key)).toSorted()).toEqual([first, `${first}~2`, 'broken'])
+  expect(rows.find(({ key }) => key === 'broken')).toMatchObject({
+    problem: expect.stringContaining('is no session of this program') as string,
+  })
+  const refused = await fetch(new URL('api/session?key=broken', address))
+  expect([refused.status, await refused.json()]).toMatchObject([422, { error: expect.any(String) as string }])
+  expect((await fetch(new URL('api/session?key=none', address))).status).toBe(404)
+  rmSync(folder, { recursive: true })
+})
+
+test('one session becomes a file that is never written over by itself', async () => {
+  await keep(first, [says('</script><script>hello')])
+  const file = join(here(), 'it.html')
+  const { status, stdout, stderr } = await run(['inspect', '--output', 'it.html', first])
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: 'halting: wrote it.html\n' })
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain('\\u003c/script>\\u003cscript>hello')
+  expect(text.match(/<\/script>/g)).toHaveLength(text.match(/<script/g)?.length ?? 0)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const again = await run(['inspect', '--output', 'it.html'])
+  expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('--force')])
+  expect((await run(['inspect', '--output', 'it.html', '--force'])).status).toBe(0)
+  const over = await run(['inspect', '--output', sessionPath(first), '--force', first])
+  expect([over.status, over.stderr]).toEqual([2, expect.stringContaining('is the session itself')])
+})
+
+test('--open hands the address to the system, and one that cannot be opened is told', async () => {
+  const told = join(here(), 'opened')
+  writeFileSync(join(here(), 'xdg-open'), `#!/bin/sh\necho "$1" > '${told}.part' && mv '${told}.part' '${told}'\n`, {
+    mode: 0o755,
+  })
+  const address = await inspecting(['--open'], { PATH: `${here()}:${process.env['PATH']}` })
+  await expect.poll(() => statSync(told, { throwIfNoEntry: false })?.size).toBeGreaterThan(0)
+  expect(readFileSync(told, 'utf8')).toBe(`${address}\n`)
+  rmSync(join(here(), 'xdg-open'))
+  const each = start(['inspect', '--open'], { env: { PATH: here() } })
+  running.add(each)
+  await each.says('no browser could be opened')
+})
+
+test('what does not go together is refused before anything is served', async () => {
+  for (const [args, said] of [
+    [['none'], 'No conversation found'],
+    [['./none/'], 'There is no file'],
+    [['--force'], '--output FILE'],
+    [['--all', 'x'], '--all shows the sessions of all folders'],
+    [['--all', '--output', 'x.html'], 'leave out --all'],
+    [['--open', '--output', 'x.html'], 'serves nothing'],
+    [['--output', 'x.html', 'a', 'b'], 'One session becomes a file'],
+    [['--output', 'x.html'], 'No session of this folder is kept'],
+    [['--claude-code'], 'No sessions of Claude Code are kept'],
+    [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster of those in a cluster'],
+    [['--output', 'x.html', '--cluster', 'http://127.0.0.1:1'], 'Name the session'],
+    [['--cluster', 'http://127.0.0.1:1', '--admin', 'http://127.0.0.1:1'], 'http://127.0.0.1:1'],
+    [['--port', 'x'], '--port'],
+    [['--json'], '--json belongs to'],
+  ] as const) {
+    const { status, stdout, stderr } = await run(['inspect', ...args])
+    expect({ args, status, stdout, stderr }).toEqual({
+      args,
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining(said) as string,
+    })
+  }
+})
