@@ -48,6 +48,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/memory': source('agent/src/memory/index.ts'),
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
+  '@halting/inspector/changing-calls': source('inspector/src/changing-calls.ts'),
   '@halting/inspector/figures': source('inspector/src/figures.ts'),
   '@halting/inspector/visible': source('inspector/src/visible.ts'),
   '@halting/inspector/open-entries': source('inspector/src/told/open-entries.ts'),

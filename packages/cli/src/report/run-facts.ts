@@ -9,7 +9,7 @@ import {
   type StepRecord,
   type Trajectory,
 } from '@halting/core/steps'
-import { changes } from '../foreign/changing-calls.ts'
+import { changes } from '@halting/inspector/changing-calls'
 
 /** What is asked of one run, while its session is in memory. */
 export interface RunFacts {

@@ -3,15 +3,14 @@ import { HaltingError } from '@halting/core'
 import {
   suggestLimits,
   trajectoryOf,
-  whatIf,
   type OtherLimits,
   type PastCall,
   type PastTurn,
   type Trajectory,
 } from '@halting/core/steps'
+import { changes, whatIfPriced } from '@halting/inspector/changing-calls'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
-import { changes } from '../foreign/changing-calls.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import { readPastSession, type PastSession } from '../foreign/read-session.ts'
@@ -79,11 +78,8 @@ function otherLimitsIn(flags: Flags): OtherLimits {
   return { ...limitsIn(flags), ...(noProgress !== undefined && { noProgress }) }
 }
 
-/** Dollars stop no run of which they are not known. */
 function answerFor({ trajectory, ...place }: PastRun, limits: OtherLimits): RunAnswer {
-  const answer = whatIf(trajectory, limits, { changes })
-  const isKnown = place.unpriced.length === 0 || typeof limits.maxBudgetUsd !== 'number' || answer.verdict === 'stops'
-  return { ...place, answer: isKnown ? answer : { ...answer, verdict: 'unknown', reason: null } }
+  return { ...place, answer: whatIfPriced(trajectory, limits, place.unpriced) }
 }
 
 /** Which sessions there are to look at, and how one is read: as far as limits see it. */

@@ -54,6 +54,8 @@ export interface RunView {
   readonly account: Account
   /** As limits see it, for what-if in the page. What calls were given is left out. */
   readonly trajectory: Trajectory
+  /** Models of this run without a price: dollars stop no run of which they are not known. */
+  readonly unpriced: readonly string[]
   /** Steps, laps and waits, by their beginning. */
   readonly items: readonly TimelineItem[]
   /** One for each request of the main loop, in order. */

@@ -36,6 +36,7 @@ export function viewOf(session: InspectedSession): SessionView {
       why: session.why(index),
       account,
       trajectory: withoutInputs(trajectoryOf(records)),
+      unpriced: session.unpriced[index] ?? [],
       items: withPlaces(timelineOf(records), places, parts.length),
       points: pointsOf(records, kinds, totals.activeMs - carried.activeMs),
       records: records.length,

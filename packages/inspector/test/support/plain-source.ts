@@ -75,7 +75,7 @@ function pieceOf<Value>(
 function viewOf(session: PlainSession | undefined): SessionView | undefined {
   if (session === undefined) return undefined
   const { row, records, parts } = session
-  const run = { runId: 'run1', prompt: 'go', why: row.title, items: [], points: [] }
+  const run = { runId: 'run1', prompt: 'go', why: row.title, items: [], points: [], unpriced: [] }
   // True where nobody asks for the figures: what is tested is how they are sent.
   const figures = { account: {}, trajectory: {} } as unknown as Pick<
     SessionView['runs'][number],

@@ -5,9 +5,9 @@ import { PlotFigure } from './plot-figure.tsx'
 import { plotsOf } from './session-plots.ts'
 
 /** Plots of one run: where its context, its dollars, its tokens, its time and its allowances went. */
-export function PlotsView({ view, run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
+export function PlotsView({ run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
   const plots = useMemo(() => plotsOf(run), [run])
-  const { unpriced } = view.row
+  const { unpriced } = run
   return (
     <div class="plots">
       {unpriced.length === 0 ? null : (

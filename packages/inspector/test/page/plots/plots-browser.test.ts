@@ -172,7 +172,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
         const parsed = new DOMParser().parseFromString(text, 'image/svg+xml')
         return parsed.querySelectorAll('parsererror, script, image, foreignObject').length
       }, svg)
-      expect(problems, name).toBe(0)
+      expect(problems).toBe(0)
       expect(svg).toContain(`${name}</text>`)
     }
     const svg = (await save('Save Tokens by kind as SVG')).toString()

@@ -61,6 +61,7 @@ export function plottedRun(given: {
   readonly points?: readonly TurnPoint[]
   readonly phases?: readonly { readonly phase: string; readonly ms: number }[]
   readonly trajectory?: Trajectory
+  readonly unpriced?: readonly string[]
 }): RunView {
   // Plots read the phases of an account, and nothing else of it.
   const account = { phases: given.phases ?? [], limits: [], totals: {} } as unknown as Account
@@ -74,9 +75,10 @@ export function plottedRun(given: {
     points: given.points ?? [],
     records: 0,
     parts: 0,
+    unpriced: given.unpriced ?? [],
   }
 }
 
-export function plottedView(run: RunView, key = 'one', unpriced: readonly string[] = []): SessionView {
-  return { row: rowWith({ key, unpriced }), notes: [], runs: [run] }
+export function plottedView(run: RunView, key = 'one'): SessionView {
+  return { row: rowWith({ key, unpriced: run.unpriced }), notes: [], runs: [run] }
 }
