@@ -49,6 +49,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
   '@halting/inspector/changing-calls': source('inspector/src/changing-calls.ts'),
+  '@halting/inspector/what-if-words': source('inspector/src/what-if-words.ts'),
   '@halting/inspector/figures': source('inspector/src/figures.ts'),
   '@halting/inspector/visible': source('inspector/src/visible.ts'),
   '@halting/inspector/open-entries': source('inspector/src/told/open-entries.ts'),

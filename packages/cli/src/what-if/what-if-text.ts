@@ -1,7 +1,8 @@
 import { programNames } from '@halting/agent/foreign'
 import type { OtherLimits, WhatIf } from '@halting/core/steps'
+import { spentText, verdictText } from '@halting/inspector/what-if-words'
 import { wrapped } from '../io/columns.ts'
-import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
+import { counted, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { answerTable } from './answer-table.ts'
 import type { RunAnswer, Told } from './told.ts'
@@ -47,48 +48,10 @@ function answerLines(
   const lost = lostIn(answer)
   return [
     style.bold(name),
-    ...indented(verdictOf(answer, unpriced)),
+    ...indented(verdictText(answer, unpriced)),
     ...(answer.verdict === 'stops' ? indented(`Saves ${spentText(answer.saved)}.`) : []),
     ...(lost === '' ? [] : indented(`Loses ${lost}.`)),
   ]
-}
-
-function verdictOf(
-  { verdict, reason, by, isAtTheLatest, toldAfterTurn, kept }: WhatIf,
-  unpriced: readonly string[],
-): string {
-  switch (verdict) {
-    case 'same':
-      return `The same: ${reason} after ${many(kept.turns, 'turn')}.`
-    case 'unknown':
-      if (unpriced.length > 0) return `Not known: no price is known for ${unpriced.join(', ')}.`
-      return `Not known: the record ends after ${many(kept.turns, 'turn')}, and it might have gone on.`
-    case 'stops': {
-      const told = toldAfterTurn === null ? '' : `, told after turn ${toldAfterTurn} and as if it had not listened`
-      const place = `after ${many(kept.turns, 'turn')}${isAtTheLatest ? ' at the latest' : ''}`
-      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${told}.`
-    }
-  }
-}
-
-function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
-  const shown = {
-    maxBudgetUsd: money,
-    maxDurationMs: elapsed,
-    maxTurns: counted,
-    maxTotalTokens: counted,
-    noProgress: counted,
-  }
-  return `${shown[limit](used)} of ${shown[limit](max)}`
-}
-
-function spentText({ turns, tokens, costUsd, activeMs }: Spent): string {
-  return [
-    many(turns, 'turn'),
-    `${counted(tokens)} tokens`,
-    ...(costUsd > 0 ? [money(costUsd)] : []),
-    elapsed(activeMs),
-  ].join(', ')
 }
 
 function lostIn({ lost: { changes, answer } }: WhatIf): string {

@@ -96,6 +96,7 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
     trajectory: madeTrajectory(turns),
     items,
     points: [],
+    unpriced: [],
     records: records.length,
     parts: parts.length,
   }

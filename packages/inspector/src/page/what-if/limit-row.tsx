@@ -1,0 +1,78 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useId } from 'preact/hooks'
+import { limitFrom, limitWords, sliderOf, type LimitName } from './limits.ts'
+
+interface LimitRowProps {
+  readonly name: LimitName
+  /** What the run used of it. */
+  readonly used: number
+  /** With what it ran; null for none. */
+  readonly had: number | null
+  readonly chosen: number | undefined
+  readonly onChoose: (value: number | undefined) => void
+}
+
+/** One limit to try: a slider, the same as a number, and the way back to what it was. */
+export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): JSX.Element {
+  const { label, unit, factor, inWords } = limitWords[name]
+  const { min, max, step } = sliderOf(name, used)
+  const id = useId()
+  // As it is being written: `0.` on the way to `0.05` is no limit, and must not be taken away.
+  const written = useSignal('')
+  return (
+    <fieldset class="what-if-limit">
+      <legend>{label}</legend>
+      <span class="soft" id={`${id}-was`}>
+        Used {inWords(used)}
+        {had === null ? ', without a limit' : ` of ${inWords(had)}`}
+      </span>
+      <input
+        type="range"
+        aria-label={`${label}: slider`}
+        aria-describedby={`${id}-was`}
+        aria-valuetext={chosen === undefined ? 'as it was' : inWords(chosen)}
+        min={min}
+        max={max}
+        step={step}
+        value={Math.min(max, chosen ?? max)}
+        onInput={({ currentTarget }) => onChoose(valueOf(name, currentTarget.valueAsNumber))}
+      />
+      <label>
+        <input
+          type="number"
+          min={0}
+          step="any"
+          placeholder="as it was"
+          aria-label={`${label}: ${unit}`}
+          value={limitFrom(name, written.value) === chosen ? written.value : shown(chosen, factor)}
+          onInput={({ currentTarget }) => {
+            written.value = currentTarget.value
+            onChoose(limitFrom(name, written.value))
+          }}
+        />{' '}
+        {unit}
+      </label>
+      <button
+        type="button"
+        disabled={chosen === undefined}
+        aria-label={`${label}: as it was`}
+        onClick={() => {
+          written.value = ''
+          onChoose(undefined)
+        }}
+      >
+        As it was
+      </button>
+    </fieldset>
+  )
+}
+
+/** A slider counts in fractions that no person would write. */
+function valueOf(name: LimitName, value: number): number {
+  return name === 'maxBudgetUsd' ? Number(value.toPrecision(9)) : Math.max(1, Math.round(value))
+}
+
+function shown(chosen: number | undefined, factor: number): string {
+  return chosen === undefined ? '' : String(Number((chosen / factor).toPrecision(12)))
+}

@@ -1,0 +1,112 @@
+import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
+import { counted, elapsed, many, money } from '../../figures.ts'
+
+/** Limits that are a number. */
+export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs'] as const
+export type LimitName = (typeof limitNames)[number]
+
+/** How a limit is spoken of, and asked for. */
+export interface LimitWords {
+  readonly label: string
+  readonly flag: string
+  /** What the number field counts: seconds for time. */
+  readonly unit: string
+  /** How many of a field make one of the limit. */
+  readonly factor: number
+  readonly inWords: (value: number) => string
+}
+
+export const limitWords: { readonly [name in LimitName]: LimitWords } = {
+  maxTurns: { label: 'Turns', flag: '--max-turns', unit: 'turns', factor: 1, inWords: counted },
+  maxBudgetUsd: { label: 'Dollars', flag: '--max-budget-usd', unit: 'US dollars', factor: 1, inWords: money },
+  maxTotalTokens: { label: 'Tokens', flag: '--max-tokens', unit: 'tokens', factor: 1, inWords: counted },
+  maxDurationMs: { label: 'Time', flag: '--max-duration', unit: 'seconds', factor: 1_000, inWords: elapsed },
+}
+
+/** What a run used of each limit, counted as the limit does: what was carried over is in it. */
+export function usedOf({ turns, limits, carried }: Trajectory): { readonly [name in LimitName]: number } {
+  let nanos = Math.round(limits.spentBeforeUsd * 1e9) + carried.nanos
+  let tokens = carried.tokens
+  let ms = 0
+  for (const { payments, endMs } of turns) {
+    for (const payment of payments) {
+      nanos += payment.nanos
+      tokens += payment.tokens
+    }
+    ms = Math.max(ms, endMs)
+  }
+  const begun = turns.filter(({ countsAsTurn }) => countsAsTurn).length
+  return {
+    maxTurns: carried.turns + begun,
+    maxBudgetUsd: nanos / 1e9,
+    maxTotalTokens: tokens,
+    maxDurationMs: carried.ms + ms,
+  }
+}
+
+/** Steps of a slider: fine enough for a hand. */
+const fineness = 200
+
+/** From the first to the last place of a slider. The last is all that was used: nothing is tighter there. */
+export function sliderOf(
+  name: LimitName,
+  used: number,
+): { readonly min: number; readonly max: number; readonly step: number } {
+  if (name === 'maxTurns') return { min: 1, max: Math.max(1, used), step: 1 }
+  const least = name === 'maxBudgetUsd' ? 0.0001 : 1
+  const step = roundStep(Math.max(least, used / fineness), least)
+  return { min: step, max: Math.max(step, Math.ceil(used / step - 1e-9) * step), step }
+}
+
+/** A step that people count in, and no finer than the limit is. */
+function roundStep(wanted: number, least: number): number {
+  const power = 10 ** Math.floor(Math.log10(wanted) + 1e-9)
+  const step = ([1, 2, 5, 10].find((each) => each * power >= wanted - 1e-12) ?? 10) * power
+  return Math.max(least, Number(step.toPrecision(3)))
+}
+
+/** A number as a person wrote it, in the unit of the field; undefined for what is no limit. */
+export function limitFrom(name: LimitName, written: string): number | undefined {
+  const value = Number(written) * limitWords[name].factor
+  if (written.trim() === '' || !Number.isFinite(value) || value <= 0) return undefined
+  if (name === 'maxBudgetUsd') return value
+  return Number.isInteger(value) ? value : name === 'maxDurationMs' ? Math.max(1, Math.round(value)) : undefined
+}
+
+/** As the program takes it. */
+function flagOf(name: LimitName, value: number): string {
+  if (name === 'maxBudgetUsd') return plainNumber(value)
+  if (name !== 'maxDurationMs') return String(value)
+  return value % 1_000 === 0 ? `${value / 1_000}s` : `${value}ms`
+}
+
+/** Without an exponent, which no flag takes. */
+function plainNumber(value: number): string {
+  const text = String(value)
+  return text.includes('e') ? value.toFixed(9).replace(/0+$/, '') : text
+}
+
+/** Asks the same in a terminal; null where no limit was chosen. `what` is a session or a folder. */
+export function commandLine(what: string, limits: OtherLimits): string | null {
+  const flags = limitNames.flatMap((name) => {
+    const value = limits[name]
+    return typeof value === 'number' ? [limitWords[name].flag, flagOf(name, value)] : []
+  })
+  const all = [...flags, ...(limits.noProgress === true ? ['--no-progress'] : [])]
+  return all.length === 0 ? null : ['halting', 'what-if', quoted(what), ...all].join(' ')
+}
+
+/** For a shell: what is not plain stands in quotes, where nothing is read but quotes. Control characters are left out: a line that is pasted would run. */
+function quoted(word: string): string {
+  const plain = word.replaceAll(/\p{Cc}/gu, '')
+  return /^[\w./@:+~-]+$/.test(plain) && !plain.startsWith('-') && !plain.startsWith('~')
+    ? plain
+    : `'${plain.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** What is lost, in words; `nothing` where there is nothing. */
+export function lostText({ changes, answer }: WhatIf['lost']): string {
+  const calls = Object.entries(changes).map(([tool, count]) => `${many(count, 'call')} of ${tool}`)
+  const all = [...calls, ...(answer ? ['the answer'] : [])]
+  return all.length === 0 ? 'nothing' : all.join(', ')
+}
