@@ -36,9 +36,11 @@ const libraries = {
   restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
   inspector: {
     index: 'src/index.ts',
+    'changing-calls': 'src/changing-calls.ts',
     figures: 'src/figures.ts',
     visible: 'src/visible.ts',
     'open-entries': 'src/told/open-entries.ts',
+    'what-if-words': 'src/what-if-words.ts',
   },
 }
 

@@ -40,7 +40,7 @@ export const packedFiles = {
     // The page is bundled: its sources are not packed.
     holds: [
       ...library,
-      /^dist\/(?:index|figures|visible|open-entries)\.js(?:\.map)?$/,
+      /^dist\/(?:index|changing-calls|figures|visible|open-entries|what-if-words)\.js(?:\.map)?$/,
       /^dist\/page\/page\.(?:js|css)$/,
     ],
     entry: 'dist/index.js',

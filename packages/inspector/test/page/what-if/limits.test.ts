@@ -1,0 +1,106 @@
+import * as fc from 'fast-check'
+import { whatIf } from '@halting/core/steps'
+import { describe, expect, it } from 'vitest'
+import { changes, whatIfPriced } from '../../../src/changing-calls.ts'
+import { commandLine, limitFrom, limitNames, sliderOf, usedOf } from '../../../src/page/what-if/limits.ts'
+import { stopPlace, svgOfBars, turnBars } from '../../../src/page/what-if/turn-bars.ts'
+import { pastTurn, trajectoryWith } from '../support/plotted-run.ts'
+
+const turns = Array.from({ length: 10 }, (_, index) => pastTurn(index, index === 6 ? ['Write'] : ['Read']))
+const trajectory = trajectoryWith(turns)
+
+describe('limits to try', () => {
+  it('count what a run used as its limits do: with what it carried over', () => {
+    const carried = { turns: 2, tokens: 50, nanos: 1_000_000_000, ms: 700 }
+    const { limits } = trajectory
+    expect(usedOf({ ...trajectory, carried, limits: { ...limits, spentBeforeUsd: 0.25 } })).toEqual({
+      maxTurns: 12,
+      maxBudgetUsd: 2.25,
+      maxTotalTokens: 1_050,
+      maxDurationMs: 10_700,
+    })
+  })
+
+  it('are above nothing on every slider, and what was used stands on it', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...limitNames), fc.double({ min: 0, max: 1e9, noNaN: true }), (name, used) => {
+        const { min, max, step } = sliderOf(name, name === 'maxBudgetUsd' ? used : Math.round(used))
+        expect(min).toBeGreaterThan(0)
+        expect(step).toBeGreaterThan(0)
+        expect(max).toBeGreaterThanOrEqual(min)
+        expect(max).toBeGreaterThanOrEqual((name === 'maxBudgetUsd' ? used : Math.round(used)) - 1e-6)
+        expect((max - min) / step).toBeLessThanOrEqual(name === 'maxTurns' ? Infinity : 500)
+      }),
+    )
+  })
+
+  it('are read as a person writes them; what is no limit is none', () => {
+    expect(limitFrom('maxDurationMs', '1.5')).toBe(1_500)
+    expect(limitFrom('maxBudgetUsd', '0.05')).toBe(0.05)
+    expect(limitFrom('maxTurns', '12')).toBe(12)
+    for (const written of ['', ' ', '0', '-3', '1.5', 'x']) expect(limitFrom('maxTurns', written)).toBeUndefined()
+  })
+
+  it('are asked for in a terminal by a line that a shell reads as it stands', () => {
+    expect(
+      commandLine('/a/b.jsonl', {
+        maxTurns: 3,
+        maxBudgetUsd: 0.0000005,
+        maxTotalTokens: 9,
+        maxDurationMs: 1_500,
+        noProgress: true,
+      }),
+    ).toBe(
+      'halting what-if /a/b.jsonl --max-turns 3 --max-budget-usd 0.0000005 --max-tokens 9 --max-duration 1500ms --no-progress',
+    )
+    expect(commandLine("/it's $(here)\n;x", { maxDurationMs: 60_000 })).toBe(
+      String.raw`halting what-if '/it'\''s $(here);x' --max-duration 60s`,
+    )
+    expect(commandLine('/a', {})).toBeNull()
+  })
+})
+
+describe('what other limits do', () => {
+  it('is what core says, and dollars that are not known stop nothing', () => {
+    expect(whatIfPriced(trajectory, { maxTurns: 4 }, ['m'])).toEqual(whatIf(trajectory, { maxTurns: 4 }, { changes }))
+    expect(whatIfPriced(trajectory, { maxBudgetUsd: 100 }, ['m'])).toMatchObject({ verdict: 'unknown', reason: null })
+    expect(whatIfPriced(trajectory, { maxBudgetUsd: 100 }, []).verdict).toBe('same')
+    expect(whatIfPriced(trajectory, { maxTurns: 4 }, []).lost).toEqual({
+      changes: { Write: 1 },
+      calls: 6,
+      answer: true,
+    })
+  })
+
+  it('is marked at its turn, and within it where time ran out', () => {
+    const placeOf = (limits: Parameters<typeof whatIf>[1]): number | null =>
+      stopPlace(turnBars(trajectory, whatIfPriced(trajectory, limits, [])))
+    expect(placeOf({})).toBeNull()
+    expect(placeOf({ maxTurns: 4 })).toBe(4)
+    expect(placeOf({ maxDurationMs: 2_250 })).toBeCloseTo(2.25)
+    expect(placeOf({ maxBudgetUsd: 0.55 })).toBe(5)
+  })
+
+  it('has further attempts in the bar of their turn, and never more bars than are told apart', () => {
+    const attempt = { isTold: false, countsAsTurn: false }
+    const some = trajectoryWith([pastTurn(0), pastTurn(1, [], attempt), pastTurn(2)])
+    expect(turnBars(some, whatIfPriced(some, {}, [])).map(({ from, to, height }) => [from, to, height])).toEqual([
+      [1, 1, 0.2],
+      [2, 2, 0.1],
+    ])
+    const long = trajectoryWith(Array.from({ length: 10_000 }, (_, index) => pastTurn(index)))
+    const bars = turnBars(long, whatIfPriced(long, { maxTurns: 5_000 }, []))
+    expect(bars.length).toBeLessThanOrEqual(240)
+    expect(bars.at(-1)?.to).toBe(10_000)
+    const kept = bars.reduce((sum, bar) => sum + bar.kept * (bar.to - bar.from + 1), 0)
+    expect(kept).toBeCloseTo(5_000)
+  })
+
+  it('is drawn as a picture with what would not have been', () => {
+    const answer = whatIfPriced(trajectory, { maxTurns: 4 }, [])
+    const svg = svgOfBars('What if', 'It <stops>.', turnBars(trajectory, answer), (name) => name)
+    expect(svg).toContain('It &lt;stops&gt;.')
+    expect(svg).toContain('turn 10: would not have been')
+    expect(svg).toContain('<title>would have stopped</title>')
+  })
+})
