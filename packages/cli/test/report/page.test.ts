@@ -1,7 +1,8 @@
-// Holds R-REP-7 of docs/spec.md: the page of a report in a real browser, which asks for nothing, runs nothing and has no problem.
+// `HALTING_WRITE=1` takes its picture anew. Holds R-REP-7 of docs/spec.md: the page of a report in a real browser, which asks for nothing, runs nothing and has no problem.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { SessionSource } from '@halting/inspector'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { keepSession, week } from '../support/kept-week.ts'
@@ -9,9 +10,10 @@ import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
 
-const nothing = {
+/** The page is a file: it asks no server for anything. */
+const nothing: SessionSource = {
   title: 'none',
-  list: () => Promise.resolve(),
+  async *list() {},
   session: () => Promise.resolve(undefined),
   records: () => Promise.resolve([]),
   parts: () => Promise.resolve([]),
@@ -35,7 +37,11 @@ describe.skipIf(!isChromiumThere)('in a browser', () => {
   })
 
   test('all its parts are there, and its tables say what the terminal says', async () => {
-    const { page } = await open(nothing, { address: await pageOf('--since', '2026-11-16', '--until', '2026-11-22') })
+    const { page } = await open(nothing, {
+      address: await pageOf('--since', '2026-11-16', '--until', '2026-11-22'),
+      width: 900,
+      height: 1_000,
+    })
     expect(await page.title()).toBe('10 sessions of this folder, 2026-11-16 to 2026-11-22')
     const titles = await page.locator('h2').allTextContents()
     expect(titles).toEqual(
@@ -51,6 +57,9 @@ describe.skipIf(!isChromiumThere)('in a browser', () => {
     const bars = page.getByRole('img', { name: 'Cost by day' }).locator('rect.one')
     const widths = await bars.evaluateAll((all) => all.map((bar) => Number(bar.getAttribute('width'))))
     expect(widths.indexOf(Math.max(...widths))).toBe(3)
+    const picture = new URL('../../../../docs/pictures/report.png', import.meta.url)
+    const clip = { x: 0, y: 0, width: 900, height: 850 }
+    if (process.env['HALTING_WRITE'] === '1') await page.screenshot({ path: picture.pathname, clip })
   })
 
   test('it fits a narrow page: what is wide scrolls by itself', async () => {
