@@ -132,12 +132,27 @@ export function comparedFigures(
   const [one, other] = [ending(first), ending(second)]
   return [
     { name: 'ending', first: one, second: other, change: one === other ? 'the same' : 'another one' },
-    row('dollars', ({ totals, carried }) => totals.costUsd - carried.costUsd, money),
+    withoutPrices(
+      row('dollars', ({ totals, carried }) => totals.costUsd - carried.costUsd, money),
+      views,
+    ),
     row('turns', ({ totals, carried }) => totals.turns - carried.turns, counted),
     row('requests', ({ totals }) => totals.requests, counted),
     row('tokens', ({ totals, carried }) => totals.tokens - carried.tokens, counted),
     row('time', ({ totals, carried }) => totals.activeMs - carried.activeMs, elapsed),
   ]
+}
+
+/** What has no price is not in the dollars: they cannot be compared then. */
+function withoutPrices(dollars: ComparedFigure, [first, second]: readonly [SessionView, SessionView]): ComparedFigure {
+  const text = (told: string, { row }: SessionView): string => (row.unpriced.length === 0 ? told : `${told} + ?`)
+  const isWhole = first.row.unpriced.length + second.row.unpriced.length === 0
+  return {
+    ...dollars,
+    first: text(dollars.first, first),
+    second: text(dollars.second, second),
+    change: isWhole ? dollars.change : 'a model has no price',
+  }
 }
 
 function accountsOf({ runs }: SessionView, chosen: number | undefined): readonly Account[] {

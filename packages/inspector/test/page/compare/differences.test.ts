@@ -99,6 +99,17 @@ describe('figures of two sessions', () => {
     expect(comparedFigures([one, other], [undefined, undefined])[0]?.second).toBe('none')
   })
 
+  it('do not compare dollars where a model has no price', () => {
+    const one = viewWith('a', [runWith([call()])])
+    const other = { ...one, row: { ...one.row, unpriced: ['x'] } }
+    expect(comparedFigures([one, other], [undefined, undefined])[1]).toEqual({
+      name: 'dollars',
+      first: '$0.0100',
+      second: '$0.0100 + ?',
+      change: 'a model has no price',
+    })
+  })
+
   it.each([
     [5, 5, 'the same'],
     [0, 5, 'from nothing'],
