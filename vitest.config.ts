@@ -79,6 +79,7 @@ const onlyDeep = [
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',
   'packages/inspector/test/page/compare/compare-view.test.ts',
+  'packages/inspector/test/page/exported.test.ts',
   'packages/inspector/test/page/large.test.ts',
   'packages/inspector/test/page/session.test.ts',
   'packages/inspector/test/page/sessions/sessions-view.test.ts',

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { exportedPage, readPageFiles, transcriptParts, viewOf, type InspectedSession } from '../../src/index.ts'
+import { isChromiumThere, withBrowser } from '../support/browser.ts'
+import { plainSource } from '../support/plain-source.ts'
+import { hostileSession, hostileText } from '../support/sessions.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'halting-exported-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Writes it as `halting inspect --output` does; gives its address on disk. */
+async function exported(session: InspectedSession): Promise<string> {
+  const page = await readPageFiles(join(inject('program'), 'dist', 'inspector'))
+  const file = join(folder, 'it.html')
+  const source = {
+    records: (_key: string, run: number, from: number, count: number) =>
+      Promise.resolve(session.runs[run]?.slice(from, from + count) ?? []),
+    parts: (_key: string, run: number, from: number, count: number) =>
+      Promise.resolve(transcriptParts(session, run).slice(from, from + count)),
+  }
+  for await (const piece of exportedPage({ page, view: viewOf(session), source })) await appendFile(file, piece)
+  return pathToFileURL(file).href
+}
+
+describe.skipIf(!isChromiumThere)('a session as a file, in a browser', () => {
+  const open = withBrowser()
+
+  test('it works from disk: nothing in it runs, nothing is asked for, and what a model wrote is shown', async () => {
+    const session = hostileSession()
+    const address = await exported(session)
+    const key = encodeURIComponent(session.key)
+    const { page, requests } = await open(plainSource(), { address, fragment: `#/session/${key}/1/timeline` })
+    await page.getByText(hostileText.slice(0, 33), { exact: false }).first().waitFor()
+    for (const tab of ['plots', 'what-if', 'timeline']) {
+      await page.goto(`${address}#/session/${key}/1/${tab}`)
+      await page.locator('#app > *').first().waitFor()
+    }
+    await page.goto(`${address}#/`)
+    await page.getByText(hostileText.slice(0, 33), { exact: false }).first().waitFor()
+    expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
+    expect(new Set(requests.map((asked) => asked.replace(/#.*/s, '')))).toEqual(new Set([address]))
+  })
+})
