@@ -42,6 +42,7 @@ const onlyDeep = [
   'packages/agent/test/session/journal-fold-lies.test.ts',
   'packages/agent/test/session/replay-from-lines.test.ts',
   'packages/inspector/test/page/plots/plots-browser.test.ts',
+  'packages/cli/test/inspect/what-if-page.test.ts',
   'packages/cli/test/acp/ends.test.ts',
   'packages/cli/test/acp/stdio.test.ts',
   'packages/cli/test/after.test.ts',

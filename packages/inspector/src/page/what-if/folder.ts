@@ -1,0 +1,157 @@
+import { suggestLimits, type OtherLimits, type SuggestedLimit, type Trajectory, type WhatIf } from '@halting/core/steps'
+import { changes, whatIfPriced } from '../../changing-calls.ts'
+import type { Plot } from '../plots/plot.ts'
+import { limitWords, usedOf, type LimitName } from './limits.ts'
+
+/** A run of one of many sessions, as far as other limits look at it. */
+export interface PastRun {
+  readonly key: string
+  /** Counts from 1. */
+  readonly run: number
+  readonly title: string
+  readonly trajectory: Trajectory
+  readonly unpriced: readonly string[]
+}
+
+/** What a limit of this value would have done with all of them. */
+export interface LimitSums {
+  readonly value: number
+  readonly stops: number
+  readonly unknown: number
+  readonly saved: WhatIf['saved']
+  readonly lostAnswers: number
+  /** Calls that changed something. */
+  readonly lostChanges: number
+}
+
+/** More values than these are not told apart on a plot, and each is tried on every run. */
+const mostValues = 60
+
+/** Values at which something changes: what runs used, and what is suggested; evenly among them where they are too many. */
+export function valuesToTry(
+  name: LimitName,
+  runs: readonly PastRun[],
+  suggested: readonly SuggestedLimit[],
+): readonly number[] {
+  const used = runs.map(({ trajectory }) => usedOf(trajectory)[name]).filter((value) => value > 0)
+  const most = Math.max(0, ...used)
+  if (most === 0) return []
+  const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
+  const whole = (value: number): number =>
+    name === 'maxBudgetUsd' ? Number(value.toPrecision(6)) : Math.max(1, Math.round(value))
+  const all = new Set<number>()
+  if (name === 'maxTurns' && most <= mostValues) for (let turns = 1; turns <= most; turns++) all.add(turns)
+  else
+    for (const value of [...used, ...used.flatMap((each) => [each / 4, each / 2, (each * 3) / 4])])
+      all.add(whole(value))
+  const sorted = [...all].toSorted((a, b) => a - b)
+  const every = sorted.length / mostValues
+  const chosen =
+    every <= 1 ? sorted : Array.from({ length: mostValues }, (_, index) => sorted[Math.floor(index * every)] ?? most)
+  return [...new Set([...chosen, ...wished, whole(most)])].toSorted((a, b) => a - b)
+}
+
+/** Tries one value on all runs. */
+export function sumsAt(name: LimitName, value: number, runs: readonly PastRun[]): LimitSums {
+  const saved = { turns: 0, tokens: 0, costUsd: 0, activeMs: 0 }
+  let [stops, unknown, lostAnswers, lostChanges, nanos] = [0, 0, 0, 0, 0]
+  for (const { trajectory, unpriced } of runs) {
+    const answer = whatIfPriced(trajectory, { [name]: value }, unpriced)
+    if (answer.verdict === 'unknown') unknown++
+    if (answer.verdict !== 'stops') continue
+    stops++
+    saved.turns += answer.saved.turns
+    saved.tokens += answer.saved.tokens
+    saved.activeMs += answer.saved.activeMs
+    nanos += Math.round(answer.saved.costUsd * 1e9)
+    if (answer.lost.answer) lostAnswers++
+    for (const count of Object.values(answer.lost.changes)) lostChanges += count
+  }
+  return { value, stops, unknown, saved: { ...saved, costUsd: nanos / 1e9 }, lostAnswers, lostChanges }
+}
+
+/** Which runs a limit would have stopped, and what became of each. */
+export function stoppedBy(
+  limits: OtherLimits,
+  runs: readonly PastRun[],
+): readonly { readonly run: PastRun; readonly answer: WhatIf }[] {
+  return runs
+    .map((run) => ({ run, answer: whatIfPriced(run.trajectory, limits, run.unpriced) }))
+    .filter(({ answer }) => answer.verdict === 'stops')
+}
+
+/** The limits that lose nothing, as `halting what-if FOLDER --suggest` tells them. */
+export function suggestedFor(runs: readonly PastRun[]): readonly SuggestedLimit[] {
+  return suggestLimits(
+    runs.map(({ trajectory }) => trajectory),
+    { changes },
+  )
+}
+
+/** Savings against losses by the value of a limit; the limit that is suggested is marked. */
+export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggested: readonly SuggestedLimit[]): Plot {
+  const { label } = limitWords[name]
+  const isPriced = sums.some(({ saved }) => saved.costUsd > 0)
+  const losesNothing = sums.filter(
+    ({ stops, lostAnswers, lostChanges }) => stops > 0 && lostAnswers + lostChanges === 0,
+  )
+  const best = losesNothing.map(({ value, saved }) => ({ value, amount: isPriced ? saved.costUsd : saved.tokens }))
+  const most = Math.max(0, ...best.map(({ amount }) => amount))
+  const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
+  const marks =
+    wished.length > 0
+      ? wished.map((at) => ({ at, label: 'suggested' }))
+      : best
+          .filter(({ amount }) => amount === most)
+          .slice(-1)
+          .map(({ value }) => ({ at: value, label: 'loses nothing' }))
+  const latest = name === 'maxBudgetUsd' || name === 'maxTotalTokens'
+  return {
+    name: `Savings and losses by limit: ${label.toLowerCase()}`,
+    about: `What a limit of so much would have saved in all runs, and what would have been lost.${
+      latest ? ' What is reserved before a request is not on record: a run might have stopped earlier.' : ''
+    }${marks.length === 0 ? ' No value saves anything without losing something.' : ''}`,
+    x: { label: `limit of ${label.toLowerCase()}`, unit: unitOf[name], values: sums.map(({ value }) => value) },
+    left: isPriced ? 'usd' : 'tokens',
+    right: 'count',
+    isStacked: false,
+    series: [
+      {
+        label: isPriced ? 'Dollars saved' : 'Tokens saved',
+        color: 'series-3',
+        shape: 'line',
+        values: sums.map(({ saved }) => (isPriced ? saved.costUsd : saved.tokens)),
+        side: 'left',
+        isDashed: false,
+      },
+      {
+        label: 'Answers lost',
+        color: 'series-2',
+        shape: 'line',
+        values: sums.map(({ lostAnswers }) => lostAnswers),
+        side: 'right',
+        isDashed: true,
+      },
+      {
+        label: 'Changing calls lost',
+        color: 'series-4',
+        shape: 'line',
+        values: sums.map(({ lostChanges }) => lostChanges),
+        side: 'right',
+        isDashed: false,
+      },
+      {
+        label: 'Runs stopped',
+        color: 'series-8',
+        shape: 'line',
+        values: sums.map(({ stops }) => stops),
+        side: 'right',
+        isDashed: false,
+      },
+    ],
+    marks,
+    levels: [],
+  }
+}
+
+const unitOf = { maxTurns: 'count', maxBudgetUsd: 'usd', maxTotalTokens: 'count', maxDurationMs: 'ms' } as const

@@ -1,0 +1,55 @@
+import { signal, type ReadonlySignal } from '@preact/signals'
+import { messageOf, rows, source } from '../data/store.ts'
+import type { PastRun } from './folder.ts'
+
+/** How far the sessions have been read. */
+export interface Reading {
+  readonly kind: 'idle' | 'reading' | 'stopped' | 'done'
+  readonly read: number
+  readonly of: number
+  readonly runs: readonly PastRun[]
+  /** Sessions that could not be read, and why. */
+  readonly skipped: readonly string[]
+}
+
+const nothing: Reading = { kind: 'idle', read: 0, of: 0, runs: [], skipped: [] }
+const state = signal<Reading>(nothing)
+
+/** What was read stays, when another view is shown meanwhile. */
+export const reading: ReadonlySignal<Reading> = state
+
+let wanted = 0
+
+/** Reads all listed sessions, one after another; of each only what limits look at is kept. */
+export async function readAll(): Promise<void> {
+  const own = ++wanted
+  const listed = rows.value
+  const runs: PastRun[] = []
+  const skipped: string[] = []
+  state.value = { ...nothing, kind: 'reading', of: listed.length }
+  let shownAt = performance.now()
+  for (const [index, { key, title, problem }] of listed.entries()) {
+    if (problem === undefined)
+      try {
+        const view = await source().session(key)
+        for (const [place, { trajectory, unpriced }] of view.runs.entries())
+          runs.push({ key, run: place + 1, title, trajectory, unpriced })
+      } catch (error) {
+        skipped.push(`${title}: ${messageOf(error)}`)
+      }
+    else skipped.push(`${title}: ${problem}`)
+    if (own !== wanted) return
+    const isLast = index === listed.length - 1
+    // A few times a second is enough for who waits.
+    if (!isLast && performance.now() - shownAt < 200) continue
+    shownAt = performance.now()
+    state.value = { kind: 'reading', read: index + 1, of: listed.length, runs: [], skipped: [...skipped] }
+  }
+  state.value = { kind: 'done', read: listed.length, of: listed.length, runs, skipped }
+}
+
+/** Reads no further. */
+export function stopReading(): void {
+  wanted++
+  state.value = { ...state.value, kind: 'stopped' }
+}
