@@ -1,6 +1,7 @@
 // What stands at each turn adds up to what `halting why` tells of the run.
 import { describe, expect, test } from 'vitest'
 import { viewOf, type RunView } from '../../src/index.ts'
+import { timesBetween } from '../../src/view/times.ts'
 import { calls, largeSession, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
 
 const phasesOf = ({ account }: RunView) =>
@@ -19,6 +20,18 @@ const only = (runs: readonly RunView[]): RunView => {
 }
 
 describe('points of turns', () => {
+  test('a step that goes on over several laps counts in each with what lies in it', () => {
+    const step = (phase: 'model' | 'tools', at: number, durationMs: number) =>
+      ({ phase, scope: '', name: '', request: 1, at, durationMs, isOpen: false }) as const
+    const steps = [step('model', 1_000, 50), step('tools', 1_050, 200), step('model', 1_120, 30)]
+    const none = { hooks: 0, compaction: 0, waiting: 0 }
+    expect(timesBetween([0, 100, 200], steps, { beganAt: 1_000, activeMs: 300 })).toEqual([
+      { ...none, model: 50, tools: 50, other: 0 },
+      { ...none, model: 30, tools: 70, other: 0 },
+      { ...none, model: 0, tools: 50, other: 50 },
+    ])
+  })
+
   test('sums go to the end of the lap, subagents included: the last ones are those of the run', async () => {
     const world = scriptedWorld()
     const script = [

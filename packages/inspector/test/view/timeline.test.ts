@@ -1,7 +1,8 @@
 // The timeline tells every step of a run once, within the run, and what is inside of what.
-import type { Hook, StepRecord } from '@halting/core'
+import { resume, type Hook, type StepRecord } from '@halting/core'
 import { contextLayers } from '@halting/core/adapters'
 import { recordedStep } from '@halting/core/steps'
+import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { transcriptParts, viewOf, type InspectedSession, type RunView, type TimelineItem } from '../../src/index.ts'
@@ -54,6 +55,13 @@ function check(records: readonly StepRecord[], { items, account, parts }: RunVie
     if (record.type !== 'intent' || keys.has(record.key)) continue
     keys.add(record.key)
     expect(beginning.has(index)).toBe(true)
+  }
+  // What has a result is not open.
+  const answered = new Set(records.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
+  for (const { endMs, firstRecord } of steps) {
+    const record = records[firstRecord]
+    const isDone = record !== undefined && 'key' in record && answered.has(record.key)
+    expect(endMs === null && isDone).toBe(false)
   }
   // Attempts and what else was charged make the cost of the run.
   const closed = steps.filter(({ endMs }) => endMs !== null)
@@ -193,9 +201,9 @@ describe('the timeline', () => {
     const done = ofKind(run, 'compaction').find(({ status }) => status === 'compacted')
     expect(parts[done?.part ?? -1]).toMatchObject({ kind: 'note' })
     // Cut off behind the compaction and the reply to it, no lap tells of them: what the steps left does.
-    const answered =
+    const replied =
       session.runs[0]?.findLastIndex((record) => 'key' in record && record.key.startsWith('run1/model:')) ?? 0
-    const cut = lastRun({ ...session, runs: [session.runs[0]?.slice(0, answered + 1) ?? []] })
+    const cut = lastRun({ ...session, runs: [session.runs[0]?.slice(0, replied + 1) ?? []] })
     expect(cut.points.map(({ isCompacted }) => isCompacted)).toEqual([false, false, true])
     expect(cut.points[2]?.context.summaries).toBe(compacted[0]?.context.summaries)
   })
@@ -210,6 +218,40 @@ describe('the timeline', () => {
       status: 'open',
       label: 'Write write-0.ts',
     })
+  })
+
+  test('a run that goes on after a kill is one run: what was open then and asked again is told once more, in the turn that it is of', async () => {
+    const script = (world: ScriptedWorld) => [calls(world, 'Look'), calls(world, 'Write'), says(world, 'done')]
+    for (const killedAfter of [2, 4, 6, 8, 9]) {
+      const world = scriptedWorld()
+      const cut = await scriptedSession(world, [script(world)], { killedAfter })
+      const [records = []] = cut.runs
+      const asked = records.filter((record) => record.type === 'result' && record.key.startsWith('run1/model:')).length
+      const model = scriptedModel(script(world).slice(asked), { maxOutputTokens: 1_000 })
+      const { loop, steps } = resume(records, { model, ...world })
+      await loop.terminal
+      const session = sessionOf([steps.records])
+      checkAll(session)
+      const run = lastRun(session)
+      expect(run.account.ending?.reason).toBe('completed')
+      const { items } = run
+      const turns = items.filter(({ kind }) => kind === 'turn')
+      expect(turns.map(({ label }) => label)).toEqual(['turn 1', 'turn 2', 'turn 3'])
+      const ends = items.map(({ endMs, startMs }) => endMs ?? startMs)
+      expect(Math.max(...ends)).toBeLessThanOrEqual(run.account.totals.activeMs)
+      expect(run.points.map(({ turn }) => turn)).toEqual([1, 2, 3])
+    }
+  })
+
+  test('what waits for a person is told with the call that it is about', async () => {
+    const world = scriptedWorld()
+    const ask = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may it?' }) as const }
+    const script = [calls(world, 'Write'), says(world, 'never')]
+    const run = lastRun(await scriptedSession(world, [script], { permissions: ask }))
+    expect(run.account.ending?.reason).toBe('needs_approval')
+    const waits = ofKind(run, 'wait')
+    expect(waits.map(({ label }) => label)).toContain('Permission for Write write-0.ts')
+    expect(run.items.at(-1)).toMatchObject({ kind: 'ending', status: 'failed' })
   })
 
   test('whatever a run does, and wherever it is cut off, each record is told once, within the run, nested, with the cost of the run', async () => {
@@ -232,7 +274,7 @@ describe('the timeline', () => {
         const { points, account } = lastRun(session)
         expect(points.at(-1)?.tokens ?? 0).toBe(points.length === 0 ? 0 : account.totals.tokens)
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   })
 
