@@ -29,6 +29,8 @@ import { pluginsInit, pluginsWithHooks } from './plugins.ts'
 import type { Briefing } from './read-briefing.ts'
 import { applyEnvironment, type RunSettings, settingsFor } from './run-settings.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
+import type { SessionTelemetry } from '../telemetry/open-telemetry.ts'
+import { wantsTelemetry } from '../telemetry/wanted.ts'
 import { versionOf } from '../version.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
@@ -67,6 +69,7 @@ class Opening {
   #toolbox: Toolbox | undefined
   #servers: SessionServers | undefined
   #hooks: SessionHooks | undefined
+  #telemetry: SessionTelemetry | undefined
   #closeJournal: ((hasBegun: boolean) => Promise<void>) | undefined
 
   constructor(given: Flags, run: RunSettings, program: Program, face: Face) {
@@ -90,8 +93,16 @@ class Opening {
       const { workspace } = this.#toolbox
       await endSession({ workspace, servers: this.#servers, hooks: this.#hooks, onStopped })
     } finally {
-      await this.#models?.close()
+      await Promise.all([this.#models?.close(), this.#telemetry?.end()])
     }
+  }
+
+  /** Nothing of it is loaded where nobody asks for it. */
+  async #openTelemetry({ workspace, sessionId }: Toolbox): Promise<void> {
+    if (!wantsTelemetry(this.#program.env)) return
+    const { openTelemetry } = await import('../telemetry/open-telemetry.ts')
+    this.#telemetry = await openTelemetry(this.#program, { sessionId })
+    workspace.traceparentOf = this.#telemetry?.traceparentOf
   }
 
   async open(): Promise<LiveSession> {
@@ -102,6 +113,7 @@ class Opening {
     const checkpoints = checkpointsOf(flags, chosen, program)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
+    await this.#openTelemetry(toolbox)
     const briefing = await briefingOf(run, program, toolbox, face.skills)
     this.#tell(briefing?.warnings)
     if (flags.verbose === true) this.#tell(briefing?.read)
@@ -219,6 +231,7 @@ class Opening {
       ...(after !== undefined && { called: after.called }),
     })
     this.#hooks = hooks
+    const spans = this.#telemetry
     const background = backgroundOf(workspace, {
       ...backgroundOptions(flags, settings, env, face.background),
       ...(journal !== undefined && { session: journal }),
@@ -244,6 +257,7 @@ class Opening {
       cwd: program.cwd,
       attach: (engine) => more.attach(engine),
       onEvent(event) {
+        spans?.onEvent(event)
         after?.onEvent(event)
         hooks?.onEvent(event)
       },

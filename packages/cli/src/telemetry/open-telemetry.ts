@@ -1,0 +1,105 @@
+import { redactSecrets } from '@halting/agent'
+import { type Telemetry, telemetry } from '@halting/agent/telemetry'
+import { keyVariables } from '@halting/models'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { versionOf } from '../version.ts'
+import { openProviders, placeOf, type Providers } from './providers.ts'
+import { type TelemetrySettings, telemetrySettings } from './telemetry-settings.ts'
+
+/** The telemetry of one session. */
+export interface SessionTelemetry extends Telemetry {
+  /** Ends what is open and sends what is there, within two seconds. What failed is told, once in a process. */
+  readonly end: () => Promise<void>
+}
+
+/** Those of this process, shared by sessions that ask for the same: a worker has many. */
+const shared = new Map<string, { readonly providers: Providers; users: number }>()
+/** What was told by this process: every session has the same variables. */
+const saidBefore = new Set<string>()
+
+/** So long the end of a session waits for a collector. */
+const mostFlushMs = 2_000
+
+/** Opens what the environment asks for; undefined where nothing of it can be served. */
+export async function openTelemetry(
+  program: Pick<Program, 'env' | 'output' | 'home'>,
+  { sessionId }: { readonly sessionId: string },
+): Promise<SessionTelemetry | undefined> {
+  const { env, output } = program
+  const settings = telemetrySettings(env)
+  const say = (line: string): void => {
+    if (saidBefore.has(line)) return
+    saidBefore.add(line)
+    output.err(told(line))
+  }
+  for (const problem of settings.problems) say(problem)
+  const { traces, metrics } = settings
+  if (traces === undefined && metrics === undefined) return undefined
+  const { key, providers } = take(settings, versionOf(program))
+  const listener = await telemetry({
+    tracerProvider: providers.tracerProvider,
+    meterProvider: providers.meterProvider,
+    content: settings.content,
+    redact: redactorOf(program, settings),
+    sessionId,
+    onProblem: say,
+    ...(settings.parent !== undefined && { parent: settings.parent }),
+  })
+  return {
+    ...listener,
+    async end() {
+      listener.close()
+      const sent = giveBack(key)
+      if ((await within(sent, mostFlushMs)) === 'late') {
+        const places = [traces, metrics].flatMap((place) => (place === undefined ? [] : [placeOf(place.url)]))
+        say(`telemetry was not all sent: ${places[0] ?? ''} did not answer within ${mostFlushMs / 1000} s.`)
+        return
+      }
+      const problem = providers.problem()
+      if (problem !== undefined) say(`telemetry was not all sent to ${problem}.`)
+    },
+  }
+}
+
+function take(settings: TelemetrySettings, version: string): { readonly key: string; readonly providers: Providers } {
+  const { traces, metrics, resource, sampler, metricIntervalMs, temporality } = settings
+  const key = JSON.stringify([traces, metrics, resource, sampler, metricIntervalMs, temporality])
+  const held = shared.get(key) ?? { providers: openProviders(settings, version), users: 0 }
+  held.users++
+  shared.set(key, held)
+  return { key, providers: held.providers }
+}
+
+async function giveBack(key: string): Promise<void> {
+  const held = shared.get(key)
+  if (held === undefined) return
+  if (--held.users > 0) return held.providers.flush()
+  shared.delete(key)
+  return held.providers.shutdown()
+}
+
+async function within(work: Promise<void>, ms: number): Promise<'done' | 'late'> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), ms)
+  })
+  try {
+    return await Promise.race([work.then(() => 'done' as const), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Takes out secrets that are known by their form, and the keys of this process themselves. */
+function redactorOf({ env }: Pick<Program, 'env'>, { traces, metrics }: TelemetrySettings): (text: string) => string {
+  const headers = [...Object.values(traces?.headers ?? {}), ...Object.values(metrics?.headers ?? {})]
+  const keys = [...keyVariables().map((name) => env[name] ?? ''), ...headers, ...headers.map(withoutScheme)]
+  // A short one may be a word.
+  const known = [...new Set(keys)].filter((key) => key.length >= 8).toSorted((a, b) => b.length - a.length)
+  return (text) => known.reduce((shown, key) => shown.replaceAll(key, '[REDACTED]'), redactSecrets(text))
+}
+
+function withoutScheme(value: string): string {
+  return value.replace(/^\w+\s+/, '')
+}

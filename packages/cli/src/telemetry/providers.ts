@@ -1,0 +1,136 @@
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
+import { OTLPMetricExporter as JsonMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import { OTLPMetricExporter as ProtobufMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
+import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base'
+import type { Destination, SamplerSetting, TelemetrySettings } from './telemetry-settings.ts'
+
+/** The SDK, set up. Loaded only where telemetry is asked for. */
+export interface Providers {
+  readonly tracerProvider: BasicTracerProvider | undefined
+  readonly meterProvider: MeterProvider | undefined
+  /** What was tried and failed, in words; undefined as long as nothing did. */
+  readonly problem: () => string | undefined
+  /** Sends what is there. */
+  readonly flush: () => Promise<void>
+  readonly shutdown: () => Promise<void>
+}
+
+export function openProviders(settings: TelemetrySettings, version: string): Providers {
+  const resource = resourceFromAttributes({ 'service.version': version, ...settings.resource })
+  let problem: string | undefined
+  const seen = <Exporter extends Exports>(exporter: Exporter, { url }: Destination): Exporter =>
+    watched(exporter, (why) => (problem ??= `${placeOf(url)}: ${why}`))
+  const { traces, metrics } = settings
+  const tracerProvider =
+    traces === undefined
+      ? undefined
+      : new BasicTracerProvider({
+          resource,
+          sampler: samplerOf(settings.sampler),
+          spanProcessors: [new BatchSpanProcessor(seen(traceExporter(traces), traces))],
+        })
+  const meterProvider =
+    metrics === undefined
+      ? undefined
+      : new MeterProvider({
+          resource,
+          readers: [
+            new PeriodicExportingMetricReader({
+              exporter: seen(metricExporter(metrics, settings), metrics),
+              exportIntervalMillis: settings.metricIntervalMs,
+              exportTimeoutMillis: Math.min(30_000, settings.metricIntervalMs),
+            }),
+          ],
+        })
+  const both = async (work: (provider: BasicTracerProvider | MeterProvider) => Promise<void>): Promise<void> => {
+    const all = [tracerProvider, meterProvider].flatMap((provider) => (provider === undefined ? [] : [work(provider)]))
+    // What fails has been told to whoever watches the exporter.
+    await Promise.allSettled(all)
+  }
+  return {
+    tracerProvider,
+    meterProvider,
+    problem: () => problem,
+    flush: () => both((provider) => provider.forceFlush()),
+    shutdown: () => both((provider) => provider.shutdown()),
+  }
+}
+
+interface Exports {
+  export(items: never, done: (result: ExportResult) => void): void
+}
+
+/** Hears how each export went. */
+function watched<Exporter extends Exports>(exporter: Exporter, onFailure: (why: string) => void): Exporter {
+  const send = exporter.export.bind(exporter)
+  exporter.export = (items, done) =>
+    send(items, (result) => {
+      if (result.code === ExportResultCode.FAILED) onFailure(whyOf(result.error))
+      done(result)
+    })
+  return exporter
+}
+
+/** Nothing of an answer's body is told: it may hold anything. */
+function whyOf(error: Error | undefined): string {
+  if (error === undefined) return 'it failed'
+  const { code } = error as { readonly code?: unknown }
+  if (typeof code === 'number') return `it answered ${code}`
+  if (typeof code === 'string') return code
+  // An error of several tries, one an address, has its code below.
+  const { errors } = error as { readonly errors?: unknown }
+  const [first]: readonly unknown[] = Array.isArray(errors) ? errors : []
+  if (first instanceof Error && 'code' in first && typeof first.code === 'string') return first.code
+  return /timed? ?out/i.test(error.message) ? 'it did not answer in time' : 'it could not be reached'
+}
+
+/** Without a name, a password and a query: they may be keys. */
+export function placeOf(url: string): string {
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
+}
+
+function optionsOf({ url, headers, timeoutMs, isCompressed }: Destination) {
+  return {
+    url,
+    headers: { ...headers },
+    timeoutMillis: timeoutMs,
+    // The names of its own enumeration, which types cannot be had of without it.
+    ...(isCompressed && { compression: 'gzip' as never }),
+  }
+}
+
+function traceExporter(destination: Destination): JsonTraceExporter | ProtobufTraceExporter {
+  const options = optionsOf(destination)
+  return destination.protocol === 'http/json' ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)
+}
+
+function metricExporter(
+  destination: Destination,
+  { temporality }: TelemetrySettings,
+): JsonMetricExporter | ProtobufMetricExporter {
+  const preferences = { delta: 0, cumulative: 1, lowmemory: 2 } as const
+  const options = { ...optionsOf(destination), temporalityPreference: preferences[temporality] }
+  return destination.protocol === 'http/json' ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)
+}
+
+function samplerOf({ kind, isParentBased, ratio }: SamplerSetting): Sampler {
+  const root = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(ratio),
+  }[kind]()
+  return isParentBased ? new ParentBasedSampler({ root }) : root
+}

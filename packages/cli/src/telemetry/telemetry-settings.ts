@@ -1,0 +1,229 @@
+import type { ToldContent } from '@halting/agent/telemetry'
+
+type Environment = Readonly<Record<string, string | undefined>>
+export type Protocol = 'http/json' | 'http/protobuf'
+
+/** Where one kind of telemetry goes, and how. */
+export interface Destination {
+  readonly url: string
+  readonly protocol: Protocol
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly isCompressed: boolean
+}
+
+export interface SamplerSetting {
+  readonly kind: 'always_on' | 'always_off' | 'traceidratio'
+  readonly isParentBased: boolean
+  readonly ratio: number
+}
+
+/** What the environment asks for. JSON. */
+export interface TelemetrySettings {
+  readonly traces: Destination | undefined
+  readonly metrics: Destination | undefined
+  readonly resource: Readonly<Record<string, string>>
+  readonly sampler: SamplerSetting
+  readonly metricIntervalMs: number
+  readonly temporality: 'cumulative' | 'delta' | 'lowmemory'
+  readonly content: Required<ToldContent>
+  readonly parent: { readonly traceparent: string; readonly tracestate?: string } | undefined
+  /** What does not count, a sentence each. */
+  readonly problems: readonly string[]
+}
+
+type Signal = 'TRACES' | 'METRICS'
+
+/** Reads the variables of OpenTelemetry, and those that users of such agents know. */
+export function telemetrySettings(env: Environment): TelemetrySettings {
+  return new Reader(env).read()
+}
+
+class Reader {
+  readonly #env: Environment
+  readonly #problems: string[] = []
+
+  constructor(env: Environment) {
+    this.#env = env
+  }
+
+  read(): TelemetrySettings {
+    const [traces, metrics] = [this.#destination('TRACES'), this.#destination('METRICS')]
+    const logs = this.#text('OTEL_LOGS_EXPORTER')
+    if (logs !== undefined && logs !== 'none' && traces === undefined)
+      this.#problems.push(
+        'OTEL_LOGS_EXPORTER does not count: no logs are sent. What happens is in spans: set OTEL_TRACES_EXPORTER=otlp.',
+      )
+    const traceparent = this.#text('TRACEPARENT')
+    const tracestate = this.#text('TRACESTATE')
+    return {
+      traces,
+      metrics,
+      resource: this.#resource(),
+      sampler: this.#sampler(),
+      metricIntervalMs: this.#milliseconds('OTEL_METRIC_EXPORT_INTERVAL', 60_000),
+      temporality: this.#oneOf(
+        'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
+        ['cumulative', 'delta', 'lowmemory'] as const,
+        'cumulative',
+      ),
+      content: this.#content(),
+      parent: traceparent === undefined ? undefined : { traceparent, ...(tracestate !== undefined && { tracestate }) },
+      problems: this.#problems,
+    }
+  }
+
+  #text(name: string): string | undefined {
+    const value = this.#env[name]?.trim()
+    return value === '' ? undefined : value
+  }
+
+  #oneOf<Value extends string>(name: string, known: readonly Value[], usual: Value): Value {
+    const said = this.#text(name)?.toLowerCase()
+    const found = known.find((value) => value === said)
+    if (said !== undefined && found === undefined)
+      this.#problems.push(`${name} takes ${known.join(', ')}. It is ${usual} now.`)
+    return found ?? usual
+  }
+
+  #milliseconds(name: string, usual: number): number {
+    const said = this.#text(name)
+    if (said === undefined) return usual
+    const value = Number(said)
+    // A timer of Node takes no more.
+    if (Number.isFinite(value) && value >= 1 && value < 2 ** 31) return Math.round(value)
+    this.#problems.push(`${name} takes milliseconds, 1 or more. It is ${usual} now.`)
+    return usual
+  }
+
+  #destination(signal: Signal): Destination | undefined {
+    if (this.#exporter(signal) !== 'otlp') return undefined
+    const protocol = this.#protocol(signal)
+    const url = this.#url(signal)
+    if (protocol === undefined || url === undefined) return undefined
+    return {
+      url,
+      protocol,
+      headers: {
+        ...this.#headers('OTEL_EXPORTER_OTLP_HEADERS'),
+        ...this.#headers(`OTEL_EXPORTER_OTLP_${signal}_HEADERS`),
+      },
+      timeoutMs: this.#milliseconds('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000),
+      isCompressed: this.#oneOf('OTEL_EXPORTER_OTLP_COMPRESSION', ['none', 'gzip'] as const, 'none') === 'gzip',
+    }
+  }
+
+  #exporter(signal: Signal): 'otlp' | 'none' {
+    const name = `OTEL_${signal}_EXPORTER`
+    const said = this.#text(name)?.toLowerCase()
+    if (said === undefined) {
+      // Who names one of them wants no other.
+      const other = this.#text(`OTEL_${signal === 'TRACES' ? 'METRICS' : 'TRACES'}_EXPORTER`)?.toLowerCase()
+      const hasOwnPlace = this.#text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) !== undefined
+      return other === undefined || other === 'none' || hasOwnPlace ? 'otlp' : 'none'
+    }
+    const names = said.split(',').map((each) => each.trim())
+    if (names.includes('otlp')) return 'otlp'
+    if (!names.includes('none'))
+      this.#problems.push(`${name} takes otlp or none, and is ${shown(said)}. ${kindOf(signal)} are not sent.`)
+    return 'none'
+  }
+
+  #protocol(signal: Signal): Protocol | undefined {
+    const own = `OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`
+    const name = this.#text(own) === undefined ? 'OTEL_EXPORTER_OTLP_PROTOCOL' : own
+    const said = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
+    if (said === 'http/json' || said === 'http/protobuf') return said
+    const what = said === 'grpc' ? 'grpc is not spoken here' : `it is ${shown(said)}`
+    this.#problems.push(
+      `${name} takes http/protobuf or http/json, which collectors take at port 4318; ${what}. ${kindOf(signal)} are not sent.`,
+    )
+    return undefined
+  }
+
+  #url(signal: Signal): string | undefined {
+    const own = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`
+    const name = this.#text(own) === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : own
+    const said = this.#text(name) ?? 'http://localhost:4318'
+    const url = URL.canParse(said) ? new URL(said) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
+      this.#problems.push(`${name} takes an address with http:// or https://. ${kindOf(signal)} are not sent.`)
+      return undefined
+    }
+    if (name !== own) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`
+    return url.href
+  }
+
+  /** Values are not repeated: they are keys. */
+  #headers(name: string): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      this.#pairs(name).filter(([header, value]) => {
+        // What may stand in a header, as Node has it.
+        const isFine = /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+        if (!isFine) this.#problems.push(`${name}: ${shown(header)} is no header, and is left out.`)
+        return isFine
+      }),
+    )
+  }
+
+  #pairs(name: string): readonly (readonly [string, string])[] {
+    const parts = (this.#text(name) ?? '').split(',').filter((part) => part.trim() !== '')
+    return parts.flatMap((part) => {
+      const at = part.indexOf('=')
+      const key = part.slice(0, at).trim()
+      if (at > 0 && key !== '') return [[decoded(key), decoded(part.slice(at + 1).trim())] as const]
+      this.#problems.push(`${name} takes name=value, with commas between; one part is left out.`)
+      return []
+    })
+  }
+
+  #resource(): Readonly<Record<string, string>> {
+    const given = Object.fromEntries(this.#pairs('OTEL_RESOURCE_ATTRIBUTES'))
+    const name = this.#text('OTEL_SERVICE_NAME') ?? given['service.name'] ?? 'halting'
+    return { ...given, 'service.name': name }
+  }
+
+  #sampler(): SamplerSetting {
+    const kinds = ['always_on', 'always_off', 'traceidratio'] as const
+    const names = kinds.flatMap((kind) => [kind, `parentbased_${kind}`] as const)
+    const said = this.#oneOf('OTEL_TRACES_SAMPLER', names, 'parentbased_always_on')
+    const kind = kinds.find((each) => said.endsWith(each)) ?? 'always_on'
+    return { kind, isParentBased: said.startsWith('parentbased_'), ratio: kind === 'traceidratio' ? this.#ratio() : 1 }
+  }
+
+  #ratio(): number {
+    const said = this.#text('OTEL_TRACES_SAMPLER_ARG')
+    const ratio = said === undefined ? 1 : Number(said)
+    if (ratio >= 0 && ratio <= 1) return ratio
+    this.#problems.push('OTEL_TRACES_SAMPLER_ARG takes a number from 0 to 1. It is 1 now.')
+    return 1
+  }
+
+  #content(): Required<ToldContent> {
+    const isSet = (name: string): boolean => ['1', 'true'].includes(this.#text(name)?.toLowerCase() ?? '')
+    const all = isSet('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')
+    const results = all || isSet('OTEL_LOG_TOOL_CONTENT')
+    return {
+      prompts: all || isSet('OTEL_LOG_USER_PROMPTS'),
+      replies: all,
+      toolInputs: results || isSet('OTEL_LOG_TOOL_DETAILS'),
+      toolResults: results,
+    }
+  }
+}
+
+function kindOf(signal: Signal): string {
+  return signal === 'TRACES' ? 'Spans' : 'Metrics'
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

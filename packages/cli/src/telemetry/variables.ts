@@ -1,0 +1,35 @@
+/** What each variable says. docs/guide/telemetry.md has this table, and a test compares them. */
+export const telemetryVariables = {
+  CLAUDE_CODE_ENABLE_TELEMETRY: '`1` switches telemetry on, `0` off',
+  HALTING_TELEMETRY: 'The same, and goes before it',
+  OTEL_SDK_DISABLED: '`true`: nothing is told, whatever else is set',
+  OTEL_TRACES_EXPORTER: '`otlp` or `none`',
+  OTEL_METRICS_EXPORTER: '`otlp` or `none`',
+  OTEL_LOGS_EXPORTER: 'No logs are sent: what happens is in spans and their events',
+  OTEL_EXPORTER_OTLP_ENDPOINT:
+    'Where the collector is; `http://localhost:4318` unless set. `v1/traces` or `v1/metrics` is put behind it',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'The whole address for spans',
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'The whole address for metrics',
+  OTEL_EXPORTER_OTLP_PROTOCOL: '`http/protobuf` unless set, or `http/json`',
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'The same for spans',
+  OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'The same for metrics',
+  OTEL_EXPORTER_OTLP_HEADERS:
+    'Headers such as `authorization=Bearer%20KEY`, with commas between. Commands of tools do not get this variable',
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'More of them for spans',
+  OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'More of them for metrics',
+  OTEL_EXPORTER_OTLP_TIMEOUT: 'Milliseconds for one request; 10000 unless set',
+  OTEL_EXPORTER_OTLP_COMPRESSION: '`gzip` or `none`',
+  OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: '`cumulative` unless set, `delta` or `lowmemory`',
+  OTEL_METRIC_EXPORT_INTERVAL: 'Milliseconds between two exports of metrics; 60000 unless set',
+  OTEL_SERVICE_NAME: '`halting` unless set',
+  OTEL_RESOURCE_ATTRIBUTES: 'More about this process: `team=payments,stage=test`',
+  OTEL_TRACES_SAMPLER:
+    '`always_on`, `always_off`, `traceidratio`, or one of these behind `parentbased_`; `parentbased_always_on` unless set',
+  OTEL_TRACES_SAMPLER_ARG: 'The part of traces for `traceidratio`: 0 to 1',
+  OTEL_LOG_USER_PROMPTS: '`1`: what persons wrote is told',
+  OTEL_LOG_TOOL_DETAILS: '`1`: what tools were called with is told',
+  OTEL_LOG_TOOL_CONTENT: '`1`: what tools were called with and what they gave is told',
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: '`true`: all of it is told, the answers of models too',
+  TRACEPARENT: 'The span that runs belong to',
+  TRACESTATE: 'What goes with it',
+} as const

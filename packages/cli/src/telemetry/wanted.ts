@@ -1,0 +1,18 @@
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether the environment asks for telemetry at all. Read at every start: what it asks for in detail is read by `telemetry-settings.ts`. */
+export function wantsTelemetry(env: Environment): boolean {
+  const said = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
+  if (said('OTEL_SDK_DISABLED') === 'true') return false
+  const switched = said('HALTING_TELEMETRY') || said('CLAUDE_CODE_ENABLE_TELEMETRY')
+  if (switched !== '') return switched === '1' || switched === 'true'
+  const isNamed = (exporter: string): boolean => exporter !== '' && exporter !== 'none'
+  if (isNamed(said('OTEL_TRACES_EXPORTER')) || isNamed(said('OTEL_METRICS_EXPORTER'))) return true
+  return endpointVariables.some((name) => said(name) !== '')
+}
+
+const endpointVariables = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+] as const
