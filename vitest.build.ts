@@ -5,6 +5,7 @@ import { build, type BuildOptions } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { lazyParser } from './scripts/lazy-parser.mjs'
 import { lazyGraphemes } from './scripts/lazy-graphemes.mjs'
+import { openTelemetryModules } from './scripts/open-telemetry-modules.mjs'
 import { pageBundle } from './scripts/page-bundle.mjs'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
@@ -98,7 +99,7 @@ async function bundleProgram(): Promise<string> {
     outdir: join(home, 'dist'),
     platform: 'node',
     external: ['@vscode/ripgrep', '@halting/restate'],
-    plugins: [lazyParser(), lazyGraphemes()],
+    plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
     alias: Object.fromEntries(Object.entries(sources).filter(([name]) => name !== '@halting/restate')),
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { lazyParser } from './lazy-parser.mjs'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { noticesOf } from './notices.mjs'
+import { openTelemetryModules } from './open-telemetry-modules.mjs'
 import { pageBundle } from './page-bundle.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
@@ -110,7 +111,7 @@ await bundle(
     alias: {
       '@halting/restate/client': fileURLToPath(new URL('../packages/restate/dist/client/index.js', import.meta.url)),
     },
-    plugins: [lazyParser(), lazyGraphemes()],
+    plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
     // CommonJS packages inside an ES module still call require().
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

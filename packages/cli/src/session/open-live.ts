@@ -30,7 +30,7 @@ import type { Briefing } from './read-briefing.ts'
 import { applyEnvironment, type RunSettings, settingsFor } from './run-settings.ts'
 import { openToolbox, type Toolbox } from './toolbox.ts'
 import type { SessionTelemetry } from '../telemetry/open-telemetry.ts'
-import { wantsTelemetry } from '../telemetry/wanted.ts'
+import { telemetryFor } from '../telemetry/wanted.ts'
 import { versionOf } from '../version.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
@@ -97,14 +97,6 @@ class Opening {
     }
   }
 
-  /** Nothing of it is loaded where nobody asks for it. */
-  async #openTelemetry({ workspace, sessionId }: Toolbox): Promise<void> {
-    if (!wantsTelemetry(this.#program.env)) return
-    const { openTelemetry } = await import('../telemetry/open-telemetry.ts')
-    this.#telemetry = await openTelemetry(this.#program, { sessionId })
-    workspace.traceparentOf = this.#telemetry?.traceparentOf
-  }
-
   async open(): Promise<LiveSession> {
     const [run, face, program] = [this.#run, this.#face, this.#program]
     const { flags, settings } = run
@@ -113,7 +105,7 @@ class Opening {
     const checkpoints = checkpointsOf(flags, chosen, program)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
-    await this.#openTelemetry(toolbox)
+    this.#telemetry = await telemetryFor(program, toolbox)
     const briefing = await briefingOf(run, program, toolbox, face.skills)
     this.#tell(briefing?.warnings)
     if (flags.verbose === true) this.#tell(briefing?.read)

@@ -1,7 +1,7 @@
 import type { ToldContent } from '@halting/agent/telemetry'
 
 type Environment = Readonly<Record<string, string | undefined>>
-export type Protocol = 'http/json' | 'http/protobuf'
+type Protocol = 'http/json' | 'http/protobuf'
 
 /** Where one kind of telemetry goes, and how. */
 export interface Destination {

@@ -1,3 +1,7 @@
+import type { Program } from '../program.ts'
+import type { Toolbox } from '../session/toolbox.ts'
+import type { SessionTelemetry } from './open-telemetry.ts'
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether the environment asks for telemetry at all. Read at every start: what it asks for in detail is read by `telemetry-settings.ts`. */
@@ -16,3 +20,15 @@ const endpointVariables = [
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
   'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
 ] as const
+
+/** The telemetry of a session, whose commands have the spans of their calls from then on. Nothing of it is loaded where nobody asks for it. */
+export async function telemetryFor(
+  program: Program,
+  { workspace, sessionId }: Pick<Toolbox, 'workspace' | 'sessionId'>,
+): Promise<SessionTelemetry | undefined> {
+  if (!wantsTelemetry(program.env)) return undefined
+  const { openTelemetry } = await import('./open-telemetry.ts')
+  const telemetry = await openTelemetry(program, { sessionId })
+  workspace.traceparentOf = telemetry?.traceparentOf
+  return telemetry
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+/**
+ * Has packages of OpenTelemetry bundled as modules, of which only what is used stays: for Node they name CommonJS first, which stays whole.
+ * @returns {import('esbuild').Plugin}
+ */
+export function openTelemetryModules() {
+  return {
+    name: 'open-telemetry-modules',
+    setup(build) {
+      // Which machine this is nobody asks.
+      build.onResolve({ filter: /\/getMachineId-\w+(?:\.js)?$/ }, ({ path }) => ({ path, namespace: 'no-machine' }))
+      build.onLoad({ filter: /.*/, namespace: 'no-machine' }, () => ({
+        contents: 'export const getMachineId = async () => undefined',
+      }))
+      build.onResolve({ filter: /^@opentelemetry\/[\w-]+$/ }, ({ path, resolveDir }) => {
+        const file = manifestOf(path, resolveDir)
+        if (file === undefined) return undefined
+        const manifest = JSON.parse(readFileSync(file, 'utf8'))
+        // One with `exports` names its modules for bundlers there.
+        if (manifest.exports !== undefined || manifest.module === undefined) return undefined
+        return { path: join(dirname(file), manifest.module), sideEffects: manifest.sideEffects !== false }
+      })
+    },
+  }
+}
+
+function manifestOf(name, resolveDir) {
+  try {
+    return createRequire(join(resolveDir, 'x.js')).resolve(`${name}/package.json`)
+  } catch {
+    return undefined
+  }
+}
