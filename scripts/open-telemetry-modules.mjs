@@ -11,7 +11,10 @@ export function openTelemetryModules() {
     name: 'open-telemetry-modules',
     setup(build) {
       // Which machine this is nobody asks.
-      build.onResolve({ filter: /\/getMachineId-\w+(?:\.js)?$/ }, ({ path }) => ({ path, namespace: 'no-machine' }))
+      build.onResolve({ filter: /\/getMachineId-\w+(?:\.js)?$/ }, () => ({
+        path: 'no-machine',
+        namespace: 'no-machine',
+      }))
       build.onLoad({ filter: /.*/, namespace: 'no-machine' }, () => ({
         contents: 'export const getMachineId = async () => undefined',
       }))
