@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 1_110 * kilobyte, unpacked: 4_230 * kilobyte },
+    mostBytes: { packed: 1_160 * kilobyte, unpacked: 4_450 * kilobyte },
   },
   '@halting/restate': {
     holds: [...library, /^dist\/(?:client\/)?index\.js(?:\.map)?$/],

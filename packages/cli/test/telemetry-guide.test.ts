@@ -27,7 +27,7 @@ test('the tables have every variable, span, event, attribute and metric, and no 
 test('every variable that the program reads is in the table', () => {
   const read = ['telemetry-settings', 'wanted'].flatMap((name) => {
     const source = readFileSync(new URL(`../src/telemetry/${name}.ts`, import.meta.url), 'utf8')
-    return source.match(/'(?:OTEL|CLAUDE_CODE|HALTING|TRACE)[A-Z_]*'/g) ?? []
+    return source.match(/'(?:OTEL|CLAUDE_CODE|HALTING|TRACEPARENT|TRACESTATE)[A-Z_]*'/g) ?? []
   })
   const known = new Set(Object.keys(telemetryVariables).map((name) => `'${name}'`))
   expect(read.filter((name) => !known.has(name))).toEqual([])
