@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
@@ -62,6 +63,17 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await expect.poll(() => lanes.count()).toBe(9)
     await page.getByRole('button', { name: 'Unfold agents' }).click()
     await expect.poll(() => lanes.count()).toBe(7)
+  })
+
+  it('saves the timeline as a picture that says what each bar is', async () => {
+    const { page } = await open(madeSource(madeSession({ turns: 7 })), { fragment })
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save timeline as SVG' }).click(),
+    ])
+    const svg = readFileSync(await download.path(), 'utf8')
+    expect(svg).toContain('<title>tool Edit file-7.ts, failed, 40 ms, at 650 ms</title>')
+    expect(svg).toContain('max_turns: Step limit reached: 7/7')
   })
 
   it('shows its runs and its tabs by keys, and the ending of each with its figures', async () => {

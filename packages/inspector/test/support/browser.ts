@@ -1,14 +1,11 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, expect, inject } from 'vitest'
 import { startInspector, type SessionSource } from '../../src/index.ts'
-
-/** The program of a browser: that of HALTING_CHROMIUM, else the first in PATH. */
-const executablePath = findChromium()
+import { chromiumPath, launchChromium } from './chromium.ts'
 
 /** Tests in a browser are left out, by name, where there is none: `describe.skipIf(!isChromiumThere)`. */
-export const isChromiumThere: boolean = executablePath !== undefined
+export const isChromiumThere: boolean = chromiumPath !== undefined
 
 export interface OpenOptions {
   /** The view: `#/session/KEY/1/plots`. The list unless said otherwise. */
@@ -47,7 +44,7 @@ export function withBrowser(): (source: SessionSource, options?: OpenOptions) =>
     await (await browser)?.close()
   })
   return async (source, options = {}) => {
-    browser ??= launch()
+    browser ??= launchChromium()
     const pageFolder = join(inject('program'), 'dist', 'inspector')
     const inspector = await startInspector({ source, pageFolder })
     const { width = 1280, height = 900, isDark = false, fragment = '#/', address } = options
@@ -81,29 +78,5 @@ export function withBrowser(): (source: SessionSource, options?: OpenOptions) =>
     })
     await page.goto(`${address ?? inspector.url}${fragment}`)
     return { page, url: inspector.url, requests, problems }
-  }
-}
-
-async function launch(): Promise<Browser> {
-  if (executablePath === undefined) throw new Error('There is no chromium. Name one with HALTING_CHROMIUM.')
-  const isRoot = process.getuid?.() === 0
-  return chromium.launch({ executablePath, headless: true, args: isRoot ? ['--no-sandbox'] : [] })
-}
-
-function findChromium(): string | undefined {
-  const named = process.env['HALTING_CHROMIUM']
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  const names = ['chromium', 'chromium-browser', 'google-chrome']
-  const candidates =
-    named === undefined ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [named]
-  return candidates.find(isProgram)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
   }
 }

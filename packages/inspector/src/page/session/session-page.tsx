@@ -90,7 +90,7 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
   const { row, notes, runs } = view
   const file = source().exportAddress(row.key)
   return (
-    <header class="session-head">
+    <header class="session-top">
       <h1>{shownText(row.title === '' ? row.sessionId : row.title, 300)}</h1>
       <p class="soft">
         {[row.program, row.sessionId, row.cwd, row.models.join(', ')]

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { RunView } from '../../view/types.ts'
 import { useKeys } from '../common/keys.ts'
 import { Tabs } from '../common/tabs.tsx'
-import { Ending, exitCodeOf } from './ending.tsx'
+import { Ending, exitCodeOf, headline } from './ending.tsx'
 import { ItemList } from './item-list.tsx'
 import { Records } from './records.tsx'
 import { Search } from './search.tsx'
@@ -52,7 +52,7 @@ export function TimelineTab({ sessionKey, index, run }: TimelineTabProps): JSX.E
   useTimelineKeys({ model, ids, open, onPane: () => setPane(pane === 'records' ? 'transcript' : 'records') })
   return (
     <>
-      <Timeline model={model} exitCode={exitCodeOf(run)} onOpen={open} />
+      <Timeline model={model} exitCode={exitCodeOf(run)} title={headline(run)} onOpen={open} />
       <div class="beside">
         <div class="items">
           <Search
