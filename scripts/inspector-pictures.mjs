@@ -14,7 +14,14 @@ const most = 200_000
 const shots = [
   { name: 'inspect-sessions', fragment: '#/', height: 680 },
   { name: 'inspect-session', fragment: '#/session/flaky/1/timeline', height: 940, choose: 'Edit' },
-  { name: 'inspect-session-dark', fragment: '#/session/flaky/1/timeline', height: 940, choose: 'Edit', isDark: true },
+  {
+    name: 'inspect-session-dark',
+    fragment: '#/session/flaky/1/timeline',
+    height: 940,
+    choose: 'Edit',
+    key: 'e',
+    isDark: true,
+  },
   { name: 'inspect-plots', fragment: '#/session/flaky/1/plots', height: 940 },
   { name: 'inspect-what-if', fragment: '#/session/flaky/1/what-if', height: 900 },
   { name: 'inspect-what-if-all', fragment: '#/what-if', height: 900, press: /best|read|begin|ask|compute|over all/i },
@@ -82,7 +89,7 @@ const pageFolder = join(root, 'packages/cli/dist/inspector')
 const inspector = await startInspector({ source, pageFolder })
 const browser = await launchChromium()
 try {
-  for (const { name, fragment, height, choose, press, isDark = false } of shots) {
+  for (const { name, fragment, height, choose, press, key, isDark = false } of shots) {
     const colorScheme = isDark ? 'dark' : 'light'
     const page = await browser.newPage({ viewport: { width: 1_120, height }, colorScheme, reducedMotion: 'reduce' })
     await page.goto(`${inspector.url}${fragment}`)
@@ -93,6 +100,7 @@ try {
       const button = page.locator('main').getByRole('button', { name: press }).first()
       if ((await button.count()) > 0) await button.click()
     }
+    if (key !== undefined) await page.keyboard.press(key)
     // What is drawn on a canvas has no end to wait for.
     await page.waitForTimeout(1_500)
     const path = join(pictures, `${name}.png`)

@@ -21,6 +21,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(await chosenPart(page)).toBe('2')
     await page.getByRole('feed').getByText('Result of Read 1', { exact: true }).waitFor()
 
+    expect(await page.evaluate(() => scrollY)).toBe(0)
     await page.locator('.part[data-part="6"]').click()
     expect(await chosenItem(page)).toBe('Edit file-2.ts')
 

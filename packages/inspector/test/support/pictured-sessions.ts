@@ -1,7 +1,7 @@
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { createMemorySteps, agentTool, loop, startRun, tool, type LoopOptions, type StepRecord } from '@halting/core'
 import type { InspectedSession } from '../../src/index.ts'
-import { asJson, sessionOf } from './sessions.ts'
+import { sessionOf } from './sessions.ts'
 
 // Sessions that pictures of the page show: made by the loop itself, on a clock that is set, so that a picture is the same each time.
 
@@ -126,5 +126,11 @@ async function madeByLoop({ key, title, script, limits }: Pictured): Promise<Ins
   const start = startRun({ prompt: title, sessionId: key, runId: 'run1' })
   await loop(start, { model, tools, prices, maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: 900_000, ...limits, steps })
     .terminal
-  return sessionOf([asJson(records)], { key, sessionId: key, title, cwd: '/home/me/project' })
+  // What a file keeps is JSON.
+  return sessionOf([JSON.parse(JSON.stringify(records)) as readonly StepRecord[]], {
+    key,
+    sessionId: key,
+    title,
+    cwd: '/home/me/project',
+  })
 }

@@ -18,7 +18,7 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
   const whole = totals.activeMs - carried.activeMs
   return (
     <section
-      class="ending"
+      class="run-ending"
       id="ending"
       aria-labelledby="ending-title"
       style={{ borderLeftColor: `var(--${endingColor(exitCodeOf(run))})` }}

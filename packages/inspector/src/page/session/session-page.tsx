@@ -131,7 +131,7 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
               </select>
             </label>
           ) : null}
-          <span class="ending-name" style={{ borderColor: `var(--${endingColor(exitCodeOf(run))})` }}>
+          <span class="run-ending-name" style={{ borderColor: `var(--${endingColor(exitCodeOf(run))})` }}>
             {headline(run)}
           </span>
         </p>

@@ -34,10 +34,10 @@ export function Transcript(props: TranscriptProps): JSX.Element {
     const wanted = chosen !== null && chosen !== shownChoice.current ? partElement(element, chosen) : null
     if (wanted !== null) {
       shownChoice.current = chosen
-      wanted.scrollIntoView({ block: 'nearest' })
-      const { top } = wanted.getBoundingClientRect()
+      // Not scrollIntoView: that moves the page, too, away from the timeline.
+      const { top, bottom } = wanted.getBoundingClientRect()
       const box = element.getBoundingClientRect()
-      if (top > box.bottom - 40 || top < box.top) element.scrollTop += top - box.top
+      if (top < box.top || bottom > box.bottom) element.scrollTop += top - box.top - 4
       return
     }
     const held = anchor.current
