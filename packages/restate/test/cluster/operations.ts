@@ -70,11 +70,8 @@ async function paused(): Promise<string> {
 async function payloads(): Promise<void> {
   const prompt = 'word '.repeat(1_900_000)
   let worker = await startWorker(quick)
-  await sessions.prompt('too-large', prompt)
-  await until(
-    async () => JSON.stringify(await cluster.call('halting_session/too-large/done')).includes('payload store'),
-    () => `A prompt that can be kept nowhere: ${worker.said}`,
-  )
+  const refused = await sessions.prompt('too-large', prompt).then(() => 'taken', String)
+  demand(refused.includes('halting serve --payloads'), `A prompt that can be kept nowhere: ${refused}`)
   await worker.kill('SIGTERM')
   const store = join(folder, 'payloads')
   worker = await startWorker(quick, ['--payloads', store], { CLAUDE_CODE_MAX_CONTEXT_TOKENS: '10000000' })
