@@ -63,8 +63,15 @@ export function plottedRun(given: {
   readonly trajectory?: Trajectory
   readonly unpriced?: readonly string[]
 }): RunView {
-  // Plots read the phases of an account, and nothing else of it.
-  const account = { phases: given.phases ?? [], limits: [], totals: {} } as unknown as Account
+  const totals = { turns: 0, requests: 0, tokens: 0, costUsd: 0, committedUsd: 0, activeMs: 0 }
+  // Plots read the phases of an account, what stands beside them these others, and nothing else of it.
+  const account = {
+    ending: null,
+    phases: given.phases ?? [],
+    limits: [],
+    totals,
+    carried: totals,
+  } as unknown as Account
   return {
     runId: 'run1',
     prompt: 'go',
