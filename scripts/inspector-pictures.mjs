@@ -24,7 +24,7 @@ const shots = [
   },
   { name: 'inspect-plots', fragment: '#/session/flaky/1/plots', height: 940 },
   { name: 'inspect-what-if', fragment: '#/session/flaky/1/what-if', height: 900 },
-  { name: 'inspect-what-if-all', fragment: '#/what-if', height: 900, press: /best|read|begin|ask|compute|over all/i },
+  { name: 'inspect-what-if-all', fragment: '#/what-if', height: 900, press: /^Read / },
   { name: 'inspect-compare', fragment: '#/compare/flaky/flaky-again', height: 900 },
 ]
 
@@ -73,11 +73,13 @@ const made = (await picturedSessions()).map((session) => ({ ...session, why: () 
 const views = new Map(made.map((session) => [session.key, viewOf(session)]))
 const piece = (values, from, count) => values.slice(from, from + count)
 const sessionOf = (key) => made.find((session) => session.key === key)
+let isList = true
 const source = {
   title: 'sessions in /home/me/project',
   async *list() {
     for (const { row } of views.values()) yield row
-    for (const row of manyRows(240)) yield row
+    // They have rows alone: only the list shows them.
+    if (isList) for (const row of manyRows(240)) yield row
   },
   session: async (key) => views.get(key),
   records: async (key, run, from, count) => piece(sessionOf(key).runs[run], from, count),
@@ -90,6 +92,7 @@ const inspector = await startInspector({ source, pageFolder })
 const browser = await launchChromium()
 try {
   for (const { name, fragment, height, choose, press, key, isDark = false } of shots) {
+    isList = fragment === '#/'
     const colorScheme = isDark ? 'dark' : 'light'
     const page = await browser.newPage({ viewport: { width: 1_120, height }, colorScheme, reducedMotion: 'reduce' })
     await page.goto(`${inspector.url}${fragment}`)
