@@ -51,16 +51,26 @@ async function compare(number: number): Promise<number> {
   return records.length
 }
 
+/** So many at once: most of the time of a session is waiting. */
+const lanes = 12
 let records = 0
 let failed = 0
-for (let number = Number(seed); number < Number(seed) + Number(sessions); number++) {
-  try {
-    records += await compare(number)
-  } catch (error) {
-    failed++
-    console.error(`Session ${number}: ${error instanceof Error ? error.message : String(error)}`)
+let next = Number(seed)
+const end = next + Number(sessions)
+
+async function lane(): Promise<void> {
+  while (next < end) {
+    const number = next++
+    try {
+      records += await compare(number)
+    } catch (error) {
+      failed++
+      console.error(`Session ${number}: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
 }
+
+await Promise.all(Array.from({ length: lanes }, () => lane()))
 console.log(`${sessions} sessions of ${records} records, as in memory`)
 await workers.stop()
 await cluster.stop()
