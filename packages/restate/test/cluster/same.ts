@@ -26,11 +26,16 @@ const workers = await Workers.start(
 )
 await cluster.register(workers.url)
 
+/** So long a session may take, beside others. */
+const patienceMs = 120_000
+
 async function compare(number: number): Promise<number> {
   const session = randomSession(number)
   const id = `same${number}`
   const on = new SessionOnCluster(cluster, id)
   const answered = new Set<string>()
+  const patientUntil = Date.now() + patienceMs
+  let before = 0
   for (let run = 1; run <= session.prompts; run++) {
     await on.ask(`prompt-${run}`, { type: 'prompt', content: promptOf(run) }, { plan: session.plan })
     for (;;) {
@@ -39,8 +44,15 @@ async function compare(number: number): Promise<number> {
         answered.add(callId)
         await on.ask(`answer-${callId}`, { type: 'answer', callId, answer: answerTo(callId) })
       }
-      const { state, runId } = await on.status()
-      if (state === 'idle' && runId === `run${run}`) break
+      const status = await on.status()
+      const number = Number(status.runId?.replace('run', '') ?? 0)
+      // What was queued when a run was broken off begins the next one by itself.
+      const isOver = status.state === 'idle' && !status.isWorking && status.waiting === 0 && number > before
+      if (isOver) {
+        before = number
+        break
+      }
+      if (Date.now() > patientUntil) throw new Error(`Prompt ${run} was not answered: ${JSON.stringify(status)}`)
       await wait(100)
     }
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { SessionRequest } from '../../src/service/messages.ts'
 import { sessionObject } from '../../src/service/names.ts'
-import type { SessionStatus } from '../../src/service/status.ts'
+import type { FullStatus } from '../../src/service/session-object.ts'
 import type { Cluster } from './server.ts'
 
 /** A session as a client by HTTP has it. */
@@ -19,9 +19,9 @@ export class SessionOnCluster {
     await this.#cluster.call(`${this.#path}/request`, { id, request, ...(opening !== undefined && { opening }) })
   }
 
-  async status(): Promise<SessionStatus> {
+  async status(): Promise<FullStatus> {
     // The service gives it.
-    return (await this.#cluster.call(`${this.#path}/status`)) as SessionStatus
+    return (await this.#cluster.call(`${this.#path}/status`)) as FullStatus
   }
 
   async records(): Promise<readonly StepRecord[]> {
