@@ -136,9 +136,33 @@ test('report', async () => {
   const fields = await told('report')
   const spentIn = ['runs', 'turns', 'requests', 'tokens', 'costUsd', 'unknownUsd', 'activeMs']
   expect(fields.filter((field) => !/[.[]/.test(field))).toEqual([
-    ...['of', 'since', 'until', 'madeAt', 'timeZone', 'sessions', 'programs', 'totals', 'afterRuns'],
-    ...['byDay', 'byModel', 'byFolder', 'byProgram', 'bySession', 'endings', 'limits', 'tried', 'tools', 'time'],
-    ...['service', 'cache', 'compactions', 'open', 'outliers', 'unpriced', 'skipped', 'notes'],
+    'of',
+    'since',
+    'until',
+    'madeAt',
+    'timeZone',
+    'sessions',
+    'programs',
+    'totals',
+    'afterRuns',
+    'byDay',
+    'byModel',
+    'byFolder',
+    'byProgram',
+    'bySession',
+    'endings',
+    'limits',
+    'tried',
+    'tools',
+    'time',
+    'service',
+    'cache',
+    'compactions',
+    'open',
+    'outliers',
+    'unpriced',
+    'skipped',
+    'notes',
   ])
   expect(fields).toEqual(expect.arrayContaining(below('totals', spentIn).slice()))
   expect(fields.filter((field) => field.startsWith('byDay[].'))).toEqual(
