@@ -25,6 +25,8 @@ export type RunIdentity = {
   readonly parentCallId?: string
   /** The run that ended at a limit and goes on in this one, which carries its counters. */
   readonly continues?: string
+  /** It was run in another session, of which this one has a copy: what it cost counts there. */
+  readonly isCopy?: true
   /** 0 for the main loop, above it for a subagent. */
   readonly depth: number
 }

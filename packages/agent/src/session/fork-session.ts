@@ -24,7 +24,9 @@ export async function forkSession(from: string, options: JournalOptions): Promis
     const copied = await copyKept(source, target)
     const { runs } = await readJournal(from)
     const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
-    for (const record of records) journal.log.append(ofSession(record, options.sessionId))
+    // What a run without an end comes to, it comes to here: it goes on.
+    const ended = new Set(runs.filter(hasEnded).map(([first]) => runIdOf(first)))
+    for (const record of records) journal.log.append(ofSession(record, options.sessionId, ended))
     await journal.log.flush()
     await journal.close()
   } catch (error) {
@@ -55,8 +57,18 @@ function folderOf(path: string): string {
   return join(dirname(path), basename(path, extname(path)))
 }
 
-function ofSession(record: StepRecord, sessionId: string): StepRecord {
+function hasEnded(records: readonly StepRecord[]): boolean {
+  return records.some((record) => record.type === 'end' && record.scope === '')
+}
+
+/** Undefined for what begins no run, or the one of a subagent. */
+function runIdOf(record: StepRecord | undefined): string | undefined {
+  return record?.type === 'start' && record.scope === '' ? record.start.run.runId : undefined
+}
+
+function ofSession(record: StepRecord, sessionId: string, ended: ReadonlySet<string | undefined>): StepRecord {
   if (record.type !== 'start') return record
   const { start } = record
-  return { ...record, start: { ...start, run: { ...start.run, sessionId } } }
+  const isCopy = ended.has(runIdOf(record) ?? '')
+  return { ...record, start: { ...start, run: { ...start.run, sessionId, ...(isCopy && { isCopy }) } } }
 }

@@ -49,7 +49,7 @@ export class Collector {
     this.#period = period
   }
 
-  /** Runs that began outside the period are no part of it. */
+  /** Runs that began outside the period are no part of it, nor those that count in the session of which this one is a copy. */
   add(session: AnySession, { file, heldBy }: Beside): void {
     const { sessionId, runs, began, cwd, foreign } = session
     const program: SessionKind = foreign?.program ?? 'halting'
@@ -62,7 +62,9 @@ export class Collector {
       const at = began[index] ?? null
       if (!isWithin(this.#period, at)) continue
       const facts = runFactsOf(records)
-      const { runId } = facts.account.run
+      if (title === '') title = facts.prompt
+      const { runId, isCopy } = facts.account.run
+      if (isCopy === true) continue
       const unpriced = session.unpriced[index] ?? []
       const paid = paidFor(facts.work.requests)
       const places = [sum, this.#total, this.#days.of(dayOf(at)), this.#folders.of(cwd), this.#programs.of(program)]
@@ -76,7 +78,6 @@ export class Collector {
       for (const model of unpriced) this.#unpriced.add(model)
       counts.calls += facts.work.calls.length
       counts.failed += facts.work.calls.filter(({ status }) => status !== 'done' && status !== 'open').length
-      if (title === '') title = facts.prompt
       beganAt ??= at
       last = facts
     }

@@ -4,6 +4,7 @@ import { pageStyle } from '../export/page-style.ts'
 import type { Breakdown } from '../flags/flags.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
 import { bars } from './chart.ts'
+import { dayOf } from './period.ts'
 import { reportStyle } from './report-style.ts'
 import { flagOf, worthTelling } from './tighter.ts'
 import type { Report, SessionSpent, SpentRow } from './told.ts'
@@ -235,7 +236,7 @@ function sessionsHtml(sessions: readonly SessionSpent[]): string {
       counted(tokens),
       elapsed(activeMs),
       endingName(ending),
-      row.beganAt === null ? '' : row.beganAt.slice(0, 10),
+      dayOf(row.beganAt === null ? null : Date.parse(row.beganAt)),
       folder,
     ])
   const left = sessions.length - mostSessions

@@ -1,7 +1,11 @@
-// Holds rules of docs/spec.md: R-REP-3 to R-REP-7. `HALTING_WRITE=1` writes the report in docs/guide/report.md anew.
+// Holds rules of docs/spec.md: R-REP-3, R-REP-3a, R-REP-4 to R-REP-7. `HALTING_WRITE=1` writes the report in docs/guide/report.md anew.
 // `halting report`: what sessions cost, how they ended, what limits saved and lost, which tools fail.
 import { copyFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { forkSession, openJournal } from '@halting/agent'
+import { readForeignSession, takeOver } from '@halting/agent/foreign'
+import { loop, startRun } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Report } from '../../src/report/told.ts'
 import { sessionPath } from '../support/kept-session.ts'
@@ -68,6 +72,12 @@ describe('which sessions, and when', () => {
     ])
     const { stdout } = await run(['report', ...ofWeek, '--by', 'day', '--json'], { TZ: 'Pacific/Auckland' })
     expect((JSON.parse(stdout) as Report).byDay[0]).toMatchObject({ name: '2026-11-16', runs: 1 })
+  })
+
+  test('the page tells days in the same zone', async () => {
+    const { stdout } = await run(['report', ...ofWeek, '--format', 'html'], { TZ: 'Pacific/Auckland' })
+    // At 16:20 of the 17th in UTC.
+    expect(/<tr><th[^>]*>00000004 .*/.exec(stdout)?.[0]).toContain('<td>2026-11-18</td>')
   })
 
   test('--until names the last day that counts', async () => {
@@ -187,6 +197,51 @@ describe('as a page', () => {
   })
 })
 
+describe('what counts once', () => {
+  const [one] = week
+  const fork = '8f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+
+  test('a fork counts with what was run in it, and the session of which it is a copy with the rest', async () => {
+    const folder = join(here(), 'forked')
+    mkdirSync(folder)
+    const source = join(folder, 'source.jsonl')
+    copyFileSync(sessionPath(one?.id ?? ''), source)
+    const alone = await told(folder)
+    expect(alone.totals.runs).toBe(1)
+    await forkSession(source, { path: join(folder, 'fork.jsonl'), sessionId: fork, cwd: here(), version: '0' })
+    const { totals, sessions, byDay } = await told(folder)
+    expect({ totals, sessions, byDay }).toEqual({ totals: alone.totals, sessions: 1, byDay: alone.byDay })
+    // A second copy is one of the same.
+    const again = { path: join(folder, 'again.jsonl'), sessionId: fork.replace('8f', '9f'), cwd: here(), version: '0' }
+    await forkSession(join(folder, 'fork.jsonl'), again)
+    expect((await told(folder)).totals).toEqual(alone.totals)
+    const journal = await openJournal(again)
+    const start = startRun({ prompt: 'more', sessionId: again.sessionId, transcript: journal.transcript })
+    const model = scriptedModel([{ text: 'done', usage: { input_tokens: 5, output_tokens: 1 } }], {
+      maxOutputTokens: 100,
+    })
+    await loop(start, { model, steps: journal.steps() }).terminal
+    await journal.close()
+    const more = await told(folder)
+    expect([more.totals.runs, more.totals.tokens]).toEqual([2, alone.totals.tokens + 6])
+    expect(more.bySession.find(({ session }) => session === again.sessionId)?.title).toBe(one?.prompt)
+  })
+
+  test('what was taken over from another program counts there', async () => {
+    const folder = join(here(), 'taken-over')
+    mkdirSync(folder)
+    const other = join(folder, 'other.jsonl')
+    copyFileSync(
+      join(import.meta.dirname, '../../../agent/test/session/foreign/samples/claude-code-polling.jsonl'),
+      other,
+    )
+    const alone = await told(folder)
+    const path = join(folder, 'ours.jsonl')
+    await takeOver(await readForeignSession(other), { path, sessionId: fork, cwd: here(), version: '0' })
+    expect((await told(folder)).totals).toEqual(alone.totals)
+  })
+})
+
 describe('sessions of other programs, and what is not right', () => {
   const sample = (name: string): string =>
     join(import.meta.dirname, '../../../agent/test/session/foreign/samples', `${name}.jsonl`)
@@ -251,7 +306,7 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--by', 'weather'], '--by takes one of day, model, folder'],
     [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not keep when runs began'],
     [['why', '--since', '1d'], '--since belongs to halting report.'],
-    [['check', '--all'], '--all belongs to halting sessions and report.'],
+    [['check', '--all'], '--all belongs to halting sessions, report and inspect.'],
     [['report', '--codex'], 'No sessions of Codex are kept in'],
   ])('%j is refused', async (args, message) => {
     const { status, stderr } = await run(args)

@@ -49,7 +49,7 @@ async function writeAside(runs: readonly ForeignRun[], options: JournalOptions):
     const journal = await openNewJournal({ ...options, path })
     try {
       for (const run of runs) {
-        const own = { ...run, run: { ...run.run, sessionId: options.sessionId } }
+        const own = { ...run, run: { ...run.run, sessionId: options.sessionId, isCopy: true as const } }
         for (const record of recordsOfForeign(own, noPrices).records) journal.log.append(record)
       }
       await journal.log.flush()
