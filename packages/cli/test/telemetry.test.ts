@@ -168,8 +168,30 @@ test('which variables switch it on', () => {
       { ...endpoint, OTEL_SDK_DISABLED: 'true' },
       { ...endpoint, CLAUDE_CODE_ENABLE_TELEMETRY: '0' },
       { ...endpoint, CLAUDE_CODE_ENABLE_TELEMETRY: '1', HALTING_TELEMETRY: '0' },
+      { CLAUDE_CODE_ENABLE_TELEMETRY: ' Yes ' },
+      { HALTING_TELEMETRY: 'on' },
+      { ...endpoint, HALTING_TELEMETRY: 'maybe' },
+      { OTEL_EXPORTER_OTLP_ENDPOINT: '  ', OTEL_TRACES_EXPORTER: '' },
     ].map(wantsTelemetry),
-  ).toEqual([false, true, true, false, true, false, false, false])
+  ).toEqual([false, true, true, false, true, false, false, false, true, true, false, false])
+})
+
+test('what is said of one signal goes before what is said of both', () => {
+  const { traces, metrics, problems } = telemetrySettings({
+    OTEL_EXPORTER_OTLP_TIMEOUT: '5000',
+    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '700',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+    OTEL_EXPORTER_OTLP_METRICS_COMPRESSION: 'none',
+    OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: ' ',
+  })
+  expect([traces, metrics]).toMatchObject([
+    { timeoutMs: 700, isCompressed: true },
+    { timeoutMs: 5_000, isCompressed: false },
+  ])
+  expect(problems).toEqual([])
+  expect(telemetrySettings({ OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '-1' }).problems).toEqual([
+    'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT takes milliseconds, 1 or more. It is 10000 now.',
+  ])
 })
 
 test('what the variables come to, each in its place, and what is wrong in words', () => {

@@ -30,6 +30,7 @@ export class AttemptTraces {
 
   start({ request, attempt, model }: EventOf<'model_start'>, parent: TraceNode): void {
     this.flush()
+    this.#open?.node.abandon(this.#scope.now())
     this.#open = this.#attempt(model, { [own.request[0]]: request, [own.attempt[0]]: attempt }, parent)
     if (this.#isLive()) this.#open.node.begin()
   }
@@ -53,6 +54,7 @@ export class AttemptTraces {
     // It was lost with its process, which told nothing of its end.
     if (outcome === 'unknown') attempt.node.begin()
     if (!attempt.node.isBegun) return
+    this.flush()
     this.#figures(attempt, { outcome, usage, costUsd })
     attempt.node.set({ [own.durationMs[0]]: durationMs })
     this.#ended = { attempt, at: this.#scope.now(), isFailed: outcome !== 'answered' }
@@ -61,7 +63,9 @@ export class AttemptTraces {
   questionStart({ name, attempt, model }: EventOf<'question_start'>, parent: TraceNode): void {
     const open = this.#attempt(model, { [own.question[0]]: name, [own.attempt[0]]: attempt }, parent)
     open.node.begin()
-    this.#questions.set(`${name}.${attempt}`, open)
+    const key = `${name}.${attempt}`
+    this.#questions.get(key)?.node.abandon(this.#scope.now())
+    this.#questions.set(key, open)
   }
 
   questionEnd({ name, attempt, outcome, usage, costUsd }: EventOf<'question_end'>): void {
@@ -103,8 +107,7 @@ export class AttemptTraces {
   close(at: number): void {
     this.flush()
     for (const open of [...this.#questions.values(), this.#open]) {
-      open?.node.set({ [own.unfinished[0]]: true })
-      open?.node.end(at)
+      open?.node.abandon(at)
     }
     this.#questions.clear()
     this.#open = undefined

@@ -8,6 +8,9 @@ type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly typ
 /** What is a failure of a call. That it was denied, or that the run stopped before it, is none of its own. */
 const failures: ReadonlySet<ToolStatus> = new Set<ToolStatus>(['failed', 'invalid', 'unknown'])
 
+/** Hooks and agents of a call may come after its end: those of so many calls find it. */
+const mostKept = 500
+
 /** The calls of one run. Services use ids twice: the newest one is meant. */
 export class CallTraces {
   readonly #scope: TraceScope
@@ -38,8 +41,19 @@ export class CallTraces {
     }
     const init = { name: `execute_tool ${name}`, kind: api.SpanKind.INTERNAL, attributes }
     const node = new TraceNode(tracing, parent, init, now())
+    this.#over(callId)
     this.#calls.set(callId, node)
     if (this.#early.delete(callId) || this.#isLive()) node.begin()
+  }
+
+  /** The id is of another call now. */
+  #over(callId: string): void {
+    const ended = this.#ended.get(callId)
+    ended?.node.end(ended.at)
+    this.#ended.delete(callId)
+    this.#calls.get(callId)?.abandon(this.#scope.now())
+    // The newest comes last.
+    this.#calls.delete(callId)
   }
 
   /** The tool itself works, in this process. */
@@ -85,15 +99,23 @@ export class CallTraces {
   flush(): void {
     for (const { node, at } of this.#ended.values()) node.end(at)
     this.#ended.clear()
+    this.#early.clear()
+    this.#forget()
+  }
+
+  /** A run may make calls for days. The oldest that are over are named by nothing that still comes. */
+  #forget(): void {
+    if (this.#calls.size <= 2 * mostKept) return
+    let left = this.#calls.size - mostKept
+    for (const [callId, node] of this.#calls) {
+      if (left-- <= 0) return
+      if (node.isEnded || !node.isBegun) this.#calls.delete(callId)
+    }
   }
 
   close(at: number): void {
     this.flush()
-    for (const node of this.#calls.values()) {
-      if (node.isEnded) continue
-      node.set({ [own.unfinished[0]]: true })
-      node.end(at)
-    }
+    for (const node of this.#calls.values()) node.abandon(at)
     this.#calls.clear()
     this.#early.clear()
   }

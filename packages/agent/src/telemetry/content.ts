@@ -1,5 +1,6 @@
 import type { ContentBlock, MessageContent } from '@halting/core'
 import { redactSecrets } from '../redact/secrets.ts'
+import type { Guard } from './guard.ts'
 import type { TelemetryOptions, ToldContent } from './options.ts'
 
 const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
@@ -11,9 +12,10 @@ export class ToldTexts {
   readonly #redact: (text: string) => string
   readonly #most: number
 
-  constructor({ content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions) {
+  constructor({ content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions, guard: Guard) {
     this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
-    this.#redact = redact
+    // What could not be redacted is not told.
+    this.#redact = (text) => guard(() => redact(text)) ?? ''
     this.#most = mostCharacters
   }
 

@@ -1,5 +1,6 @@
-import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api'
+import type { Attributes, Counter as ApiCounter, Histogram as ApiHistogram, MeterProvider } from '@opentelemetry/api'
 import type { Usage } from '@halting/core'
+import type { Guard } from './guard.ts'
 import {
   conventionAttributes as told,
   longBuckets,
@@ -15,7 +16,10 @@ export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
 }
 
-/** The instruments. Each is made once. */
+type Histogram = Pick<ApiHistogram, 'record'>
+type Counter = Pick<ApiCounter, 'add'>
+
+/** The instruments. Each is made once, and what one of them throws ends nothing. */
 export class Instruments {
   readonly #tokens: Histogram
   readonly #operations: Histogram
@@ -29,15 +33,18 @@ export class Instruments {
   readonly compactions: Counter
   readonly limits: Histogram
 
-  constructor(provider: MeterProvider) {
+  constructor(provider: MeterProvider, guard: Guard) {
     const meter = provider.getMeter('halting')
     const histogram = (metric: keyof typeof metricNames, buckets: readonly number[]): Histogram => {
       const [name, , unit, description] = metricNames[metric]
-      return meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: [...buckets] } })
+      const advice = { explicitBucketBoundaries: [...buckets] }
+      const made = meter.createHistogram(name, { unit, description, advice })
+      return { record: (value, attributes) => void guard(() => made.record(value, attributes)) }
     }
     const counter = (metric: keyof typeof metricNames): Counter => {
       const [name, , unit, description] = metricNames[metric]
-      return meter.createCounter(name, { unit, description })
+      const made = meter.createCounter(name, { unit, description })
+      return { add: (value, attributes) => void guard(() => made.add(value, attributes)) }
     }
     this.#tokens = histogram('tokenUsage', tokenBuckets)
     this.#operations = histogram('operationDuration', secondBuckets)

@@ -1,10 +1,12 @@
 import type * as Api from '@opentelemetry/api'
+import type { Guard } from './guard.ts'
+import { ownAttributes } from './names.ts'
 
 /** What spans are made with. */
 export interface Tracing {
   readonly api: typeof Api
   readonly tracer: Api.Tracer
-  readonly now: () => number
+  readonly guard: Guard
 }
 
 interface NodeInit {
@@ -60,12 +62,15 @@ export class TraceNode {
     this.#isBegun = true
     this.#parent?.begin()
     if (this.#tracing === undefined) return
-    const { tracer, api } = this.#tracing
+    const { tracer, api, guard } = this.#tracing
     const { name, kind, attributes } = this.#init
     const context = this.#parent?.context ?? this.#outer ?? api.ROOT_CONTEXT
-    const span = tracer.startSpan(name, { kind, attributes, startTime: this.startedAt }, context)
+    // What was over before anything live was seen of it was told elsewhere: what lies in it lies in what is around it.
+    const span = this.#isEnded
+      ? undefined
+      : guard(() => tracer.startSpan(name, { kind, attributes, startTime: this.startedAt }, context))
     this.#span = span
-    this.#context = api.trace.setSpan(context, span)
+    this.#context = span === undefined ? context : api.trace.setSpan(context, span)
   }
 
   get context(): Api.Context | undefined {
@@ -76,20 +81,32 @@ export class TraceNode {
   end(at: number): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#span?.end(Math.max(at, this.startedAt))
+    this.#do((span) => span.end(Math.max(at, this.startedAt)))
+  }
+
+  /** It ends, and nothing told how. */
+  abandon(at: number): void {
+    if (this.#isEnded) return
+    this.set({ [ownAttributes.unfinished[0]]: true })
+    this.end(at)
   }
 
   set(attributes: Api.Attributes): void {
-    this.#span?.setAttributes(attributes)
+    this.#do((span) => void span.setAttributes(attributes))
   }
 
   event(name: string, attributes: Api.Attributes, at: number): void {
-    this.#span?.addEvent(name, attributes, at)
+    this.#do((span) => void span.addEvent(name, attributes, at))
   }
 
   fail(message?: string): void {
     if (this.#tracing === undefined) return
     const { ERROR } = this.#tracing.api.SpanStatusCode
-    this.#span?.setStatus({ code: ERROR, ...(message !== undefined && { message }) })
+    this.#do((span) => void span.setStatus({ code: ERROR, ...(message !== undefined && { message }) }))
+  }
+
+  #do(work: (span: Api.Span) => void): void {
+    const span = this.#span
+    if (span !== undefined) this.#tracing?.guard(() => work(span))
   }
 }

@@ -236,13 +236,16 @@ export class RunTrace {
     node.set({ [own.durationMs[0]]: durationMs })
     if (outcome.error !== undefined) {
       node.set({ [told.errorType]: 'hook_failed' })
-      node.fail(this.#scope.texts.text(outcome.error))
+      // A command that fails may print what it was given.
+      const { texts } = this.#scope
+      node.fail(texts.wants.toolInputs ? texts.text(outcome.error) : undefined)
     }
     node.end(this.#scope.now())
   }
 
   #compactionStarts({ trigger, tokens }: EventOf<'compact_start'>): void {
     const about = { [own.compactTrigger[0]]: trigger, [own.tokens[0]]: tokens }
+    this.#compaction?.abandon(this.#scope.now())
     this.#compaction = this.#node(spanNames.compaction[0], about, this.#turn ?? this.#root)
   }
 
@@ -285,6 +288,7 @@ export class RunTrace {
         depth: event.run.depth,
         isResumed: !this.#isLive,
       }
+      this.#agents.get(callId)?.abandon()
       this.#agents.set(callId, new RunTrace(this.#scope, place, event))
       return
     }
@@ -341,13 +345,15 @@ export class RunTrace {
     for (const [limit, used] of this.#limits.atEnd(terminal)) instruments.limits.record(used, { [own.limit[0]]: limit })
   }
 
+  /** Nothing tells how it ended. */
+  abandon(at: number = this.#scope.now()): void {
+    this.close(at)
+    this.#root.abandon(at)
+  }
+
   /** Nothing more is told of what is open. */
   close(at: number = this.#scope.now()): void {
-    for (const agent of this.#agents.values()) {
-      agent.close(at)
-      agent.#root.set({ [own.unfinished[0]]: true })
-      agent.#root.end(at)
-    }
+    for (const agent of this.#agents.values()) agent.abandon(at)
     this.#agents.clear()
     this.#attempts.close(at)
     this.#calls.close(at)
@@ -355,10 +361,7 @@ export class RunTrace {
     this.#hooks.clear()
     this.#compaction = undefined
     this.#turn = undefined
-    for (const node of open) {
-      node?.set({ [own.unfinished[0]]: true })
-      node?.end(at)
-    }
+    for (const node of open) node?.abandon(at)
   }
 }
 

@@ -1,6 +1,7 @@
 import type * as Api from '@opentelemetry/api'
 import { ConfigurationError, type LoopEvent } from '@halting/core'
 import { ToldTexts } from './content.ts'
+import { guardedBy, type Guard } from './guard.ts'
 import { Instruments } from './metrics.ts'
 import type { TelemetryOptions } from './options.ts'
 import { providerOf } from './provider-of.ts'
@@ -31,17 +32,19 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
   const { tracerProvider, meterProvider, onProblem } = options
   if (tracerProvider === undefined && meterProvider === undefined) return off
   const api = await loadApi()
-  const told = new Problems(onProblem)
-  const { now = () => performance.timeOrigin + performance.now() } = options
-  const scope = told.from((): TraceScope => ({
+  const guard = guardedBy(onProblem)
+  const { now = () => performance.timeOrigin + performance.now(), providerOf: given } = options
+  // Each by itself: where one of them fails the other one is told.
+  const tracer = guard(() => tracerProvider?.getTracer('halting'))
+  const scope: TraceScope = {
     api,
-    tracing: tracerProvider === undefined ? undefined : { api, tracer: tracerProvider.getTracer('halting'), now },
-    instruments: meterProvider === undefined ? undefined : new Instruments(meterProvider),
-    texts: new ToldTexts(options),
-    providerOf: options.providerOf ?? providerOf,
+    tracing: tracer === undefined ? undefined : { api, tracer, guard },
+    instruments: guard(() => (meterProvider === undefined ? undefined : new Instruments(meterProvider, guard))),
+    texts: new ToldTexts(options, guard),
+    providerOf: given === undefined ? providerOf : (model) => guard(() => given(model)) ?? 'unknown',
     now,
-  }))
-  return scope === undefined ? off : new TracedSession(scope, options, told)
+  }
+  return new TracedSession(scope, options, guard)
 }
 
 async function loadApi(): Promise<typeof Api> {
@@ -54,73 +57,42 @@ async function loadApi(): Promise<typeof Api> {
   }
 }
 
-/** Whatever a provider throws ends nothing, and is told once. */
-class Problems {
-  readonly #tell: ((message: string) => void) | undefined
-  #isTold = false
-
-  constructor(tell: ((message: string) => void) | undefined) {
-    this.#tell = tell
-  }
-
-  from<T>(work: () => T): T | undefined {
-    try {
-      return work()
-    } catch (thrown) {
-      this.#told(thrown)
-      return undefined
-    }
-  }
-
-  #told(thrown: unknown): void {
-    if (this.#isTold) return
-    this.#isTold = true
-    try {
-      const message = thrown instanceof Error ? thrown.message : String(thrown)
-      this.#tell?.(`Telemetry failed, and the run goes on: ${message}`)
-    } catch {
-      // Nobody is left to tell.
-    }
-  }
-}
-
 /** The runs of one session, one after another. */
 class TracedSession implements Telemetry {
   readonly #scope: TraceScope
   readonly #options: TelemetryOptions
-  readonly #problems: Problems
+  readonly #guard: Guard
   #run: RunTrace | undefined
 
-  constructor(scope: TraceScope, options: TelemetryOptions, problems: Problems) {
+  constructor(scope: TraceScope, options: TelemetryOptions, guard: Guard) {
     this.#scope = scope
     this.#options = options
-    this.#problems = problems
+    this.#guard = guard
   }
 
   readonly onEvent = (event: LoopEvent): void => {
     // Most events are parts of replies: only the first of each attempt says something.
-    this.#problems.from(() => this.#see(event))
+    this.#guard(() => this.#see(event))
   }
 
   readonly traceparentOf = (callId: string): string | undefined =>
-    this.#problems.from(() => {
+    this.#guard(() => {
       const run = this.#run
       const span = run === undefined ? undefined : (run.nodeOf(callId)?.span ?? run.root.span)
       return span === undefined || span === null ? undefined : headerOf(span.spanContext())
     })
 
   readonly close = (): void => {
-    this.#problems.from(() => {
-      const at = this.#scope.now()
-      this.#run?.close(at)
-      this.#run?.root.end(at)
+    this.#guard(() => {
+      this.#run?.abandon()
       this.#run = undefined
     })
   }
 
   #see(event: LoopEvent): void {
     if (event.type === 'run_start') {
-      this.#run?.close()
+      // Nothing told the end of the one before.
+      this.#run?.abandon()
       this.#run = this.#begun(event)
       return
     }

@@ -226,6 +226,6 @@ test('every span ends, also where the session is let go of in the middle', async
     ['chat scripted', false],
     ['execute_tool Look', true],
     ['halting.turn', true],
-    ['invoke_agent halting', false],
+    ['invoke_agent halting', true],
   ])
 })

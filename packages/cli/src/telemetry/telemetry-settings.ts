@@ -1,4 +1,5 @@
 import type { ToldContent } from '@halting/agent/telemetry'
+import { isYes } from './wanted.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Protocol = 'http/json' | 'http/protobuf'
@@ -108,8 +109,8 @@ class Reader {
         ...this.#headers('OTEL_EXPORTER_OTLP_HEADERS'),
         ...this.#headers(`OTEL_EXPORTER_OTLP_${signal}_HEADERS`),
       },
-      timeoutMs: this.#milliseconds('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000),
-      isCompressed: this.#oneOf('OTEL_EXPORTER_OTLP_COMPRESSION', ['none', 'gzip'] as const, 'none') === 'gzip',
+      timeoutMs: this.#milliseconds(this.#nameFor(signal, 'TIMEOUT'), 10_000),
+      isCompressed: this.#oneOf(this.#nameFor(signal, 'COMPRESSION'), ['none', 'gzip'] as const, 'none') === 'gzip',
     }
   }
 
@@ -129,9 +130,14 @@ class Reader {
     return 'none'
   }
 
+  /** The variable of one signal where it is set, and else that of both. */
+  #nameFor<What extends 'PROTOCOL' | 'TIMEOUT' | 'COMPRESSION'>(signal: Signal, what: What) {
+    const own = `OTEL_EXPORTER_OTLP_${signal}_${what}` as const
+    return this.#text(own) === undefined ? (`OTEL_EXPORTER_OTLP_${what}` as const) : own
+  }
+
   #protocol(signal: Signal): Protocol | undefined {
-    const own = `OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`
-    const name = this.#text(own) === undefined ? 'OTEL_EXPORTER_OTLP_PROTOCOL' : own
+    const name = this.#nameFor(signal, 'PROTOCOL')
     const said = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
     if (said === 'http/json' || said === 'http/protobuf') return said
     const what = said === 'grpc' ? 'grpc is not spoken here' : `it is ${shown(said)}`
@@ -200,7 +206,7 @@ class Reader {
   }
 
   #content(): Required<ToldContent> {
-    const isSet = (name: string): boolean => ['1', 'true'].includes(this.#text(name)?.toLowerCase() ?? '')
+    const isSet = (name: string): boolean => isYes(this.#text(name)?.toLowerCase() ?? '')
     const all = isSet('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')
     const results = all || isSet('OTEL_LOG_TOOL_CONTENT')
     return {

@@ -9,10 +9,15 @@ export function wantsTelemetry(env: Environment): boolean {
   const said = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
   if (said('OTEL_SDK_DISABLED') === 'true') return false
   const switched = said('HALTING_TELEMETRY') || said('CLAUDE_CODE_ENABLE_TELEMETRY')
-  if (switched !== '') return switched === '1' || switched === 'true'
+  if (switched !== '') return isYes(switched)
   const isNamed = (exporter: string): boolean => exporter !== '' && exporter !== 'none'
   if (isNamed(said('OTEL_TRACES_EXPORTER')) || isNamed(said('OTEL_METRICS_EXPORTER'))) return true
   return endpointVariables.some((name) => said(name) !== '')
+}
+
+/** As users of such agents write it. Whatever else it says, nothing is told. */
+export function isYes(said: string): boolean {
+  return ['1', 'true', 'yes', 'on'].includes(said)
 }
 
 const endpointVariables = [
