@@ -39,12 +39,12 @@ export class Instruments {
       const [name, , unit, description] = metricNames[metric]
       const advice = { explicitBucketBoundaries: [...buckets] }
       const made = meter.createHistogram(name, { unit, description, advice })
-      return { record: (value, attributes) => void guard(() => made.record(value, attributes)) }
+      return { record: (value, attributes) => guard(() => made.record(value, attributes)) }
     }
     const counter = (metric: keyof typeof metricNames): Counter => {
       const [name, , unit, description] = metricNames[metric]
       const made = meter.createCounter(name, { unit, description })
-      return { add: (value, attributes) => void guard(() => made.add(value, attributes)) }
+      return { add: (value, attributes) => guard(() => made.add(value, attributes)) }
     }
     this.#tokens = histogram('tokenUsage', tokenBuckets)
     this.#operations = histogram('operationDuration', secondBuckets)

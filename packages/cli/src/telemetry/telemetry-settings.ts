@@ -1,5 +1,5 @@
 import type { ToldContent } from '@halting/agent/telemetry'
-import { isYes } from './wanted.ts'
+import { isYes } from './yes.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Protocol = 'http/json' | 'http/protobuf'

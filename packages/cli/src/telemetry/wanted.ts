@@ -1,6 +1,7 @@
 import type { Program } from '../program.ts'
 import type { Toolbox } from '../session/toolbox.ts'
 import type { SessionTelemetry } from './open-telemetry.ts'
+import { isYes } from './yes.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -13,11 +14,6 @@ export function wantsTelemetry(env: Environment): boolean {
   const isNamed = (exporter: string): boolean => exporter !== '' && exporter !== 'none'
   if (isNamed(said('OTEL_TRACES_EXPORTER')) || isNamed(said('OTEL_METRICS_EXPORTER'))) return true
   return endpointVariables.some((name) => said(name) !== '')
-}
-
-/** As users of such agents write it. Whatever else it says, nothing is told. */
-export function isYes(said: string): boolean {
-  return ['1', 'true', 'yes', 'on'].includes(said)
 }
 
 const endpointVariables = [
