@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
 import { HaltingError } from '@halting/core'
@@ -91,7 +91,24 @@ export async function findFiles(given: readonly string[], program: Program): Pro
       return names.toSorted().map((each) => join(path, each))
     }),
   )
-  return [...new Set(found.flat())]
+  return eachOnce(found.flat())
+}
+
+/** A folder may link to one above it, and then has each of its files many times. The shortest name comes first. */
+async function eachOnce(paths: readonly string[]): Promise<readonly string[]> {
+  const files = new Map<string, string>()
+  const sorted = paths.toSorted((a, b) => a.length - b.length)
+  for (const path of sorted) {
+    const file = await realpath(path).catch((thrown: unknown) => (isLoop(thrown) ? undefined : path))
+    // What is gone is told when it is read; the end of a circle of links is no file.
+    if (file !== undefined && !files.has(file)) files.set(file, path)
+  }
+  const kept = new Set(files.values())
+  return [...new Set(paths)].filter((path) => kept.has(path))
+}
+
+function isLoop(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ELOOP'
 }
 
 /** What a session keeps beside its file of the files it changed: lines, and no session. */

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-REP-3, R-REP-3a, R-REP-4 to R-REP-7. `HALTING_WRITE=1` writes the report in docs/guide/report.md anew.
 // `halting report`: what sessions cost, how they ended, what limits saved and lost, which tools fail.
-import { copyFileSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forkSession, openJournal } from '@halting/agent'
 import { readForeignSession, takeOver } from '@halting/agent/foreign'
@@ -225,6 +225,16 @@ describe('what counts once', () => {
     const more = await told(folder)
     expect([more.totals.runs, more.totals.tokens]).toEqual([2, alone.totals.tokens + 6])
     expect(more.bySession.find(({ session }) => session === again.sessionId)?.title).toBe(one?.prompt)
+  })
+
+  test('a file counts once, however many links lead to it', async () => {
+    const folder = join(here(), 'linked')
+    mkdirSync(folder)
+    copyFileSync(sessionPath(one?.id ?? ''), join(folder, 'one.jsonl'))
+    symlinkSync('.', join(folder, 'here'))
+    symlinkSync('one.jsonl', join(folder, 'two.jsonl'))
+    const { totals, skipped } = await told(folder)
+    expect([totals.runs, skipped]).toEqual([1, []])
   })
 
   test('what was taken over from another program counts there', async () => {
