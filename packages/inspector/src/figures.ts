@@ -1,5 +1,15 @@
 // Figures in words, the same in the terminal, in exported sessions, in reports and on the page.
 
+/** What limits are called in lists of figures, by their names in an account. */
+export const limitLabels = {
+  maxTurns: 'turns',
+  maxBudgetUsd: 'dollars',
+  maxRunUsd: 'dollars, run',
+  maxTotalTokens: 'tokens',
+  maxDurationMs: 'time',
+  noProgress: 'same turns',
+} as const
+
 /** `1,234`. */
 export function counted(value: number): string {
   return grouped(String(Math.round(value)))

@@ -2,7 +2,7 @@ import type { Terminal } from '@halting/core'
 import { many } from '@halting/inspector/figures'
 import { fitted } from './columns.ts'
 
-export { counted, elapsed, many, money, moneyAtMost } from '@halting/inspector/figures'
+export { counted, elapsed, limitLabels, many, money, moneyAtMost } from '@halting/inspector/figures'
 
 /** What a limit on tokens counted: at most so many, where a request was cut and nobody said what it came to. */
 export function tokensCounted({ totalTokens, costUsd, committedUsd }: Terminal): string {

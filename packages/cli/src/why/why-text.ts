@@ -1,7 +1,7 @@
-import type { Account, LimitFigures, LimitName, Phase, StepFigures } from '@halting/core/steps'
+import type { Account, LimitFigures, Phase, StepFigures } from '@halting/core/steps'
 import type { RecordedStage } from '@halting/core/after'
 import { wrapped } from '../io/columns.ts'
-import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
@@ -136,15 +136,6 @@ function totalsLine({ totals, carried }: Account): string {
 
 function spentOf({ tokens, costUsd }: Pick<Account['totals'], 'tokens' | 'costUsd'>): readonly string[] {
   return [`${counted(tokens)} tokens`, ...(costUsd > 0 ? [money(costUsd)] : [])]
-}
-
-const limitLabels: { readonly [name in LimitName]: string } = {
-  maxTurns: 'turns',
-  maxBudgetUsd: 'dollars',
-  maxRunUsd: 'dollars, run',
-  maxTotalTokens: 'tokens',
-  maxDurationMs: 'time',
-  noProgress: 'same turns',
 }
 
 const units: { readonly [unit in LimitFigures['unit']]: (value: number) => string } = {

@@ -1,21 +1,14 @@
 import type { StepRecord } from '@halting/core/steps'
-import type { RecordedBy } from './types.ts'
+import type { SessionRow } from './types.ts'
 
-/** A session as it was read, whoever recorded it: what `viewOf` and `rowOf` make their figures of. */
-export interface InspectedSession {
-  /** Names it in this inspector; for sessions of ours their id. */
-  readonly key: string
-  readonly sessionId: string
-  readonly program: RecordedBy
-  /** What a person called it; '' for one without a name. */
-  readonly title: string
-  readonly cwd: string
-  /** Its file; null where a cluster keeps it. */
-  readonly path: string | null
-  /** Milliseconds since 1970; null where that is not known. */
-  readonly changedAt: number | null
-  /** A process works at it. */
-  readonly isLive: boolean
+/**
+ * A session as it was read, whoever recorded it: what `viewOf` and `rowOf` make their figures of. Its title is what a person called it; '' for one without a
+ * name.
+ */
+export interface InspectedSession extends Pick<
+  SessionRow,
+  'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'
+> {
   /** The records of each run, in order. */
   readonly runs: readonly (readonly StepRecord[])[]
   /** For each run the models without a price. */

@@ -1,7 +1,7 @@
 import { endings } from '@halting/core'
-import type { LimitFigures, LimitName } from '@halting/core/steps'
+import type { LimitFigures } from '@halting/core/steps'
 import type { JSX } from 'preact'
-import { counted, elapsed, many, money, moneyAtMost } from '../../figures.ts'
+import { counted, elapsed, limitLabels, many, money, moneyAtMost } from '../../figures.ts'
 import { visible } from '../../visible.ts'
 import type { RunView } from '../../view/types.ts'
 import { endingColor, phaseColors } from '../common/colors.ts'
@@ -66,15 +66,6 @@ export function headline({ account: { ending } }: RunView): string {
   return visible(message === '' ? ending.reason : `${ending.reason}: ${message}`)
 }
 
-const names = {
-  maxTurns: 'turns',
-  maxBudgetUsd: 'dollars',
-  maxRunUsd: 'dollars, run',
-  maxTotalTokens: 'tokens',
-  maxDurationMs: 'time',
-  noProgress: 'same turns',
-} satisfies Record<LimitName, string>
-
 const units = {
   turns: counted,
   tokens: counted,
@@ -85,10 +76,16 @@ const units = {
 
 function Limit({ figures: { limit, unit, used, max, isReached } }: { readonly figures: LimitFigures }): JSX.Element {
   const shown = units[unit]
-  if (max === null) return <Bar label={names[limit]} share={null} value={`${shown(used)}, no limit`} color="soft" />
+  if (max === null)
+    return <Bar label={limitLabels[limit]} share={null} value={`${shown(used)}, no limit`} color="soft" />
   const value = `${shown(used)} of ${shown(max)}${isReached ? ', reached' : ''}`
   return (
-    <Bar label={names[limit]} share={max === 0 ? 1 : used / max} value={value} color={isReached ? 'bad' : 'accent'} />
+    <Bar
+      label={limitLabels[limit]}
+      share={max === 0 ? 1 : used / max}
+      value={value}
+      color={isReached ? 'bad' : 'accent'}
+    />
   )
 }
 

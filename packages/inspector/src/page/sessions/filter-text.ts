@@ -10,7 +10,7 @@ import {
   type WordDimension,
 } from './filter.ts'
 import { rangeText } from './figure-text.ts'
-import { standings } from './row-kinds.ts'
+import { figureNames, standings } from './row-kinds.ts'
 
 /** One thing that a filter asks, in words, and the filter without it. */
 export interface FilterChip {
@@ -19,12 +19,7 @@ export interface FilterChip {
 }
 
 const rangeTitles: { readonly [dimension in RangeDimension]: string } = {
-  costUsd: 'dollars',
-  turns: 'turns',
-  tokens: 'tokens',
-  activeMs: 'time',
-  calls: 'calls',
-  failedCalls: 'failed calls',
+  ...figureNames,
   changedAt: 'changed',
 }
 
