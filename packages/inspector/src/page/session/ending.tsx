@@ -5,6 +5,7 @@ import { counted, elapsed, limitLabels, many, money, moneyAtMost } from '../../f
 import { visible } from '../../visible.ts'
 import type { RunView } from '../../view/types.ts'
 import { endingColor, phaseColors } from '../common/colors.ts'
+import { costInWords } from '../sessions/figure-text.ts'
 
 /** The exit code of a run's ending; null for one that did not end, or that nobody was left to read. */
 export function exitCodeOf({ account: { ending } }: RunView): number | null {
@@ -26,7 +27,7 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
       <h2 id="ending-title">{headline(run)}</h2>
       <p class="numbers">
         {many(totals.turns, 'turn')}, {many(totals.requests, 'request')}, {counted(totals.tokens)} tokens,{' '}
-        {money(totals.costUsd)}
+        {costInWords(totals.costUsd, run.unpriced)}
         {totals.committedUsd > totals.costUsd ? `, up to ${moneyAtMost(totals.committedUsd)}` : ''},{' '}
         {elapsed(totals.activeMs)}
       </p>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { counted, elapsed, many, money } from '../../figures.ts'
+import { counted, elapsed, many } from '../../figures.ts'
 import { visible } from '../../visible.ts'
 import type { RunView, SessionView } from '../../view/types.ts'
 import { endingColor } from '../common/colors.ts'
@@ -10,6 +10,7 @@ import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
 import { source, useSession } from '../data/store.ts'
 import { PlotsView } from '../plots/plots-view.tsx'
+import { costInWords } from '../sessions/figure-text.ts'
 import { WhatIfView } from '../what-if/what-if-view.tsx'
 import { exitCodeOf, headline } from './ending.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
@@ -99,8 +100,8 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
           .join(' · ')}
       </p>
       <p class="numbers">
-        {many(row.turns, 'turn')}, {counted(row.tokens)} tokens, {money(row.costUsd)}, {elapsed(row.activeMs)},{' '}
-        {many(row.calls, 'call')}
+        {many(row.turns, 'turn')}, {counted(row.tokens)} tokens, {costInWords(row.costUsd, row.unpriced)},{' '}
+        {elapsed(row.activeMs)}, {many(row.calls, 'call')}
         {row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}
         {row.isLive ? <strong class="good"> · goes on</strong> : null}
         {file === null ? null : (

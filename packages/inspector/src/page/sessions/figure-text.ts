@@ -1,11 +1,18 @@
 import { counted, elapsed, many, money } from '../../figures.ts'
 import type { Range, RangeDimension } from './filter.ts'
+import { visible } from '../../visible.ts'
 import { figureNames, type FigureName } from './row-kinds.ts'
 
 /** A figure as text, with its unit where the text alone would not say it. */
 export function figureText(figure: FigureName, value: number): string {
   if (figure === 'costUsd') return money(value)
   return figure === 'activeMs' ? elapsed(value) : counted(value)
+}
+
+/** What was spent, and which models are not in it because they have no price: `no price`, `$0.0123 without gpt-x`. */
+export function costInWords(costUsd: number, unpriced: readonly string[]): string {
+  if (unpriced.length === 0) return money(costUsd)
+  return costUsd === 0 ? 'no price' : `${money(costUsd)} without ${unpriced.map((model) => visible(model)).join(', ')}`
 }
 
 /** `$0.10 to $0.20`, `below 5 turns`, `10 turns or more`. */
