@@ -160,6 +160,7 @@ describe('the axis of a timeline', () => {
     const [first] = madeSession().view.runs[0]!.items
     expect(usualScale([{ ...first!, startMs: 0, endMs: 0 }])).toBe('records')
     expect(ticks({ from: 0, to: 100 }, 5)).toEqual([0, 20, 40, 60, 80, 100])
+    expect(ticks({ from: 0.5, to: 3.5 }, 8, 1)).toEqual([1, 2, 3])
   })
 })
 

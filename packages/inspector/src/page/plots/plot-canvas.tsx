@@ -5,17 +5,19 @@ import { colorOf } from '../common/colors.ts'
 import { isDark } from '../common/theme.ts'
 import {
   allOf,
+  allOnAxis,
   drawnOf,
   inWords,
+  leastStep,
   movedBy,
   nearest,
-  onAxis,
   placeInWords,
   topOf,
   zoomedBy,
   type DrawnSeries,
   type Plot,
   type Seen,
+  type Unit,
 } from './plot.ts'
 
 interface PlotCanvasProps {
@@ -122,6 +124,17 @@ interface Latest {
   readonly current: Pick<PlotCanvasProps, 'seen' | 'onSeen' | 'onChoose'>
 }
 
+/** Steps for what is counted: its ticks are whole. */
+const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** power)).flat()
+
+/** Where an axis has its ticks, and what stands at them. */
+function ticksOf(unit: Unit): Pick<UPlot.Axis, 'incrs' | 'values'> {
+  return {
+    values: (_, splits) => [...allOnAxis(splits, unit)],
+    ...(leastStep(unit) === 1 ? { incrs: wholeSteps } : {}),
+  }
+}
+
 function optionsFor(
   plot: Plot,
   series: readonly DrawnSeries[],
@@ -151,16 +164,14 @@ function optionsFor(
         grid: { show: false },
         space: 5 * rem(),
         size: 2 * rem(),
-        ...(names === undefined
-          ? { values: (_, splits) => splits.map((split) => onAxis(split, unit)) }
-          : { splits: [...values], values: [...names] }),
+        ...(names === undefined ? ticksOf(unit) : { splits: [...values], values: [...names] }),
       },
       {
         ...look,
         scale: 'left',
         size: wide,
         grid: { stroke: colorOf('line'), width: 1 },
-        values: (_, splits) => splits.map((split) => onAxis(split, plot.left)),
+        ...ticksOf(plot.left),
       },
       {
         ...look,
@@ -170,7 +181,7 @@ function optionsFor(
         side: 1,
         size: wide,
         grid: { show: false },
-        values: (_, splits) => splits.map((split) => onAxis(split, plot.right)),
+        ...ticksOf(plot.right),
       },
     ],
     cursor: {

@@ -1,7 +1,17 @@
 import type { ColorName } from '../common/colors.ts'
 import { SvgWriter, type SvgPoint } from '../common/svg.ts'
 import { ticks } from '../session/axis.ts'
-import { drawnOf, inWords, onAxis, placeInWords, topOf, type DrawnSeries, type Plot, type Seen } from './plot.ts'
+import {
+  allOnAxis,
+  drawnOf,
+  inWords,
+  leastStep,
+  placeInWords,
+  topOf,
+  type DrawnSeries,
+  type Plot,
+  type Seen,
+} from './plot.ts'
 
 /** Colours of a picture by their names: those of the page, or of a test. */
 export type ColorOf = (name: ColorName) => string
@@ -68,7 +78,9 @@ function legend(svg: SvgWriter, drawn: readonly DrawnSeries[], color: ColorOf): 
 
 function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame, hasRight: boolean): void {
   const soft = color('soft')
-  for (const value of ticks({ from: 0, to: tops.left }, 6)) {
+  const onLeft = ticks({ from: 0, to: tops.left }, 6, leastStep(plot.left))
+  const leftTexts = allOnAxis(onLeft, plot.left)
+  for (const [index, value] of onLeft.entries()) {
     const y = yOf(value, 'left')
     svg.line(
       [
@@ -77,17 +89,18 @@ function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops
       ],
       { color: color('line'), width: 1 },
     )
-    svg.text(left - 8, y + 4, onAxis(value, plot.left), { color: soft, anchor: 'end' })
+    svg.text(left - 8, y + 4, leftTexts[index] ?? '', { color: soft, anchor: 'end' })
   }
-  if (hasRight)
-    for (const value of ticks({ from: 0, to: tops.right }, 6))
-      svg.text(right + 8, yOf(value, 'right') + 4, onAxis(value, plot.right), { color: soft })
+  const onRight = hasRight ? ticks({ from: 0, to: tops.right }, 6, leastStep(plot.right)) : []
+  const rightTexts = allOnAxis(onRight, plot.right)
+  for (const [index, value] of onRight.entries())
+    svg.text(right + 8, yOf(value, 'right') + 4, rightTexts[index] ?? '', { color: soft })
   const { names, values, unit } = plot.x
-  const places = names === undefined ? ticks(seen, 8) : values
+  const places = names === undefined ? ticks(seen, 8, leastStep(unit)) : values
+  const texts = names ?? allOnAxis(places, unit)
   for (const [index, value] of places.entries()) {
     if (value < seen.from || value > seen.to) continue
-    const text = names?.[index] ?? onAxis(value, unit)
-    svg.text(xOf(value), bottom + 18, text, { color: soft, anchor: 'middle' })
+    svg.text(xOf(value), bottom + 18, texts[index] ?? '', { color: soft, anchor: 'middle' })
   }
   svg.line(
     [

@@ -148,6 +148,26 @@ export function onAxis(value: number, unit: Unit): string {
   return Math.abs(value) >= 1e4 ? `${shortest(value / 1e3)}k` : shortest(value)
 }
 
+/** The values beside one axis. Dollars have as many digits as the finest of them needs, and at least cents. */
+export function allOnAxis(values: readonly number[], unit: Unit): readonly string[] {
+  if (unit !== 'usd') return values.map((value) => onAxis(value, unit))
+  const digits = Math.max(2, ...values.map(digitsOf))
+  return values.map((value) => {
+    const [whole = '', fraction = ''] = value.toFixed(digits).split('.')
+    return `$${counted(Number(whole))}.${fraction}`
+  })
+}
+
+/** Decimals of a round number; what lies beyond is an error of addition. */
+function digitsOf(value: number): number {
+  return value.toFixed(9).replace(/0+$/, '').split('.')[1]?.length ?? 0
+}
+
+/** Between places of a scale there are at least so many: what is counted has no halves. */
+export function leastStep(unit: Unit): number {
+  return unit === 'count' || unit === 'tokens' ? 1 : 0
+}
+
 function shortest(value: number): string {
   return String(Math.round(value * 100) / 100)
 }

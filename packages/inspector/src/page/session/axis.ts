@@ -74,9 +74,9 @@ function within(from: number, width: number, { length }: Axis): Range {
   return { from: start, to: start + width }
 }
 
-/** Round places for lines and labels, at most so many. */
-export function ticks({ from, to }: Range, most: number): readonly number[] {
-  const least = (to - from) / Math.max(1, most)
+/** Round places for lines and labels, at most so many, and no nearer to each other than `finest`. */
+export function ticks({ from, to }: Range, most: number, finest = 0): readonly number[] {
+  const least = to > from ? Math.max(finest, (to - from) / Math.max(1, most)) : 0
   if (!(least > 0)) return []
   const power = 10 ** Math.floor(Math.log10(least))
   const step = ([1, 2, 5, 10].find((each) => each * power >= least) ?? 10) * power

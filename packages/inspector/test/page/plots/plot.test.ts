@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  allOnAxis,
   drawnOf,
   movedBy,
   nearest,
@@ -99,6 +100,12 @@ describe('a plot', () => {
     expect(onAxis(0.25, 'share')).toBe('25 %')
     expect(onAxis(0.5, 'usd')).toBe('$0.5000')
   })
+
+  it('says the dollars of one axis with the same digits, as many as the finest needs', () => {
+    expect(allOnAxis([0, 0.5, 1, 1.5], 'usd')).toEqual(['$0.00', '$0.50', '$1.00', '$1.50'])
+    expect(allOnAxis([0, 0.001, 0.1 + 0.2, 1_234], 'usd')).toEqual(['$0.000', '$0.001', '$0.300', '$1,234.000'])
+    expect(allOnAxis([0, 20_000], 'tokens')).toEqual(['0', '20k'])
+  })
 })
 
 describe('a plot as a picture', () => {
@@ -116,6 +123,13 @@ describe('a plot as a picture', () => {
     expect(near).toContain('turn 3: &lt;a&gt; 30')
     expect(near).not.toContain('turn 1')
     expect(near).not.toContain(': b ')
+  })
+
+  it('has whole turns below it, however few they are', () => {
+    const svg = svgOfPlot(plotWith([seriesWith('a', [10, 20])]), { from: 0.5, to: 2.5 }, none, (name) => name)
+    const below = [...svg.matchAll(/>([\d.]+)<\/text>/g)].map(([, text]) => Number(text))
+    expect(below).toEqual(expect.arrayContaining([1, 2]))
+    expect(below.filter((value) => !Number.isInteger(value))).toEqual([])
   })
 
   it('stays small for a long session, with its ends and its peaks', () => {
