@@ -1,4 +1,4 @@
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
 import { HaltingError } from '@halting/core'
@@ -7,6 +7,7 @@ import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
+import { filesBelow } from './files-below.ts'
 import { whose } from './whose.ts'
 
 // Every command finds a session in the same way: by its id, by letters that begin one alone (of this folder before all others), and,
@@ -85,7 +86,7 @@ export async function findFiles(given: readonly string[], program: Program): Pro
       const path = resolve(program.cwd, name)
       const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true
       if (!isFolder) return [await findFile(name, 'what-if', program)]
-      const below = new Set(await readdir(path, { recursive: true }))
+      const below = await filesBelow(path)
       const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
       if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)
       return names.toSorted().map((each) => join(path, each))
@@ -94,7 +95,7 @@ export async function findFiles(given: readonly string[], program: Program): Pro
   return eachOnce(found.flat())
 }
 
-/** A folder may link to one above it, and then has each of its files many times. The shortest name comes first. */
+/** Of a file that has several names, by links, the shortest. */
 async function eachOnce(paths: readonly string[]): Promise<readonly string[]> {
   const files = new Map<string, string>()
   const sorted = paths.toSorted((a, b) => a.length - b.length)

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { configFolder } from '../../paths.ts'
 import { idIn } from './read-foreign.ts'
 import type { ForeignProgram } from './session.ts'
@@ -27,7 +27,9 @@ export function foreignFolder(program: ForeignProgram, place: ForeignPlace): str
 /** The files of all sessions that a program keeps, by the ids in their names. Reads names alone. */
 async function foreignFiles(program: ForeignProgram, place: ForeignPlace): Promise<readonly ForeignFile[]> {
   const folder = foreignFolder(program, place)
-  const names: readonly string[] = await readdir(folder, { recursive: true }).catch(() => [])
+  // With their types links to folders are not followed: they may lead back here.
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const names = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
   return names.toSorted().flatMap((name) => {
     const sessionId = idIn(name)
     const isOwn = program === 'codex' ? basename(name).startsWith('rollout-') : !/(?:^|[/\\])agent-[^/\\]*$/.test(name)

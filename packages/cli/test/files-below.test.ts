@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { filesBelow } from '../src/session/files-below.ts'
+import { UsageError } from '../src/usage-error.ts'
+
+let root = ''
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'halting-below-'))
+  mkdirSync(join(root, 'asked', 'below'), { recursive: true })
+  mkdirSync(join(root, 'outside'))
+  for (const name of ['asked/a.jsonl', 'asked/below/b.jsonl', 'outside/c.jsonl']) writeFileSync(join(root, name), '')
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+async function below(): Promise<readonly string[]> {
+  return [...(await filesBelow(join(root, 'asked')))].toSorted()
+}
+
+test('a folder stands for the files in it and below, also where it is a link itself', async () => {
+  expect(await below()).toEqual(['a.jsonl', join('below', 'b.jsonl')])
+  symlinkSync(join(root, 'asked'), join(root, 'link'))
+  expect((await filesBelow(join(root, 'link'))).size).toBe(2)
+})
+
+test('no link leads in a circle, or to a folder that nobody named', async () => {
+  symlinkSync('.', join(root, 'asked', 'loop'))
+  symlinkSync(join(root, 'outside'), join(root, 'asked', 'away'))
+  expect(await below()).toEqual(['a.jsonl', join('below', 'b.jsonl')])
+})
+
+test.skipIf(process.platform === 'win32')(
+  'a link to a file counts; pipes, devices and links to nothing do not',
+  async () => {
+    symlinkSync(join(root, 'outside', 'c.jsonl'), join(root, 'asked', 'c.jsonl'))
+    symlinkSync('/dev/zero', join(root, 'asked', 'zero.jsonl'))
+    symlinkSync(join(root, 'nothing'), join(root, 'asked', 'nothing.jsonl'))
+    execFileSync('mkfifo', [join(root, 'asked', 'pipe.jsonl')])
+    expect(await below()).toEqual(['a.jsonl', join('below', 'b.jsonl'), 'c.jsonl'])
+  },
+)
+
+test('a folder that cannot be read is told in words', async () => {
+  await expect(filesBelow(join(root, 'asked', 'a.jsonl'))).rejects.toThrow(UsageError)
+})
