@@ -224,12 +224,12 @@ function nameOfLoop(event: LoopEvent): string | undefined {
     case 'figures':
     case 'question_start':
     case 'question_end':
-    case 'tool_running':
     case 'tool_update':
       return undefined
     case 'message':
       return `message ${event.entry.id}`
     case 'tool_start':
+    case 'tool_running':
     case 'tool_end':
     case 'permission_denied':
     case 'approval_needed':
