@@ -22,6 +22,7 @@ const others = [
   'arktype',
   '@valibot/to-json-schema',
   '@ai-sdk/provider',
+  '@opentelemetry/api',
 ]
 /** A file is no folder to keep anything in. */
 const noHome = { HOME: fileURLToPath(new URL('package.json', root)) }
