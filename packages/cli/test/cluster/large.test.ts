@@ -1,7 +1,7 @@
 // Holds a rule of docs/spec.md: R-CLU-11b: what is larger than a cluster without a payload store keeps is refused at the door, and nothing else is lost.
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { Flags } from '../../src/flags/flags.ts'
 import { type ServedCluster, servedCluster } from '../support/cluster.ts'
 import { call } from '../support/program.ts'
@@ -45,9 +45,11 @@ test.each([8, 12, 40])(
 )
 
 test('prompts that are small enough and would be one record that is not: the one that fits no more is refused', async () => {
-  const wait = call('Bash', { command: 'while [ ! -e go ]; do sleep 0.05; done' })
+  const wait = call('Bash', { command: 'touch begun; while [ ! -e go ]; do sleep 0.05; done' })
   const cluster = await served([{ content: [wait] }, { content: 'Done.' }], { permissionMode: 'bypassPermissions' })
   await prompt(cluster, 'p', 'begin')
+  // What comes before the first request is in the run at once.
+  await vi.waitUntil(() => existsSync(join(cluster.base, 's1', 'begun')), { timeout: 20_000 })
   await prompt(cluster, 'a', 'a'.repeat(5 * mebibyte))
   await prompt(cluster, 'b', 'b'.repeat(5 * mebibyte))
   expect(await resultOf(cluster, 'b')).toEqual({
