@@ -1,10 +1,16 @@
 import type { FileHandle } from 'node:fs/promises'
+import { longestLine } from './longest-line.ts'
 
 /** Bytes of a file, and where they are. */
 interface Piece {
   readonly buffer: Buffer
   readonly at: number
   readonly length: number
+}
+
+/** A line is longer than one is read of. */
+export class LongLineError extends Error {
+  override readonly name = 'LongLineError'
 }
 
 /**
@@ -26,28 +32,46 @@ export class PiecesAhead {
     this.#coming = this.#read(this.#newBuffer(), roomBytes)
   }
 
-  /** The bytes that are left of what was given, with the next piece behind them; undefined where nothing comes any more. */
+  /**
+   * The bytes that are left of what was given, with what follows them up to a piece in which a line ends, or to the end of the file; undefined where
+   * nothing comes any more. Pieces without an end of a line are put together once, however many these are.
+   * @throws LongLineError
+   */
   async next(left: Buffer): Promise<Buffer | undefined> {
-    const piece = await this.#coming
-    const { buffer, at, length } = piece
-    if (length === 0) return undefined
-    const end = at + length
-    const isInPlace = left.length <= at
-    // What stands there was taken.
-    if (isInPlace) left.copy(buffer, at - left.length)
-    const given = isInPlace ? buffer.subarray(at - left.length, end) : Buffer.concat([left, buffer.subarray(at, end)])
-    // A file that ends here needs no second buffer.
-    if (end < buffer.length) this.#coming = this.#read(buffer, end)
-    else {
-      this.#coming = this.#read(this.#spare ?? this.#newBuffer(), this.#roomBytes)
-      this.#spare = buffer
+    let piece = await this.#coming
+    if (piece.length === 0) return undefined
+    let before: Buffer[] | undefined
+    for (let held = left.length; ;) {
+      const bytes = bytesOf(piece)
+      const end = bytes.indexOf(10)
+      held += end < 0 ? bytes.length : end
+      if (held > longestLine) throw new LongLineError()
+      if (end >= 0 || bytes.length === 0) break
+      // What they stand in is read into again.
+      before ??= [Buffer.from(left)]
+      before.push(Buffer.from(bytes))
+      this.#readBehind(piece)
+      piece = await this.#coming
     }
+    const given = before === undefined ? withLeft(left, piece) : Buffer.concat([...before, bytesOf(piece)])
+    if (piece.length > 0) this.#readBehind(piece)
     return given
   }
 
   /** Nothing is being read any more. */
   async stop(): Promise<void> {
     await this.#coming.catch(() => {})
+  }
+
+  /** Has the piece behind this one come; this one stays as it is until that one is asked for. */
+  #readBehind({ buffer, at, length }: Piece): void {
+    const end = at + length
+    // A file that ends here needs no second buffer.
+    if (end < buffer.length) this.#coming = this.#read(buffer, end)
+    else {
+      this.#coming = this.#read(this.#spare ?? this.#newBuffer(), this.#roomBytes)
+      this.#spare = buffer
+    }
   }
 
   #newBuffer(): Buffer {
@@ -62,4 +86,17 @@ export class PiecesAhead {
     reading.catch(() => {})
     return reading
   }
+}
+
+function bytesOf({ buffer, at, length }: Piece): Buffer {
+  return buffer.subarray(at, at + length)
+}
+
+/** What was left in front of a piece, in its buffer if that has the room. */
+function withLeft(left: Buffer, piece: Piece): Buffer {
+  const { buffer, at, length } = piece
+  if (left.length > at) return Buffer.concat([left, bytesOf(piece)])
+  // What stands there was taken.
+  left.copy(buffer, at - left.length)
+  return buffer.subarray(at - left.length, at + length)
 }

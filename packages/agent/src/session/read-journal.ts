@@ -11,7 +11,8 @@ import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
 import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
 import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
-import { PiecesAhead } from './pieces-ahead.ts'
+import { longestLine } from './longest-line.ts'
+import { LongLineError, PiecesAhead } from './pieces-ahead.ts'
 
 /** What a journal holds. */
 export interface ReadJournal {
@@ -107,6 +108,8 @@ async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJou
       total += bytes.length - left.length
       left = bytes.subarray(reader.take(bytes, 'more'))
     }
+  } catch (error) {
+    throw error instanceof LongLineError ? reader.longLine() : error
   } finally {
     await pieces.stop()
   }
@@ -242,6 +245,12 @@ class JournalReader {
       this.#path,
       `is damaged in line ${this.#lines + 1}: ${problem}. What stands before it can be kept by cutting the file there`,
     )
+  }
+
+  /** What is to be thrown where the next line is too long to be read: nobody writes one, and nobody cuts it off. */
+  longLine(): Error {
+    if (this.by === 'folds') return new NotAsFoldedError()
+    return this.#damage(this.#problem ?? `it has more than ${longestLine / 1_048_576} MiB`)
   }
 
   end(bytes: number): ReadJournal {

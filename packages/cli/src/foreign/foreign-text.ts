@@ -1,4 +1,4 @@
-import { programNames, type ForeignSession, type Skipped } from '@halting/agent/foreign'
+import { programNames, type ForeignSession, type LongLine, type Skipped } from '@halting/agent/foreign'
 import { many, money } from '../io/figures.ts'
 
 /** What was passed over in files of other programs, in a sentence; '' for nothing. */
@@ -7,11 +7,13 @@ export function skippedText(all: readonly Skipped[]): string {
   const unknown = sum((each) => each.unknown)
   const kinds = [...new Set(all.flatMap((each) => each.kinds))].slice(0, 5)
   const damaged = sum(({ damaged: count }) => count)
+  const tooLong = all.flatMap((each) => each.tooLong)
   const stray = sum(({ strayResults }) => strayResults)
   const copied = sum(({ copied: count }) => count)
   const parts = [
     ...(unknown > 0 ? [`${many(unknown, 'record')} of kinds that are not known (${kinds.join(', ')})`] : []),
     ...(damaged > 0 ? [many(damaged, 'damaged line')] : []),
+    ...(tooLong.length > 0 ? [`${many(tooLong.length, 'line')} too long to be read (${firstOf(tooLong)})`] : []),
     ...(stray > 0 ? [`${many(stray, 'result')} of calls that nobody made`] : []),
     ...(copied > 0 ? [`${many(copied, 'line')} that another of these sessions begins with`] : []),
   ]
@@ -20,6 +22,14 @@ export function skippedText(all: readonly Skipped[]): string {
     ...(parts.length > 0 ? [`Passed over: ${parts.join(', ')}.`] : []),
     ...(without > 0 ? [`No figures are on record for ${many(without, 'request')}.`] : []),
   ].join(' ')
+}
+
+/** Some of these lines by name. */
+function firstOf(lines: readonly LongLine[]): string {
+  return lines
+    .slice(0, 3)
+    .map(({ file, line }) => `line ${line} of ${file}`)
+    .join(', ')
 }
 
 /** What models cost that have no price; '' where all have one. */

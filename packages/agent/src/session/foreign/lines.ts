@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises'
+import { longestLine } from '../longest-line.ts'
 
-/** Longer ones are not read: a text of JavaScript cannot hold them. */
-const longestLine = 256 * 1024 * 1024
 const chunkSize = 1024 * 1024
 /** The first lines tell whose file it is, and many ask for no more. */
 const firstSize = 32 * 1024
@@ -9,8 +8,8 @@ const firstSize = 32 * 1024
 /** What is told of the lines of a file. */
 export interface ReadLines {
   readonly bytes: number
-  /** Lines that are too long to be read. */
-  readonly tooLong: number
+  /** The numbers of lines that are too long to be read. */
+  readonly tooLong: readonly number[]
 }
 
 /**
@@ -25,7 +24,8 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
     let parts: Buffer[] = []
     let held = 0
     let bytes = 0
-    let tooLong = 0
+    const tooLong: number[] = []
+    let lines = 0
     let isFirst = true
     const give = (line: Buffer): boolean => {
       const text = trimmed(isFirst ? withoutMark(line) : line)
@@ -44,7 +44,8 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
         if (end < 0 || end >= bytesRead) break
         const rest = chunk.subarray(start, end)
         start = end + 1
-        if (held + rest.length > longestLine) tooLong++
+        lines++
+        if (held + rest.length > longestLine) tooLong.push(lines)
         else if (!give(held === 0 ? rest : Buffer.concat([...parts, rest]))) return { bytes, tooLong }
         parts = []
         held = 0
@@ -54,7 +55,7 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
       if (held > longestLine) parts = []
       else if (bytesRead > start) parts.push(Buffer.from(chunk.subarray(start, bytesRead)))
     }
-    if (held > longestLine) tooLong++
+    if (held > longestLine) tooLong.push(lines + 1)
     else if (held > 0) give(Buffer.concat(parts))
     return { bytes, tooLong }
   } finally {

@@ -71,14 +71,16 @@ export async function readForeignSession(
     if (line === undefined) skipped.damaged()
     else reader.line(line)
   })
-  skipped.damaged(tooLong)
+  skipped.tooLong(path, tooLong)
   const named = idIn(path) ?? reader.sessionId ?? basename(path, extension)
   if (reader instanceof ClaudeCodeReader && which === 'all') {
     for (const file of await subagentFiles(path, named, together)) {
-      await read(file, (text) => {
+      const side = await read(file, (text) => {
         const line = parsed(text)
-        if (line !== undefined) reader.sideLine(line)
+        if (line === undefined) skipped.damaged()
+        else reader.sideLine(line)
       })
+      skipped.tooLong(file, side.tooLong)
     }
   }
   return reader.session(path, named, which)

@@ -27,8 +27,10 @@ export interface Skipped {
   readonly unknown: number
   /** Their kinds, each once. */
   readonly kinds: readonly string[]
-  /** Lines that are no JSON, or too long. */
+  /** Lines that are no JSON. */
   readonly damaged: number
+  /** Lines that are too long to be read: the first of them. */
+  readonly tooLong: readonly LongLine[]
   /** Lines that stand in a file that was read before, too: a session that was gone on with begins with them. */
   readonly copied: number
   /** Results of calls that nobody made. */
@@ -37,10 +39,16 @@ export interface Skipped {
   readonly withoutFigures: number
 }
 
+/** A line of more bytes than one is read of. */
+export interface LongLine {
+  readonly file: string
+  readonly line: number
+}
+
 /** `all` for what it cost; `newest_branch` for what the model is shown when it goes on. */
 export type ForeignPart = 'all' | 'newest_branch'
 
-const mostKinds = 20
+const mostNamed = 20
 
 /** Counts what is passed over. */
 export class SkipCount {
@@ -48,14 +56,19 @@ export class SkipCount {
   #damaged = 0
   #copied = 0
   readonly #kinds = new Set<string>()
+  readonly #tooLong: LongLine[] = []
 
   unknown(kind: string): void {
     this.#unknown++
-    if (this.#kinds.size < mostKinds) this.#kinds.add(kind.slice(0, 60))
+    if (this.#kinds.size < mostNamed) this.#kinds.add(kind.slice(0, 60))
   }
 
-  damaged(count = 1): void {
-    this.#damaged += count
+  damaged(): void {
+    this.#damaged++
+  }
+
+  tooLong(file: string, lines: readonly number[]): void {
+    for (const line of lines) if (this.#tooLong.length < mostNamed) this.#tooLong.push({ file, line })
   }
 
   copied(): void {
@@ -63,6 +76,13 @@ export class SkipCount {
   }
 
   with(counts: Pick<Skipped, 'strayResults' | 'withoutFigures'>): Skipped {
-    return { unknown: this.#unknown, kinds: [...this.#kinds], damaged: this.#damaged, copied: this.#copied, ...counts }
+    return {
+      unknown: this.#unknown,
+      kinds: [...this.#kinds],
+      damaged: this.#damaged,
+      tooLong: this.#tooLong,
+      copied: this.#copied,
+      ...counts,
+    }
   }
 }

@@ -62,7 +62,7 @@ test.each(golden)('$name: figures, ending, and a transcript that the API takes',
     program: expected.program,
     sessionId: expected.sessionId,
     cwd: '/home/user/project',
-    skipped: { unknown: 0, kinds: [], damaged: 0, copied: 0, strayResults: 0, withoutFigures: 0 },
+    skipped: { unknown: 0, kinds: [], damaged: 0, tooLong: [], copied: 0, strayResults: 0, withoutFigures: 0 },
   })
   expect(session.recordedUsd).toBe(expected.recordedUsd)
   const [run, ...more] = recordsOf(session)
