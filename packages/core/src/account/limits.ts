@@ -1,5 +1,5 @@
 import { turnsBegun } from '../allowance.ts'
-import { defaultRepeats, mostRepeats } from '../guards/no-progress.ts'
+import { defaultRepeats, nearestCycle } from '../guards/recent-turns.ts'
 import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import type { StepRecord } from '../steps/log.ts'
@@ -64,6 +64,7 @@ export function limitFigures(
   { spent, isTurnOpen, totals, terminal }: Reached,
 ): readonly LimitFigures[] {
   const { spentBeforeUsd, maxRunUsd } = limits
+  const cycle = nearestCycle(spent.recentTurns, defaultRepeats)
   const figures: readonly Omit<LimitFigures, 'isReached'>[] = [
     { limit: 'maxTurns', unit: 'turns', used: turnsBegun(spent.laps) - (isTurnOpen ? 1 : 0), max: limits.maxTurns },
     { limit: 'maxBudgetUsd', unit: 'usd', used: spentBeforeUsd + totals.committedUsd, max: limits.maxBudgetUsd },
@@ -72,9 +73,9 @@ export function limitFigures(
       : [{ limit: 'maxRunUsd', unit: 'usd', used: totals.committedUsd, max: maxRunUsd } as const]),
     { limit: 'maxTotalTokens', unit: 'tokens', used: totals.tokens, max: limits.maxTotalTokens },
     { limit: 'maxDurationMs', unit: 'ms', used: totals.activeMs, max: limits.maxDurationMs },
-    ...(spent.recentTurns.length === 0
+    ...(cycle === undefined
       ? []
-      : [{ limit: 'noProgress', unit: 'repeats', used: mostRepeats(spent.recentTurns), max: defaultRepeats } as const]),
+      : [{ limit: 'noProgress', unit: 'repeats', used: cycle.repeats, max: cycle.limit } as const]),
   ]
   if (terminal === undefined) return figures.map((each) => ({ ...each, isReached: false }))
   const ending = limitOf[terminal.reason] ?? []

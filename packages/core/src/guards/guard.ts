@@ -17,7 +17,10 @@ export interface GuardView {
   readonly activeMs: number
   /** How the last reply ended; null before the first. */
   readonly finishReason: ModelStopReason | null
-  /** A hash of calls, inputs and outputs for each of the last turns, oldest first, since the last user input. */
+  /**
+   * A hash of calls, inputs and outputs for each of the last turns, oldest first, since the last user input. Of a turn in which a tool took 5 seconds or
+   * longer it is `-1 - hash`.
+   */
   readonly recentTurns: readonly number[]
 }
 

@@ -2,6 +2,7 @@ import type { Prices } from '../budget/prices.ts'
 import { unknownLimits } from '../account/limits.ts'
 import { isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
 import { ForeignCosts, isAnswered, type ForeignRun, type ForeignTurn } from '../steps/foreign-run.ts'
+import { waitMs } from '../guards/recent-turns.ts'
 import { hashOfTurn, type PastTurn, type Trajectory } from './trajectory.ts'
 
 /** A run of another program, as limits see it. */
@@ -87,7 +88,15 @@ function hashOf(turn: ForeignTurn): number | null {
   const calls = callsOf(turn)
   const asked = new Set(calls.map(({ id }) => id))
   const results = new Map<string, ToolResultBlock>()
-  for (const { callId, content } of turn.results)
-    if (asked.has(callId)) results.set(callId, { type: 'tool_result', tool_use_id: callId, content })
-  return hashOfTurn(calls, results)
+  const times = new Map<string, number>()
+  for (const { callId, content, endedMs } of turn.results) {
+    if (!asked.has(callId)) continue
+    results.set(callId, { type: 'tool_result', tool_use_id: callId, content })
+    times.set(callId, endedMs - turn.endedMs)
+  }
+  return hashOfTurn(
+    calls,
+    results,
+    [...times.values()].some((ms) => ms >= waitMs),
+  )
 }

@@ -1,7 +1,7 @@
 import { spendsTurn, turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
 import { recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
-import { turnHash } from '../guards/no-progress.ts'
+import { turnHash, waitMs } from '../guards/recent-turns.ts'
 import { isJsonObject } from '../json.ts'
 import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
 import type { RunLimits, RunProgress } from '../state.ts'
@@ -29,7 +29,7 @@ export interface PastTurn {
   readonly payments: readonly { readonly endMs: number; readonly tokens: number; readonly nanos: number }[]
   readonly calls: readonly PastCall[]
   readonly endMs: number
-  /** Of calls and their results, for the guard against going in circles; null where no call had a result. */
+  /** Of calls and their results, for the guard against going in circles, and below zero where the turn waited; null where no call had a result. */
   readonly hash: number | null
   /** Something new was said after it: whatever came before is no circle. */
   readonly isFreshAfter: boolean
@@ -105,6 +105,7 @@ function turnOf(
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash'> {
   const { requests, calls, steps } = recordedSteps(records)
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
+  const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
   const endOfCall = ({ scope, id }: RecordedCall): number => {
     const ofCall = (end: string): RecordedStep | undefined =>
       steps.find((each) => each.scope === scope && each.name.startsWith('tool:') && each.name.endsWith(`:${id}${end}`))
@@ -117,7 +118,7 @@ function turnOf(
       .map((request) => ({ endMs: endOf(request, beganAt), tokens: request.tokens, nanos: request.nanos })),
     calls: calls.map((call) => ({ tool: call.name, input: call.input, endMs: endOfCall(call) })),
     endMs,
-    hash: hashOf(added),
+    hash: hashOf(added, hasWaited),
   }
 }
 
@@ -126,7 +127,7 @@ function endOf({ at, durationMs }: Pick<RecordedStep, 'at' | 'durationMs'>, bega
 }
 
 /** As the guard remembers the turn: calls and results in call order. */
-function hashOf(added: readonly TranscriptEntry[]): number | null {
+function hashOf(added: readonly TranscriptEntry[], hasWaited: boolean): number | null {
   const calls: ToolUseBlock[] = []
   const results = new Map<string, ToolResultBlock>()
   for (const entry of added) {
@@ -136,18 +137,20 @@ function hashOf(added: readonly TranscriptEntry[]): number | null {
       else if (isToolResult(block)) results.set(block.tool_use_id, block)
     }
   }
-  return hashOfTurn(calls, results)
+  return hashOfTurn(calls, results, hasWaited)
 }
 
 /** The same for calls and their results, by the ids of the calls. */
 export function hashOfTurn(
   calls: readonly ToolUseBlock[],
   results: ReadonlyMap<string, ToolResultBlock>,
+  hasWaited: boolean,
 ): number | null {
   if (calls.length === 0 || results.size === 0) return null
   const empty = (id: string): ToolResultBlock => ({ type: 'tool_result', tool_use_id: id, content: '' })
   return turnHash(
     calls,
     calls.map(({ id }) => results.get(id) ?? empty(id)),
+    hasWaited,
   )
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, refuse, shown } from '../given.ts'
 import { nanosOf, usdOf } from '../budget/prices.ts'
-import { cycleLength, defaultRepeats, rememberedTurns } from '../guards/no-progress.ts'
+import { defaultRepeats, nearestCycle, withNewest } from '../guards/recent-turns.ts'
 import { endings, type TerminalReason } from '../stop/terminal.ts'
 import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
 
@@ -122,7 +122,7 @@ const nothingSpent: Spent = Object.freeze({ turns: 0, tokens: 0, costUsd: 0, act
 /** The earliest stop of all limits. Of several at one place the loop asks the guard first, and for tokens last. */
 function firstStop(trajectory: Trajectory, limits: OtherLimits): Stop | undefined {
   const stops = [
-    limits.noProgress === true && !wasGuarded(trajectory) ? stopByCircles(trajectory) : undefined,
+    limits.noProgress === true ? stopByCircles(trajectory) : undefined,
     stopByTurns(trajectory, limits),
     stopByTime(trajectory, limits),
     stopByPayments(trajectory, limits, 'maxBudgetUsd'),
@@ -181,23 +181,20 @@ function stopByPayments(
   return undefined
 }
 
-/** It ended by this guard, as strict as it is here: where that stops a run is on record, with the last answer that may come after it. */
-function wasGuarded({ ending }: Trajectory): boolean {
-  return ending?.reason === 'no_progress' && (ending.limit ?? defaultRepeats) <= defaultRepeats
-}
-
 /** The first circle is told to the model, and the second one stops the run. */
-function stopByCircles({ turns }: Trajectory): Stop | undefined {
-  let recent: number[] = []
+function stopByCircles({ turns, ending }: Trajectory): Stop | undefined {
+  let recent: readonly number[] = []
   let toldAfterTurn: number | undefined
   for (const [index, { hash, isFreshAfter }] of turns.entries()) {
     if (hash !== null) {
-      recent = [...recent.slice(1 - rememberedTurns), hash]
-      if (cycleLength(recent, defaultRepeats) !== undefined) {
-        if (toldAfterTurn !== undefined) {
-          const figures = { used: defaultRepeats, max: defaultRepeats, toldAfterTurn }
-          return { reason: 'no_progress', limit: 'noProgress', ...figures, wholeTurns: index + 1 }
-        }
+      recent = withNewest(recent, hash)
+      const cycle = nearestCycle(recent, defaultRepeats)
+      if (cycle !== undefined && cycle.repeats >= cycle.limit) {
+        const { limit: max } = cycle
+        // It ended by this guard, as strict as it is here: where that stops a run is on record, with the last answer that may come after it.
+        if (ending?.reason === 'no_progress' && (ending.limit ?? max) <= max) return undefined
+        if (toldAfterTurn !== undefined)
+          return { reason: 'no_progress', limit: 'noProgress', used: max, max, toldAfterTurn, wholeTurns: index + 1 }
         toldAfterTurn = index + 1
         recent = []
       }

@@ -21,8 +21,8 @@ import {
   type GuardView,
   type StopReason,
 } from '../../src/index.ts'
-import { cycleLength } from '../../src/guards/no-progress.ts'
-import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { nearestCycle } from '../../src/guards/recent-turns.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, reader, run, tool, type Given } from '../support/harness.ts'
 
 const view = (parts: Partial<GuardView> = {}): GuardView => ({
@@ -243,7 +243,7 @@ describe('a guard says how near it is to firing', () => {
       costUsd: figure,
       activeMs: figure,
       finishReason: fc.constantFrom(null, 'end_turn', 'max_tokens'),
-      recentTurns: fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 25 }),
+      recentTurns: fc.array(fc.constantFrom(1, 1, 1, 1, 2, -3), { maxLength: 25 }),
     })
     .map(view)
   const limit = fc.integer({ min: 1, max: 6 })
@@ -287,14 +287,15 @@ describe('no progress', () => {
   test.each([1, 2, 3, 4, 5])(
     'sees a cycle of %i turns that came five times in a row, and not one turn earlier',
     (length) => {
-      expect(cycleLength(cycle(length, 5), 5)).toBe(length)
-      expect(cycleLength(cycle(length, 5).slice(1), 5)).toBeUndefined()
-      expect(cycleLength([99, 98, ...cycle(length, 5)], 5)).toBe(length)
+      const full = { length, repeats: 5, limit: 5 }
+      expect(nearestCycle(cycle(length, 5), 5)).toEqual(full)
+      expect(nearestCycle(cycle(length, 5).slice(1), 5)).toEqual({ ...full, repeats: 4 })
+      expect(nearestCycle([99, 98, ...cycle(length, 5)], 5)).toEqual(full)
     },
   )
 
   test('does not look for a cycle of 6', () => {
-    expect(cycleLength(cycle(6, 5), 5)).toBeUndefined()
+    expect(nearestCycle(cycle(6, 5), 5)).toEqual({ length: 1, repeats: 1, limit: 5 })
   })
 
   test('a single change anywhere in the cycle is progress', () => {
@@ -302,7 +303,7 @@ describe('no progress', () => {
       fc.property(fc.integer({ min: 1, max: 5 }), fc.nat(), (length, place) => {
         const turns = cycle(length, 5)
         turns[place % turns.length] = 99
-        expect(cycleLength(turns, 5)).toBeUndefined()
+        expect(nearestCycle(turns, 5)?.repeats).toBeLessThan(5)
       }),
     )
   })
@@ -332,6 +333,65 @@ describe('no progress', () => {
       ...guarded,
     })
     expect([terminal.reason, terminal.summary.turns]).toEqual(['completed', 41])
+  })
+
+  // Turns that waited are below zero, in the place of -1 - hash.
+  const waited = (turns: readonly number[], isWait: (turn: number) => boolean): number[] =>
+    turns.map((turn) => (isWait(turn) ? -1 - turn : turn))
+
+  test.each([
+    [1, 25],
+    [2, 12],
+    [3, 8],
+    [4, 6],
+    [5, 5],
+  ])('a cycle of %i turns with one that waits fills what is remembered: it may come %i times', (length, limit) => {
+    const rounds = (repeats: number): number[] => waited(cycle(length, repeats), (turn) => turn === 0)
+    expect([rounds(limit - 1), rounds(limit)].map((turns) => nearestCycle(turns, 5))).toEqual([
+      { length, repeats: limit - 1, limit },
+      { length, repeats: limit, limit },
+    ])
+  })
+
+  test('whether a turn waited makes the same turn no other one; the newest round says which limit counts', () => {
+    const turns = waited(cycle(1, 10), () => true)
+    expect([nearestCycle([...turns, 0], 5), nearestCycle([0, 0, ...turns], 5)]).toEqual([
+      { length: 1, repeats: 11, limit: 5 },
+      { length: 1, repeats: 12, limit: 25 },
+    ])
+  })
+
+  test('a cycle is told as that of its shortest round, wherever it began', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.nat(4), fc.boolean(), (length, begins, waits) => {
+        const turns = waited(cycle(length, 30), () => waits).slice(begins, begins + 25)
+        expect(nearestCycle(turns, 5)?.length).toBe(length)
+      }),
+    )
+  })
+
+  const polls = (ms: number, options: Partial<Given> = {}): ReturnType<typeof run> => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const poll = reader('Poll', async () => {
+      await new Promise<void>((resolve) => void clock.after(ms, resolve))
+      return 'pending'
+    })
+    return run(() => calls('Poll'), { tools: [poll], clock, ...guarded, ...options })
+  }
+
+  test('polling with the same result is stopped after 10 turns, and after 50 where each of them waits', async () => {
+    const [quick, slow] = [await polls(4_999), await polls(5_000)]
+    expect(
+      [quick, slow].map(({ terminal, transitions }) => [
+        terminal.reason,
+        terminal.summary.turns,
+        transitions.indexOf('no_progress_nudge'),
+        terminal.signal.context,
+      ]),
+    ).toEqual([
+      ['no_progress', 10, 4, { cycleLength: 1, repeats: 5, used: 5, limit: 5 }],
+      ['no_progress', 50, 24, { cycleLength: 1, repeats: 25, used: 25, limit: 25 }],
+    ])
   })
 
   test('the same output for changing input passes; ids do not count', async () => {

@@ -122,7 +122,7 @@ describe('limits', () => {
       said: [
         [
           'loop',
-          'You are repeating the same tool calls and getting the same results. Stop and think: what do you expect to change? Try something different, or say what keeps you from going on.',
+          'You are repeating the same tool calls and getting the same results. Stop and think: what do you expect to change? If you are waiting for something, wait longer inside the call before it looks again, such as with `sleep 60`. Otherwise try something different, or say what keeps you from going on.',
         ],
       ],
       results: Array.from({ length: 10 }, () => 'read'),

@@ -22,7 +22,7 @@ const usage = fc.record({
   cache_read_input_tokens: fc.nat(9),
 })
 const model = fc.constantFrom('known', 'unknown')
-const moment = fc.nat(50)
+const moment = fc.oneof(fc.nat(50), fc.nat(20_000))
 const callId = fc.constantFrom('a', 'b', 'c')
 const call = fc.record({
   type: fc.constant('tool_use' as const),

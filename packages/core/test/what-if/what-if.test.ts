@@ -24,8 +24,10 @@ function world(seed: number): {
   readonly options: () => LoopOptions
 } {
   const draw = drawsOf(seed)
-  const length = 3 + draw(25)
   const repeats = draw(3) === 0
+  // Circles that wait may go on for longer.
+  const waits = repeats && draw(2) === 0
+  const length = 3 + draw(waits ? 80 : 25)
   const replies = Array.from({ length }, (_, index) => {
     const names = Array.from({ length: 1 + draw(2) }, () => (repeats || draw(3) > 0 ? 'Look' : 'Write'))
     const input = repeats && index > 4 ? { n: 0 } : { n: draw(4) }
@@ -43,7 +45,7 @@ function world(seed: number): {
         await new Promise<void>((resolve) => void clock.after(ms, resolve))
         return 'seen'
       }
-      const tools = [reader('Look', taking(20)), tool('Write', taking(50))]
+      const tools = [reader('Look', taking(waits ? 5_000 : 20)), tool('Write', taking(50))]
       return {
         clock,
         tools,

@@ -1,5 +1,5 @@
 import type { TaskNote } from '../../background.ts'
-import { rememberedTurns, turnHash } from '../../guards/no-progress.ts'
+import { turnHash, withNewest } from '../../guards/recent-turns.ts'
 import type { Json } from '../../json.ts'
 import type { ToolResultBlock } from '../../messages.ts'
 import { resultBlock } from '../../tools/tool-result.ts'
@@ -40,7 +40,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
   run.update({
     toolResults: toolResults + blocks.length,
-    recentTurns: looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, compared)) : recentTurns,
+    recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
     stillRunning,
   })
   addHookMessages(run, phase.messages)
@@ -50,8 +50,4 @@ export function enterResults(run: Run, phase: ToolPhase): void {
 /** Of two calls of a message that tell of one end the first does. */
 function isEndIn(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
   return type === 'ended' && tasks.some((each) => each.type === 'ended' && each.id === id)
-}
-
-function remembered(turns: readonly number[], newest: number): readonly number[] {
-  return [...turns.slice(1 - rememberedTurns), newest]
 }

@@ -1,4 +1,5 @@
 import type { AbortCause } from '../../cancel/abort.ts'
+import { waitMs } from '../../guards/recent-turns.ts'
 import type { HookMessage } from '../../hooks/hook-outcome.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import type { StopSignal } from '../../stop/signal.ts'
@@ -135,6 +136,11 @@ export class ToolPhase {
   /** Calls that ended, in the order in which they did. */
   get ran(): readonly CallRun[] {
     return this.#ran
+  }
+
+  /** One of the tools took so long that the turn counts as one that waits (spec R-PROG-1a). An agent that takes long works. */
+  get hasWaited(): boolean {
+    return this.#ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
   }
 
   /** Sets the result that the model is shown. */
