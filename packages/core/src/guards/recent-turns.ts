@@ -5,7 +5,7 @@ import type { ToolResultBlock, ToolUseBlock } from '../messages.ts'
 const longestCycle = 5
 export const defaultRepeats = 5
 /** Turns that need to be remembered to see any cycle; and those that one with waits in it must fill. */
-export const rememberedTurns: number = longestCycle * defaultRepeats
+const rememberedTurns: number = longestCycle * defaultRepeats
 
 /** A turn waits when one of its tools works for so long: `sleep 30` before the next look, or tests that take their time. */
 export const waitMs = 5_000
