@@ -4,12 +4,13 @@
 //   endless   it does not come to its end, where the unmutated code does within a fifth of that time
 //   SURVIVED  nothing failed
 // The unmutated code goes first, and again whenever a mutation is endless. Exits with 1 for a survivor that `mutations/explained.mjs` does not explain, for an
-// explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes half an hour.
+// explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes more than half an hour. With `--check`
+// it only says which mutations cannot be made, and that is part of `npm run arch`. Write such a one anew, so that it takes away the same promise.
 //   node scripts/mutate-core.mjs [--check] [--promises | --exploration] [part of a name]...
 import { copyCore, misfitOf } from './mutations/copy.mjs'
 import { explained } from './mutations/explained.mjs'
 import { explored } from './mutations/exploration.mjs'
-import { exploration, promiseTests, scenarioNames } from './mutations/nets.mjs'
+import { exploration, hasTest, promiseTests, scenarioNames } from './mutations/nets.mjs'
 import { promisesOfCalls } from './mutations/promises-calls.mjs'
 import { promisesOfLiveRuns } from './mutations/promises-live.mjs'
 import { promisesOfRequests } from './mutations/promises-requests.mjs'
@@ -35,6 +36,9 @@ const misfits = [
   ...all
     .map(({ name }) => name)
     .flatMap((name, index, names) => (names.indexOf(name) < index ? [`${name}: there are two`] : [])),
+  ...promises.flatMap(({ name, tests }) =>
+    tests.flatMap((each) => (hasTest(each) ? [] : [`${name}: there is no test ${each}`])),
+  ),
   ...explored.flatMap(({ name, scenarios }) =>
     scenarios.flatMap((each) => (scenarioNames.includes(each) ? [] : [`${name}: there is no scenario ${each}`])),
   ),
@@ -43,7 +47,9 @@ const misfits = [
   ),
 ]
 if (misfits.length > 0) {
-  console.error(`These mutations cannot be made: the code has changed.\n${misfits.join('\n')}`)
+  console.error(
+    `These mutations cannot be made, since the code has changed. Write each anew in scripts/mutations, so that it takes away the same promise.\n${misfits.join('\n')}`,
+  )
   process.exit(1)
 }
 console.log(`${all.length} mutations can be made`)

@@ -122,8 +122,8 @@ export const explored = [
     ['every reply on a small budget'],
     [
       'turn/calls/inspect-call.ts',
-      'if (tool === undefined) return {',
-      'if (tool === undefined) throw new Error(call.name)\n  if (tool === undefined) return {',
+      'if (tool === undefined)\n    return {',
+      'if (tool === undefined) throw new Error(call.name)\n  if (tool === undefined)\n    return {',
     ],
   ],
   [

@@ -10,10 +10,14 @@ import { build } from 'esbuild'
 import { run } from './run.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const golden = join(root, 'packages/core/test/explorer/golden.json')
+const testFolder = join(root, 'packages/core/test')
+const golden = join(testFolder, 'explorer/golden.json')
 
 /** Of the scenarios that can be explored. */
 export const scenarioNames = JSON.parse(readFileSync(golden, 'utf8')).map(({ scenario }) => scenario)
+
+/** Whether core has a test file of this name, or all of them are meant. */
+export const hasTest = (file) => file === '*' || existsSync(join(testFolder, `${file}.test.ts`))
 
 /** How much more time of the processor than the unmutated code a mutation may take, and the least that it is given. */
 const factor = 5

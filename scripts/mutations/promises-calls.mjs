@@ -47,12 +47,16 @@ export const promisesOfCalls = [
   [
     'ids: an early start is taken by its place alone',
     ['tools/call-ids'],
-    ['turn/calls/early-starts.ts', 'looked !== undefined && isSame(looked.call, call) ? looked : undefined', 'looked'],
+    [
+      'turn/calls/early-starts.ts',
+      'known !== undefined && isSame(known.made, call) ? known.looked : undefined',
+      'known?.looked',
+    ],
   ],
   [
     'values: a tool is called with the input of the transcript',
     ['tools/shared-values'],
-    ['turn/calls/inspect-call.ts', 'mutableCopyOf(given as Json)', 'given'],
+    ['turn/calls/inspect-call.ts', 'const input = mutableCopyOf(given)', 'const input = given'],
   ],
   [
     'once: rules are asked again for a call that started early',
@@ -143,7 +147,11 @@ export const promisesOfCalls = [
   [
     'tool hooks: the details of a replaced result are told',
     ['tools/redacted'],
-    ['tools/tool-result.ts', 'details: _details, error: _error, ...result', '...result'],
+    [
+      'tools/tool-result.ts',
+      'details: _details, error: _error, spooled: _spooled, ...result',
+      'spooled: _spooled, ...result',
+    ],
   ],
   [
     'tool hooks: the first replaced output is told',
@@ -162,7 +170,7 @@ export const promisesOfCalls = [
   [
     'tool hooks: one that vouches outdoes one that asks',
     ['hooks/tool-hooks'],
-    ['turn/calls/prepare-call.ts', "outcomes.some((outcome) => outcome.permission === 'ask')", 'outcomes.length < 0'],
+    ['turn/calls/prepare-call.ts', "['defer', 'ask', 'allow'] as const", "['defer', 'allow', 'ask'] as const"],
   ],
   ['subagent: asked for a last answer', ['tools/subagents'], ['turn/calls/child-run.ts', '    wrapUp: false,\n', '']],
   [
@@ -273,7 +281,7 @@ export const promisesOfCalls = [
     ['tools/executor'],
     [
       'turn/request/start-early.ts',
-      " || hooks.for('beforeToolUse', call.name).length > 0)",
+      " || hooks.for('beforeToolUse', tool.name).length > 0)",
       ' || hooks.all.length < 0)',
     ],
   ],
@@ -350,7 +358,11 @@ export const promisesOfCalls = [
   [
     'subagent: what a lost one asked is not paid',
     ['steps/recorded-calls'],
-    ['turn/calls/lost-agent.ts', '  for (const charge of steps.flatMap(chargeOfStep))', '  for (const charge of [])'],
+    [
+      'turn/calls/lost-agent.ts',
+      'const charges = steps.flatMap(chargeOfStep)',
+      'const charges = steps.slice(0, 0).flatMap(chargeOfStep)',
+    ],
   ],
   [
     'subagent: more turns than its parent',
@@ -366,7 +378,7 @@ export const promisesOfCalls = [
     ['tools/agent-limits'],
     [
       'turn/request/attempt.ts',
-      "if (came.replayed && 'charge' in came.value) ledger.restoreAgent(came.value.charge)",
+      "if (came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])",
       '',
     ],
   ],

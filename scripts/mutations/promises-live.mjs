@@ -55,11 +55,7 @@ export const promisesOfLiveRuns = [
   [
     'event figures: made for nobody',
     ['live/figures'],
-    [
-      'turn/request/attempt.ts',
-      'if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter',
-      'tellFigures(run, emit, plan.contextAfter',
-    ],
+    ['turn/request/attempt.ts', '        if (!run.ports.isHeard()) return made\n', ''],
   ],
   [
     'event figures: what is left is below zero',
@@ -83,7 +79,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: limits that were set are kept by nobody',
     ['live/settings'],
-    ['turn/run.ts', '    this.ports.onSettings(settings, this.#context.settings)\n', ''],
+    ['turn/run.ts', '    if (this.identity.depth === 0) this.ports.onSettings(settings, this.#context.settings)\n', ''],
   ],
   [
     'settings: the deadline stays where it was',

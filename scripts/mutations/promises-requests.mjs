@@ -88,7 +88,11 @@ export const promisesOfRequests = [
   [
     'prices: what fails before a request under a budget costs nothing',
     ['budget/garbage-figures'],
-    ['turn/request/charge.ts', 'if (!isInDollars(context)) return', 'if (!isInDollars(context) || tokens > 0) return'],
+    [
+      'turn/request/charge.ts',
+      'if (!hasDollarLimit(context.settings)) return',
+      'if (!hasDollarLimit(context.settings) || tokens > 0) return',
+    ],
   ],
   [
     'prices: a reply that they know no cost of is free',
@@ -140,7 +144,7 @@ export const promisesOfRequests = [
   [
     'held back: a subagent may spend what the last answer of its parent costs',
     ['budget/held-back'],
-    ['turn/calls/run-agent.ts', '    ...(heldBack !== undefined && { heldBack }),\n', ''],
+    ['turn/calls/run-agent.ts', '    heldBack: () => heldBack,\n', ''],
   ],
   [
     'compaction: asks as often as it likes',
@@ -155,7 +159,11 @@ export const promisesOfRequests = [
   [
     'hooks: what one asked is not in the figures when it is answered from the record',
     ['hooks/asking'],
-    ['turn/step-with-questions.ts', '      if (end.replayed) enterBill(run, end.value)\n', ''],
+    [
+      'turn/step-with-questions.ts',
+      'if (bill === undefined) enterBill(run, end.value)\n        else bill.addAll(end.value)\n',
+      'if (bill !== undefined) bill.addAll(end.value)\n',
+    ],
   ],
   [
     'hooks: one that is over asks on',
@@ -190,7 +198,7 @@ export const promisesOfRequests = [
       '  if (grant.lowered !== null && grant.maxTokens < 0) {\n',
     ],
     [
-      'turn/after-reply.ts',
+      'turn/incomplete.ts',
       "(message.stop_reason === 'max_tokens' && grant.lowered === null)",
       "message.stop_reason === 'max_tokens'",
     ],
@@ -210,8 +218,8 @@ export const promisesOfRequests = [
     ['budget/hard-budget'],
     [
       'turn/request/attempt.ts',
-      '      const charge = unknownCharge(run, plan, grant)\n',
-      '      const charge = noCharge(plan.model)\n',
+      'const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)',
+      'const charge = noCharge(plan.model)',
     ],
   ],
   [
@@ -243,8 +251,8 @@ export const promisesOfRequests = [
     ['budget/hard-budget'],
     [
       'turn/request/reserve.ts',
-      'amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens',
-      'amount.nanos <= available.nanos && amount.tokens <= available.tokens && held.nanos >= 0',
+      'room: holdNothing }, ...bounds.heldBack()]',
+      'room: holdNothing }, ...bounds.heldBack().slice(0, 0)]',
     ],
   ],
   [
@@ -255,8 +263,9 @@ export const promisesOfRequests = [
       '  #checkCost(running: Loop): void {\n',
       '  #checkCost(running: Loop): void {\n    if (running.hasStarted) return\n',
     ],
-    ['engine.ts', 'const ledger = this.#ledger.branch(', 'const ledger = Ledger.create('],
-    ['engine.ts', 'const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
+    ['engine.ts', 'const own = ledger.branch(', 'const own = Ledger.create(ledger.limits).branch('],
+    ['engine.ts', 'import type { Ledger }', 'import { Ledger }'],
+    ['engine.ts', 'const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
   ],
   [
     'compaction: a conversation that no service takes is one',

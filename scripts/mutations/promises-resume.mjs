@@ -13,7 +13,7 @@ export const promisesOfResumes = [
   [
     'ledger: open reservations after a resume',
     ['steps/resume'],
-    ['steps/fold.ts', 'for (const amount of open.values()) {', 'for (const amount of [] as Amount[]) {'],
+    ['steps/fold.ts', 'of past.folded().open) {', 'of past.folded().open.slice(0, 0)) {'],
   ],
   [
     'sync: of a call that writes',
@@ -40,19 +40,27 @@ export const promisesOfResumes = [
     ['transition/carry'],
     [
       'start.ts',
-      'laps: { sinceRefill: {}, inRun: laps.inRun }',
-      'laps: { sinceRefill: {}, inRun: { next_turn: laps.inRun.next_turn ?? 0, user_input: laps.inRun.user_input ?? 0 } }',
+      'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
+      'inRun: withTurnBegun({ next_turn: (laps.inRun.next_turn ?? 0) - (turnBegins ? 1 : 0), user_input: laps.inRun.user_input ?? 0 }) }',
     ],
   ],
   [
     'carry: turns',
     ['transition/carry'],
-    ['start.ts', 'inRun: laps.inRun }', 'inRun: { ...laps.inRun, next_turn: 0 } }'],
+    [
+      'start.ts',
+      'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
+      'inRun: { ...laps.inRun, next_turn: 0 } }',
+    ],
   ],
   [
     'carry: refilled allowances',
     ['transition/carry'],
-    ['start.ts', 'laps: { sinceRefill: {}, inRun: laps.inRun }', 'laps'],
+    [
+      'start.ts',
+      'laps: { sinceRefill: {}, inRun: turnBegins',
+      'laps: { sinceRefill: laps.sinceRefill, inRun: turnBegins',
+    ],
   ],
   [
     'carry: unknown cost',
@@ -79,14 +87,18 @@ export const promisesOfResumes = [
     ['steps/resume'],
     [
       'steps/fold.ts',
-      'spent: { ...record.lap.spent, startedAt }',
-      'spent: { ...record.lap.spent, startedAt: Math.max(startedAt, record.lap.spent.now) }',
+      'spent: { ...last.spent, startedAt }',
+      'spent: { ...last.spent, startedAt: Math.max(startedAt, last.spent.now) }',
     ],
   ],
   [
     'resume: laps of a subagent are folded into the run',
     ['steps/resume'],
-    ['steps/fold.ts', "record.type === 'lap' && record.lap.scope === ''", "record.type === 'lap'"],
+    [
+      'steps/fold.ts',
+      "if (record.type !== 'lap' || record.lap.scope !== '') continue",
+      "if (record.type !== 'lap') continue",
+    ],
   ],
   [
     'digest: of a request without its conversation',
@@ -96,7 +108,7 @@ export const promisesOfResumes = [
   [
     'ledger: what past turns cost after a resume',
     ['steps/resume'],
-    ['steps/fold.ts', '    settled = plus(settled, amountOf(charge))\n', ''],
+    ['steps/fold.ts', '    this.#settled = plus(this.#settled, amountOf(charge))\n', ''],
   ],
   [
     'ledger: unknown cost that a run carries on',
@@ -195,7 +207,7 @@ export const promisesOfResumes = [
   [
     'another program: an approval on record is waited for again',
     ['steps/recorded-calls'],
-    ['turn/calls/ask-permission.ts', "onAsk === 'end' && !run.isRecorded(name))", "onAsk === 'end')"],
+    ['turn/calls/ask-permission.ts', 'if (!run.isRecorded(name)) {', 'if (!run.isRecorded(name) || endsIt) {'],
   ],
   [
     'another program: fewer retries cut attempts on record off',

@@ -94,7 +94,11 @@ export const promisesOfTurns = [
   [
     'form: the clock is moved inside calls that run together',
     ['steps/resume'],
-    ['turn/calls/run-call.ts', 'return run.stepBeside<ToolResult>(', 'return run.step<ToolResult>('],
+    [
+      'turn/calls/run-call.ts',
+      'const step = run.stepBeside<ToolResult>(name, (scope) =>',
+      'const step = run.step<ToolResult>(name, (scope) =>',
+    ],
   ],
   [
     'form: a subagent reads the clock at its end',
@@ -104,7 +108,11 @@ export const promisesOfTurns = [
       'endedAt: now + came.terminal.durationMs,',
       'get endedAt() { return run.spent.now + came.terminal.durationMs },',
     ],
-    ['turn/calls/run-call.ts', 'at: agent.endedAt, durationMs: 0', 'get at() { return agent.endedAt }, durationMs: 0'],
+    [
+      'turn/calls/run-call.ts',
+      'durationMs: agent.endedAt - beganAt,',
+      'get durationMs() { return agent.endedAt - beganAt },',
+    ],
   ],
   [
     'form: signals of tool hooks are not held',
@@ -159,8 +167,8 @@ export const promisesOfTurns = [
     ['guards/guards'],
     [
       'turn/calls/enter-results.ts',
-      'looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, compared)) : recentTurns',
-      'remembered(recentTurns, turnHash(phase.calls, compared))',
+      'looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns',
+      'withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited))',
     ],
   ],
   ['override: what is never overridden', ['decisions'], ['decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
@@ -263,7 +271,7 @@ export const promisesOfTurns = [
   [
     'no progress: a message from outside is none',
     ['guards/guards'],
-    ['turn/checkpoint.ts', '  run.update({ recentTurns: [] })\n', ''],
+    ['turn/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })\n", ''],
   ],
   [
     'no progress: the count goes on after a nudge',
