@@ -100,6 +100,7 @@ const onlyDeep = [
   'packages/cli/test/trust-corpus.test.ts',
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',
+  'packages/cli/test/write-new-signals.test.ts',
 ]
 
 /** The deep checks do the whole of these beside the tests: `npm run explore`. */

@@ -2,6 +2,7 @@ import { checkAgreement, checkOnePrompt, checkOneSession, warningsOf } from './f
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
+import { FailedError } from './failed-error.ts'
 import { told } from './io/figures.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
 import type { Program } from './program.ts'
@@ -387,6 +388,6 @@ function isUsage(thrown: unknown): boolean {
 }
 
 function toldError(thrown: unknown): string {
-  if (isUsage(thrown) && thrown instanceof Error) return thrown.message
+  if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
   return `something broke that should not: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`
 }

@@ -13,32 +13,44 @@ export class LongLineError extends Error {
   override readonly name = 'LongLineError'
 }
 
+/** There are fewer bytes than there were: somebody cut the file while it was read. */
+export class CutFileError extends Error {
+  override readonly name = 'CutFileError'
+}
+
+/** How a file is read. */
+export interface PiecesOptions {
+  readonly pieceBytes: number
+  /** In front of each piece is room for so many bytes of the one before. */
+  readonly roomBytes: number
+  /** So many bytes the file has, or more. */
+  readonly leastBytes: number
+}
+
 /**
  * Reads a file from its beginning in pieces. The next piece comes from the disk while somebody works on the one before. Two buffers hold all of them: what
  * was given is of use until the next piece is asked for.
  */
 export class PiecesAhead {
   readonly #file: Pick<FileHandle, 'read'>
-  readonly #pieceBytes: number
-  readonly #roomBytes: number
+  readonly #options: PiecesOptions
+  #taken = 0
   #coming: Promise<Piece>
   #spare: Buffer | undefined
 
-  /** In front of each piece is room for so many bytes of the one before. */
-  constructor(file: Pick<FileHandle, 'read'>, pieceBytes: number, roomBytes: number) {
+  constructor(file: Pick<FileHandle, 'read'>, options: PiecesOptions) {
     this.#file = file
-    this.#pieceBytes = pieceBytes
-    this.#roomBytes = roomBytes
-    this.#coming = this.#read(this.#newBuffer(), roomBytes)
+    this.#options = options
+    this.#coming = this.#read(this.#newBuffer(), options.roomBytes)
   }
 
   /**
    * The bytes that are left of what was given, with what follows them up to a piece in which a line ends, or to the end of the file; undefined where
    * nothing comes any more. Pieces without an end of a line are put together once, however many these are.
-   * @throws LongLineError
+   * @throws LongLineError, CutFileError
    */
   async next(left: Buffer): Promise<Buffer | undefined> {
-    let piece = await this.#coming
+    let piece = await this.#nextPiece()
     if (piece.length === 0) return undefined
     let before: Buffer[] | undefined
     for (let held = left.length; ;) {
@@ -51,7 +63,7 @@ export class PiecesAhead {
       before ??= [Buffer.from(left)]
       before.push(Buffer.from(bytes))
       this.#readBehind(piece)
-      piece = await this.#coming
+      piece = await this.#nextPiece()
     }
     const given = before === undefined ? withLeft(left, piece) : Buffer.concat([...before, bytesOf(piece)])
     if (piece.length > 0) this.#readBehind(piece)
@@ -63,19 +75,27 @@ export class PiecesAhead {
     await this.#coming.catch(() => {})
   }
 
+  async #nextPiece(): Promise<Piece> {
+    const piece = await this.#coming
+    this.#taken += piece.length
+    if (piece.length === 0 && this.#taken < this.#options.leastBytes) throw new CutFileError()
+    return piece
+  }
+
   /** Has the piece behind this one come; this one stays as it is until that one is asked for. */
   #readBehind({ buffer, at, length }: Piece): void {
     const end = at + length
     // A file that ends here needs no second buffer.
     if (end < buffer.length) this.#coming = this.#read(buffer, end)
     else {
-      this.#coming = this.#read(this.#spare ?? this.#newBuffer(), this.#roomBytes)
+      this.#coming = this.#read(this.#spare ?? this.#newBuffer(), this.#options.roomBytes)
       this.#spare = buffer
     }
   }
 
   #newBuffer(): Buffer {
-    return Buffer.allocUnsafe(this.#roomBytes + this.#pieceBytes)
+    const { roomBytes, pieceBytes } = this.#options
+    return Buffer.allocUnsafe(roomBytes + pieceBytes)
   }
 
   #read(buffer: Buffer, at: number): Promise<Piece> {

@@ -12,7 +12,7 @@ import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
 import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 import { longestLine } from './longest-line.ts'
-import { LongLineError, PiecesAhead } from './pieces-ahead.ts'
+import { CutFileError, LongLineError, PiecesAhead } from './pieces-ahead.ts'
 
 /** What a journal holds. */
 export interface ReadJournal {
@@ -94,7 +94,8 @@ const roomBytes: number = 1 << 18
 const textBytes: number = 1 << 16
 
 async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
-  const pieces = new PiecesAhead(file, pieceBytes[reader.by], roomBytes)
+  const { size: leastBytes } = await file.stat()
+  const pieces = new PiecesAhead(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
   try {
     let total = 0
     let left: Buffer = Buffer.alloc(0)
@@ -109,7 +110,8 @@ async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJou
       left = bytes.subarray(reader.take(bytes, 'more'))
     }
   } catch (error) {
-    throw error instanceof LongLineError ? reader.longLine() : error
+    if (error instanceof LongLineError) throw reader.longLine()
+    throw error instanceof CutFileError ? reader.cutFile() : error
   } finally {
     await pieces.stop()
   }
@@ -162,7 +164,9 @@ class JournalReader {
       // What a fold is of stands before it.
       if (comes === 'more' && bytes.length - start <= mostFoldedBytes) return start
     }
-    return start + this.#takeLines(bytes.subarray(start))
+    start += this.#takeLines(bytes.subarray(start))
+    if (bytes.length - start > longestLine) throw this.longLine()
+    return start
   }
 
   #takeLines(bytes: Buffer): number {
@@ -188,6 +192,7 @@ class JournalReader {
   }
 
   #line(bytes: Buffer, start: number, end: number, ascii: string | undefined): void {
+    if (end - start > longestLine) throw this.longLine()
     try {
       const text = checkedLine(bytes, start, end, ascii)
       if (this.#head === undefined) checkHead((this.#head = valueOfWhole(text)), this.#path)
@@ -253,6 +258,11 @@ class JournalReader {
     return this.#damage(this.#problem ?? `it has more than ${longestLine / 1_048_576} MiB`)
   }
 
+  /** What is to be thrown where there is less than there was: what is left would look like all of it. */
+  cutFile(): Error {
+    return refusal(this.#path, wasCut)
+  }
+
   end(bytes: number): ReadJournal {
     const head = this.#head
     if (head === undefined) throw refusal(this.#path, 'is empty, or is no session of this program')
@@ -269,6 +279,9 @@ class JournalReader {
     }
   }
 }
+
+/** What is wrong with a file that has fewer bytes than when it was opened. */
+export const wasCut = 'was cut while it was read. Read it again for what is left'
 
 function momentOf(timestamp: string): number | null {
   const moment = Date.parse(timestamp)
@@ -291,6 +304,6 @@ export function titleIn({ title }: { readonly [field: string]: unknown }): { rea
   return typeof title === 'string' && title !== '' ? { title } : {}
 }
 
-function refusal(path: string, problem: string, cause?: unknown): HaltingError {
+export function refusal(path: string, problem: string, cause?: unknown): HaltingError {
   return new HaltingError('driver', `The session ${path} ${problem}.`, cause === undefined ? {} : { cause })
 }

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { messageOf } from '@halting/core/adapters'
 import { lineOfJson, valueOf } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
-import { parseJournal } from './read-journal.ts'
+import { parseJournal, refusal, wasCut } from './read-journal.ts'
 
 /** Some readers take these for the end of a line; JSON may hold them as they are. */
 const breaks = /[\u0085\u2028\u2029]/g
@@ -12,9 +13,25 @@ const breaks = /[\u0085\u2028\u2029]/g
  * @throws HaltingError `driver` for what cannot be read, as `readJournal` does.
  */
 export async function wholeLines(path: string): Promise<Iterable<string>> {
-  const bytes = await readFile(path)
+  const bytes = await bytesOf(path)
   const { wholeBytes } = parseJournal(bytes, path)
   return linesOf(bytes, wholeBytes, payloadsFolder(path))
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  let read: { readonly size: number; readonly bytes: Buffer }
+  try {
+    const file = await open(path)
+    try {
+      read = { size: (await file.stat()).size, bytes: await file.readFile() }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+  }
+  if (read.bytes.length < read.size) throw refusal(path, wasCut)
+  return read.bytes
 }
 
 function* linesOf(bytes: Buffer, wholeBytes: number, folder: string): Iterable<string> {

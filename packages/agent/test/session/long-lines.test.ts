@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { readForeignSession } from '../../src/session/foreign/read-foreign.ts'
 import { lineOf } from '../../src/session/journal-line.ts'
 import { readJournal, readToGoOn } from '../../src/session/read-journal.ts'
+import { wholeLines } from '../../src/session/whole-lines.ts'
 import { openJournal } from '../../src/session/session-journal.ts'
 
 let folder: string
@@ -45,6 +46,8 @@ const readers = {
   'to go on with it': (path: string) => readToGoOn(path, 'open'),
 }
 
+const wholeReaders = { ...readers, 'as one file': wholeLines }
+
 test.each(Object.entries(readers))('an unfinished line is read in proportion to its length: %s', async (_, read) => {
   const bytes = 32 * 1_024 * 1_024
   const path = fileOf(head, bytes)
@@ -63,7 +66,7 @@ test('a line that ends after many pieces is read as it was written', async () =>
 
 const tooLong = 'it has more than 256 MiB. What stands before it can be kept by cutting the file there'
 
-test.each(Object.entries(readers))(
+test.each(Object.entries(wholeReaders))(
   'a line that is too long to be read is told by file and number: %s',
   async (_, read) => {
     const path = fileOf(head, mostBytes + 1)

@@ -1,8 +1,8 @@
-// A journal is read in pieces, one ahead: each byte comes once and in order, however the disk cuts them.
+// Holds R-SESS-9d. A journal is read in pieces, one ahead: each byte comes once and in order, however the disk cuts them.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FileHandle } from 'node:fs/promises'
-import { PiecesAhead } from '../../src/session/pieces-ahead.ts'
+import { CutFileError, PiecesAhead } from '../../src/session/pieces-ahead.ts'
 
 /** A file that gives at most so many bytes at a time, one number a read. */
 function fileOf(content: Buffer, most: readonly number[]): Pick<FileHandle, 'read'> {
@@ -30,7 +30,11 @@ test('each byte comes once and in order, whatever is left of a piece and however
   })
   await fc.assert(
     fc.asyncProperty(given, async ({ content, most, leaves, pieceBytes, roomBytes }) => {
-      const pieces = new PiecesAhead(fileOf(Buffer.from(content), most), pieceBytes, roomBytes)
+      const pieces = new PiecesAhead(fileOf(Buffer.from(content), most), {
+        pieceBytes,
+        roomBytes,
+        leastBytes: content.length,
+      })
       const taken: Buffer[] = []
       let left: Buffer = Buffer.alloc(0)
       for (let count = 0; ; count++) {
@@ -47,12 +51,25 @@ test('each byte comes once and in order, whatever is left of a piece and however
   )
 })
 
+const sizes = { pieceBytes: 8, roomBytes: 0, leastBytes: 0 }
+
+test('a file that ends before its size was cut while it was read', async () => {
+  for (const content of ['1\n34567\n9', '123456789']) {
+    const pieces = new PiecesAhead(fileOf(Buffer.from(content), [8]), { ...sizes, leastBytes: 10 })
+    const all = async (left: Buffer): Promise<void> => {
+      const bytes = await pieces.next(left)
+      if (bytes !== undefined) await all(bytes)
+    }
+    await expect(all(Buffer.alloc(0))).rejects.toThrow(CutFileError)
+  }
+})
+
 test('a read that fails is told to whoever asks for its piece, and to nobody else', async () => {
   const broken = { read: () => Promise.reject(new Error('EIO')) } as unknown as Pick<FileHandle, 'read'>
-  const asked = new PiecesAhead(broken, 8, 0)
+  const asked = new PiecesAhead(broken, sizes)
   await expect(asked.next(Buffer.alloc(0))).rejects.toThrow('EIO')
   // A rejection that nobody handles would end the process.
-  const unasked = new PiecesAhead(broken, 8, 0)
+  const unasked = new PiecesAhead(broken, sizes)
   await new Promise((resolve) => setImmediate(resolve))
   await unasked.stop()
 })

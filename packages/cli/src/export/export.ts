@@ -4,6 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findFile, readSession } from '../session/find-session.ts'
+import { usable } from '../session/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '../why/terminal-of.ts'
@@ -31,9 +32,8 @@ export async function exportSession(
 }
 
 async function exported(path: string, format: 'html' | 'markdown' | 'jsonl'): Promise<Iterable<string>> {
-  // Also for lines: what is damaged is told in the same way.
+  if (format === 'jsonl') return usable(wholeLines(path))
   const journal = await readSession(path)
-  if (format === 'jsonl') return wholeLines(path)
   const session = toldSession(journal)
   const title = titleOf(session)
   if (format === 'markdown') {

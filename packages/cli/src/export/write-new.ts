@@ -1,7 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { open, realpath, stat } from 'node:fs/promises'
+import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
+import { FailedError } from '../failed-error.ts'
 import { UsageError } from '../usage-error.ts'
+import { Draft } from './draft.ts'
 
 interface WriteOptions {
   /** The file as the person named it. */
@@ -11,7 +13,11 @@ interface WriteOptions {
   readonly sources?: readonly string[]
 }
 
-/** A file that is there whole or not at all, for the person alone. What is there already stays, unless it is told to go. */
+/**
+ * A file that is there whole or not at all, for the person alone, also where a signal ends the program. What is there already stays, unless it is told
+ * to go.
+ * @throws UsageError for a file that is not to be written there, and FailedError for what breaks in the middle.
+ */
 export async function writeNew(
   path: string,
   chunks: Iterable<string> | AsyncIterable<string>,
@@ -24,24 +30,29 @@ export async function writeNew(
   const kind = await stat(path).catch(() => undefined)
   // A device or a pipe would give way to a file of that name.
   if (kind?.isFile() === false) throw new UsageError(`${shown} is no file. Without --output it is written to stdout.`)
-  const refusal = (): UsageError => new UsageError(`${shown} is there already. Name another file, or add --force.`)
-  if (there !== undefined && !isForced) throw refusal()
-  // A file that is not there is made: nothing is written over one that came to be meanwhile.
-  const target = isForced ? `${path}.${randomUUID()}.part` : path
-  let handle: FileHandle | undefined
+  const isThere = `${shown} is there already. Name another file, or add --force.`
+  if (there !== undefined && !isForced) throw new UsageError(isThere)
+  const draft = new Draft(path)
   try {
-    handle = await open(target, 'wx', 0o600)
-    for await (const chunk of chunks) await handle.appendFile(chunk)
-    await handle.close()
-    if (isForced) await rename(target, path)
+    const handle = await open(draft.path, 'wx', 0o600).catch((thrown: unknown) => {
+      throw new UsageError(`${shown} cannot be written: ${messageOf(thrown)}`)
+    })
+    try {
+      for await (const chunk of chunks) await handle.appendFile(chunk)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    if (isForced) draft.replace()
+    else if (!draft.place()) throw new UsageError(isThere)
   } catch (thrown) {
-    if (handle === undefined && codeOf(thrown) === 'EEXIST') throw refusal()
-    await handle?.close().catch(() => {})
-    if (handle !== undefined) await rm(target, { force: true })
-    throw new UsageError(`${shown} cannot be written: ${messageOf(thrown)}`)
+    throw isTold(thrown) ? new FailedError(`${shown} is not written: ${messageOf(thrown)}`) : thrown
+  } finally {
+    draft.remove()
   }
 }
 
-function codeOf(thrown: unknown): unknown {
-  return thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+/** What a session that is read and the file system have to say. */
+function isTold(thrown: unknown): boolean {
+  return thrown instanceof HaltingError || (thrown instanceof Error && 'syscall' in thrown)
 }

@@ -1,6 +1,6 @@
 import { readJournal } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
-import { HaltingError, type Prices } from '@halting/core'
+import type { Prices } from '@halting/core'
 import {
   recordsOfForeign,
   trajectoryOf,
@@ -12,7 +12,7 @@ import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { settingsFor } from '../session/run-settings.ts'
-import { UsageError } from '../usage-error.ts'
+import { usable } from '../session/usable.ts'
 
 /** A session of this program or of another one, as records. */
 export interface AnySession {
@@ -67,12 +67,8 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
-export async function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
-  try {
-    return await readAnySession(path, prices)
-  } catch (error) {
-    throw error instanceof HaltingError ? new UsageError(error.message) : error
-  }
+export function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
+  return usable(readAnySession(path, prices))
 }
 
 /** What limits see of a session. Its messages are of no use for that, and may be many. */

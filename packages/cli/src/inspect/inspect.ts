@@ -8,6 +8,7 @@ import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findFile } from '../session/find-session.ts'
+import { usable } from '../session/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { openBrowser } from './open-browser.ts'
 import { ShelfSource, type OpenShelf } from './shelf-source.ts'
@@ -23,7 +24,7 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
     source,
     pageFolder: pageFolder(program),
     ...(flags.port !== undefined && { port: flags.port }),
-    onProblem: (error) => output.err(told(`something broke that should not: ${oneLine(messageOf(error), 500)}`)),
+    onProblem: (error) => output.err(told(problemText(error))),
   })
   const url = inspector.url + address
   output.out(`${url}\n`)
@@ -104,13 +105,9 @@ function pageFolder({ home }: Program): string {
   return fileURLToPath(new URL('dist/inspector/', home))
 }
 
-/** @throws UsageError for a session that cannot be read. */
-async function usable<Value>(reading: Promise<Value>): Promise<Value> {
-  try {
-    return await reading
-  } catch (error) {
-    throw error instanceof HaltingError ? new UsageError(error.message) : error
-  }
+function problemText(error: unknown): string {
+  const said = oneLine(messageOf(error), 500)
+  return error instanceof HaltingError ? said : `something broke that should not: ${said}`
 }
 
 /** Resolves when the person, or the system, ends the program; at a second signal it is gone at once. */

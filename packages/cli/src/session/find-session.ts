@@ -1,13 +1,13 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
-import { HaltingError } from '@halting/core'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { filesBelow } from './files-below.ts'
+import { usable } from './usable.ts'
 import { whose } from './whose.ts'
 
 // Every command finds a session in the same way: by its id, by letters that begin one alone (of this folder before all others), and,
@@ -119,12 +119,8 @@ function isOfChanges(name: string, below: ReadonlySet<string>): boolean {
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
-export async function readSession(path: string): Promise<ReadJournal> {
-  try {
-    return await readJournal(path)
-  } catch (error) {
-    throw error instanceof HaltingError ? new UsageError(error.message) : error
-  }
+export function readSession(path: string): Promise<ReadJournal> {
+  return usable(readJournal(path))
 }
 
 /** @throws UsageError for an id that a session has. */

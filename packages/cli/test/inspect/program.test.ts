@@ -137,6 +137,19 @@ test('one session becomes a file that is never written over by itself', async ()
   expect([over.status, over.stderr]).toEqual([2, expect.stringContaining('is the session itself')])
 })
 
+test('an export whose session is deleted meanwhile breaks off, and the terminal says why', async () => {
+  const edits = Array.from({ length: 300 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  await keep(first, edits)
+  const address = await inspecting()
+  const answer = await fetch(new URL(`api/export?key=${first}`, address))
+  // Most of it waits for its reader.
+  rmSync(sessionPath(first))
+  expect(await rowsAt(address)).toEqual([])
+  await expect(answer.text()).rejects.toThrow('terminated')
+  const [each] = running
+  await each?.says('halting: The session was cut or removed while it was exported: some of it is gone.\n')
+})
+
 test('--open hands the address to the system, and one that cannot be opened is told', async () => {
   const told = join(here(), 'opened')
   writeFileSync(join(here(), 'xdg-open'), `#!/bin/sh\necho "$1" > '${told}.part' && mv '${told}.part' '${told}'\n`, {

@@ -1,3 +1,4 @@
+import { HaltingError } from '@halting/core'
 import type { RunView, SessionView } from '../view/types.ts'
 import { mostAtOnce } from './asked.ts'
 import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
@@ -13,6 +14,7 @@ export interface ExportedFrom {
 /**
  * A session as one page that works from disk: the script and the style stand in it, and all that it may ask for as data. Its policy lets it run
  * this script alone and ask nobody. In pieces, since it may be larger than a text can be.
+ * @throws HaltingError where the source has less of the session than its view says.
  */
 export async function* exportedPage({ page, view, source }: ExportedFrom): AsyncGenerator<string> {
   const files: PageFiles = { script: within('script', page.script), style: within('style', page.style) }
@@ -43,7 +45,11 @@ async function* pieces(
   read: (from: number, count: number) => Promise<readonly unknown[]>,
 ): AsyncGenerator<string> {
   for (let from = 0; from < total; from += mostInElement) {
-    const values = await read(from, Math.min(mostInElement, total - from))
+    const count = Math.min(mostInElement, total - from)
+    const values = await read(from, count)
+    // Without them the page would look whole.
+    if (values.length !== count)
+      throw new HaltingError('driver', 'The session was cut or removed while it was exported: some of it is gone.')
     yield `${dataElement(`${kind}-${run}-${from}`, values)}\n`
   }
 }

@@ -254,6 +254,22 @@ test('a list that breaks in the middle is seen to be broken', async () => {
   expect(problems).toEqual([new Error('gone')])
 })
 
+test.each(['records', 'parts'] as const)(
+  'an export whose session loses %s meanwhile is seen to be broken',
+  async (what) => {
+    const source = plainSource(sessions)
+    const problems: unknown[] = []
+    const { url } = await serving({
+      source: { ...source, [what]: async () => (await source[what]('s-1', 0, 0, 30)).slice(1) },
+      onProblem: (error) => void problems.push(error),
+    })
+    const answer = await fetch(`${url}api/export?key=s-1`)
+    await expect(answer.text()).rejects.toThrow('terminated')
+    const message = 'The session was cut or removed while it was exported: some of it is gone.'
+    expect(problems).toEqual([new HaltingError('driver', message)])
+  },
+)
+
 test('rows are read as they are taken, and no more of them once the reader is gone', async () => {
   let read = 0
   let isEnded = false

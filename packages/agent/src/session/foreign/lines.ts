@@ -21,6 +21,7 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
   try {
     // Most files are short, and of a thousand of them large ones would have the garbage collector run for each.
     let chunk = Buffer.allocUnsafe(firstSize)
+    const { size } = await file.stat()
     let parts: Buffer[] = []
     let held = 0
     let bytes = 0
@@ -35,6 +36,8 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
     for (;;) {
       if (bytes === firstSize) chunk = Buffer.allocUnsafe(chunkSize)
       const { bytesRead } = await file.read(chunk, 0, chunk.length, null)
+      // What is left would look like all of it.
+      if (bytesRead === 0 && bytes < size) throw new Error('it was cut while it was read')
       if (bytesRead === 0) break
       bytes += bytesRead
       let start = 0

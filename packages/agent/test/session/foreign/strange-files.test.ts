@@ -1,6 +1,6 @@
 // Holds R-FOR-2, R-FOR-6 and R-FOR-10 for files that nobody foresaw: nothing throws, what is sent is what the API takes, and limits see the same without
 // records.
-import { readFileSync } from 'node:fs'
+import { readFileSync, truncateSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { HaltingError } from '@halting/core'
@@ -14,6 +14,7 @@ import {
 } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
+import { eachLine } from '../../../src/session/foreign/lines.ts'
 import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
 import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
 import { drawn } from '../../support/deep.ts'
@@ -173,3 +174,9 @@ test.each(['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])(
     )
   },
 )
+
+test('a file that is cut while it is read is refused: what is left would look like all of it', async () => {
+  const path = fileOf(`{"uuid":"u1"}\n`.repeat(100_000), 'cut.jsonl')
+  await expect(eachLine(path, () => truncateSync(path, 20))).rejects.toThrow('it was cut while it was read')
+  expect(await eachLine(path, () => undefined)).toEqual({ bytes: 20, tooLong: [] })
+})
