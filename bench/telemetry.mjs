@@ -1,51 +1,189 @@
-// What telemetry costs the loop: the same scripted runs without a listener's work and with it, in turn, and the ratio of the medians.
-// Spans go through the SDK to an exporter that drops them. Needs a build. node bench/telemetry.mjs
-import { performance } from 'node:perf_hooks'
-import { loadavg } from 'node:os'
-import { loop, startRun } from '@halting/core'
-import { scriptedModel } from '@halting/core/testing'
+// What telemetry costs a run: the same run without it, with providers that do nothing, and with OpenTelemetry's SDK and exporters that drop what they
+// get; and what the SDK takes by itself for the same calls. All side by side in one process, taken in turns, medians. Needs a build.
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { telemetry } from '@halting/agent/telemetry'
+import { loop, startRun } from '@halting/core'
+import { anthropic } from '@halting/models'
+import { metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import { heading, median, numberOf, table } from './lib/measure.mjs'
+import { deltas, inputOf, inputSchema, inputTokens, lastWords, outputTokens, replyText, resultOf, toolDescription } from './lib/script.mjs'
 
-const turns = 200
-const rounds = 41
-const drop = { export: (_spans, done) => done({ code: 0 }), shutdown: async () => {}, forceFlush: async () => {} }
-const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(drop)] })
-const traced = await telemetry({ tracerProvider, meterProvider: new MeterProvider() })
-const off = await telemetry()
+const drop = {
+  export: (_items, done) => done({ code: 0 }),
+  forceFlush: async () => {},
+  shutdown: async () => {},
+  selectAggregationTemporality: () => AggregationTemporality.CUMULATIVE,
+}
+const sdk = {
+  tracerProvider: new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(drop)] }),
+  meterProvider: new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: drop, exportIntervalMillis: 60_000 })] }),
+}
+/** What the API gives where nobody has registered an SDK: spans that do not record. */
+const noop = { tracerProvider: trace.getTracerProvider(), meterProvider: metrics.getMeterProvider() }
 
-const look = {
-  name: 'Look',
-  description: 'looks',
-  inputSchema: { type: 'object' },
+const usage = { input_tokens: inputTokens, output_tokens: outputTokens, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+
+/** A model in this process: a text in pieces and two calls a turn, at once. @param {number} turns */
+function quickModel(turns) {
+  let turn = 0
+  return {
+    id: 'bench',
+    contextWindow: 1_000_000_000,
+    maxOutputTokens: 64_000,
+    async call(_request, { emit }) {
+      const id = `msg_${turn}`
+      const isLast = turn >= turns
+      const text = { type: 'text', text: isLast ? lastWords : replyText }
+      for (const delta of isLast ? [lastWords] : deltas) emit({ type: 'text_delta', index: 0, text: delta })
+      const calls = isLast ? [] : [0, 1].map((index) => ({ type: 'tool_use', id: `call_${turn}_${index}`, name: 'Read', input: inputOf(turn) }))
+      const content = [text, ...calls]
+      content.forEach((block, index) => emit({ type: 'block', index, block, messageId: id }))
+      turn++
+      return { message: { role: 'assistant', id, model: 'bench', content, stop_reason: isLast ? 'end_turn' : 'tool_use', usage } }
+    },
+  }
+}
+
+/** @param {number} ms */
+const toolTaking = (ms) => ({
+  name: 'Read',
+  description: toolDescription,
+  inputSchema,
   readOnly: true,
-  execute: () => waits ? new Promise((done) => void setTimeout(done, 1, 'seen')) : 'seen',
-}
-let waits = false
+  execute: ({ path }) => (ms === 0 ? resultOf(path) : new Promise((done) => void setTimeout(done, ms, resultOf(path)))),
+})
 
-async function once({ onEvent }) {
-  const script = (_request, index) => (index < turns ? { toolCalls: [{ name: 'Look' }, { name: 'Look' }] } : 'done')
-  const running = loop(startRun({ prompt: 'go' }), { model: scriptedModel(script), tools: [look], maxTurns: turns + 1 })
-  const began = performance.now()
+/** Every event is read, as the program does. */
+async function run(model, tool, turns, onEvent) {
+  const running = loop(startRun({ prompt: 'Go.' }), { model, tools: [tool], maxTurns: turns + 1 })
   for await (const event of running) onEvent(event)
-  return performance.now() - began
+  const { reason } = await running.terminal
+  if (reason !== 'completed') throw new Error(`The run ended as ${reason}.`)
 }
 
-const median = (times) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]
-const fixed = (value) => value.toFixed(3)
-for (const [what, isWaiting, count] of [['tools that answer at once', false, rounds], ['tools that take a millisecond', true, 9]]) {
-  waits = isWaiting
-  const times = { off: [], on: [] }
-  for (let round = 0; round < count + 5; round++) {
-    const order = round % 2 === 0 ? ['off', 'on'] : ['on', 'off']
-    for (const which of order) {
-      const took = await once(which === 'on' ? traced : off)
-      if (round >= 5) times[which].push(took)
+/** All calls that a listener makes to its providers, so that they can be made again without it. */
+function recordedCalls() {
+  const calls = []
+  const spans = new Map()
+  const span = (index) => {
+    const proxy = new Proxy(trace.wrapSpanContext({ traceId: 'a'.repeat(32), spanId: String(index).padStart(16, 'b'), traceFlags: 1 }), {
+      get(target, key) {
+        if (key === 'isRecording') return () => true
+        if (key === 'spanContext') return () => target.spanContext()
+        return (...args) => {
+          calls.push({ kind: 'span', index, key, args })
+          return proxy
+        }
+      },
+    })
+    spans.set(proxy, index)
+    return proxy
+  }
+  let made = 0
+  const tracer = {
+    startSpan(name, options, context) {
+      const parent = trace.getSpan(context)
+      calls.push({ kind: 'start', index: made, name, options, parent: parent === undefined ? -1 : spans.get(parent) })
+      return span(made++)
+    },
+  }
+  const instrument = (how) => (name, options) => ({
+    record: (...args) => void calls.push({ kind: 'metric', how, name, options, key: 'record', args }),
+    add: (...args) => void calls.push({ kind: 'metric', how, name, options, key: 'add', args }),
+  })
+  const meter = { createHistogram: instrument('createHistogram'), createCounter: instrument('createCounter') }
+  return { calls, tracerProvider: { getTracer: () => tracer }, meterProvider: { getMeter: () => meter } }
+}
+
+/** The same calls, with nothing of ours around them. */
+function playedOn({ tracerProvider, meterProvider }, calls) {
+  const [tracer, meter] = [tracerProvider.getTracer('halting'), meterProvider.getMeter('halting')]
+  const instruments = new Map()
+  for (const { kind, how, name, options } of calls) if (kind === 'metric' && !instruments.has(name)) instruments.set(name, meter[how](name, options))
+  return () => {
+    const open = []
+    for (const call of calls) {
+      if (call.kind === 'start') {
+        const context = call.parent < 0 ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, open[call.parent])
+        open[call.index] = tracer.startSpan(call.name, call.options, context)
+      } else if (call.kind === 'span') open[call.index][call.key](...call.args)
+      else instruments.get(call.name)[call.key](...call.args)
     }
   }
-  const [without, withIt] = [median(times.off), median(times.on)]
-  console.log(`${what}: ${fixed(without / turns)} ms a turn without, ${fixed(withIt / turns)} with; ratio ${fixed(withIt / without)}`)
 }
-console.log(`load of the machine: ${loadavg().map((load) => load.toFixed(1)).join(' ')}`)
+
+async function service() {
+  const child = fork(fileURLToPath(new URL('./lib/service.mjs', import.meta.url)))
+  const told = () => new Promise((resolve) => void child.once('message', resolve))
+  const { port } = await told()
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async plan(turns) {
+      child.send({ begin: { files: Array.from({ length: turns }, (_, turn) => `src/file-${turn}.ts`) } })
+      await told()
+    },
+    end: () => void child.kill(),
+  }
+}
+
+heading('Telemetry')
+const rounds = numberOf('rounds', 31)
+const http = await service()
+const overHttp = anthropic({ model: 'm', apiKey: 'k', baseUrl: http.url, contextWindow: 1_000_000, maxOutputTokens: 1_000 })
+const workloads = [
+  { what: 'model and tools answer at once', turns: 200, rounds, once: (onEvent) => run(quickModel(200), toolTaking(0), 200, onEvent) },
+  { what: 'each tool takes a millisecond', turns: 100, rounds: Math.ceil(rounds / 3), once: (onEvent) => run(quickModel(100), toolTaking(1), 100, onEvent) },
+  {
+    what: 'a model over HTTP on this machine',
+    turns: 50,
+    rounds: Math.ceil(rounds / 3),
+    async once(onEvent) {
+      await http.plan(50)
+      return run(overHttp, toolTaking(0), 50, onEvent)
+    },
+  },
+]
+const listeners = {
+  without: await telemetry(),
+  noop: await telemetry(noop),
+  sdk: await telemetry(sdk),
+}
+/** Microseconds that it takes, and of the processor. */
+async function measured(work) {
+  const [began, before] = [performance.now(), process.cpuUsage()]
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return { wall: (performance.now() - began) * 1_000, cpu: user + system }
+}
+
+const names = ['without', 'noop', 'sdk', 'alone']
+const tables = { wall: [], cpu: [] }
+for (const { what, turns, rounds: count, once } of workloads) {
+  const recorded = recordedCalls()
+  await once((await telemetry(recorded)).onEvent)
+  const alone = playedOn(sdk, recorded.calls)
+  const taken = names.map(() => [])
+  for (let round = 0; round < count + 5; round++) {
+    // In an order of its own each round: what one leaves behind is not always for the same one to clear up.
+    for (const index of [0, 1, 2, 3].toSorted(() => Math.random() - 0.5)) {
+      const took = await measured(() => (names[index] === 'alone' ? alone() : once(listeners[names[index]].onEvent)))
+      if (round >= 5) taken[index].push(took)
+    }
+  }
+  for (const [kind, rows] of Object.entries(tables)) {
+    const [without, nothing, withSdk, sdkAlone] = taken.map((all) => median(all.map((took) => took[kind])) / turns)
+    const us = (value) => value.toFixed(value < 100 ? 1 : 0)
+    const ratios = [nothing, withSdk, without + sdkAlone].map((value) => (value / without).toFixed(2))
+    rows.push([what, us(without), us(nothing), us(withSdk), us(sdkAlone), ...ratios])
+  }
+}
+const head = ['µs a turn', 'without', 'no-op providers', 'SDK', 'the same calls on the SDK alone', 'ratio, no-op', 'ratio, SDK', 'ratio, without and the SDK alone']
+console.log('Time.\n')
+console.log(table(head, tables.wall))
+console.log('\nTime of the processor, of all threads of the process.\n')
+console.log(table(head, tables.cpu))
+http.end()
 process.exit(0)
