@@ -42,6 +42,7 @@ const onlyDeep = [
   'packages/agent/test/session/journal-fold-lies.test.ts',
   'packages/agent/test/session/long-lines.test.ts',
   'packages/agent/test/session/replay-from-lines.test.ts',
+  'packages/agent/test/telemetry/long-run.test.ts',
   'packages/inspector/test/page/compare/compare-view.test.ts',
   'packages/inspector/test/page/exported.test.ts',
   'packages/inspector/test/page/large.test.ts',

@@ -8,30 +8,50 @@ import type { TraceScope } from './scope.ts'
 type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
 type AssistantEntry = Extract<EventOf<'message'>['entry'], { readonly kind: 'assistant' }>
 
+type Outcome = EventOf<'model_end'>['outcome']
+
+/** A model that is asked, and what is said of it. */
+interface AskedModel {
+  readonly id: string
+  readonly provider: string
+  readonly spanName: string
+}
+
 interface OpenAttempt {
   readonly node: TraceNode
-  readonly about: Attributes
+  readonly model: AskedModel
   firstChunkAt: number | undefined
 }
+
+interface AttemptError {
+  readonly kind: string
+  readonly message: string | undefined
+}
+
+/** That it was aborted, or that a limit forbade it, is no failure. */
+const failures: ReadonlySet<Outcome> = new Set<Outcome>(['failed', 'unknown'])
 
 /** The attempts at model requests of one run, and its questions. A span ends when its reply is there, at the time at which the attempt ended. */
 export class AttemptTraces {
   readonly #scope: TraceScope
+  readonly #conversation: string | undefined
   readonly #isLive: () => boolean
+  readonly #models = new Map<string, AskedModel>()
   readonly #questions = new Map<string, OpenAttempt>()
   #open: OpenAttempt | undefined
   /** Its figures are told; its message, or why it failed, comes next. */
-  #ended: { readonly attempt: OpenAttempt; readonly at: number; readonly isFailed: boolean } | undefined
+  #ended: { readonly attempt: OpenAttempt; readonly at: number; readonly outcome: Outcome } | undefined
 
-  constructor(scope: TraceScope, isLive: () => boolean) {
+  constructor(scope: TraceScope, conversation: string | undefined, isLive: () => boolean) {
     this.#scope = scope
+    this.#conversation = conversation
     this.#isLive = isLive
   }
 
   start({ request, attempt, model }: EventOf<'model_start'>, parent: TraceNode): void {
     this.flush()
     this.#open?.node.abandon(this.#scope.now())
-    this.#open = this.#attempt(model, { [own.request[0]]: request, [own.attempt[0]]: attempt }, parent)
+    this.#open = this.#attempt(model, attempt, parent, own.request[0], request)
     if (this.#isLive()) this.#open.node.begin()
   }
 
@@ -55,13 +75,13 @@ export class AttemptTraces {
     if (outcome === 'unknown') attempt.node.begin()
     if (!attempt.node.isBegun) return
     this.flush()
-    this.#figures(attempt, { outcome, usage, costUsd })
-    attempt.node.set({ [own.durationMs[0]]: durationMs })
-    this.#ended = { attempt, at: this.#scope.now(), isFailed: outcome !== 'answered' }
+    this.#figures(attempt, outcome, usage, costUsd)
+    attempt.node.set(own.durationMs[0], durationMs)
+    this.#ended = { attempt, at: this.#scope.now(), outcome }
   }
 
   questionStart({ name, attempt, model }: EventOf<'question_start'>, parent: TraceNode): void {
-    const open = this.#attempt(model, { [own.question[0]]: name, [own.attempt[0]]: attempt }, parent)
+    const open = this.#attempt(model, attempt, parent, own.question[0], name)
     open.node.begin()
     const key = `${name}.${attempt}`
     this.#questions.get(key)?.node.abandon(this.#scope.now())
@@ -74,26 +94,28 @@ export class AttemptTraces {
     if (open === undefined) return
     this.#questions.delete(key)
     const at = this.#scope.now()
-    this.#figures(open, { outcome, usage, costUsd })
-    this.#finish(open, at, outcome === 'answered' ? undefined : outcome)
+    this.#figures(open, outcome, usage, costUsd)
+    this.#finish(open, at, outcome)
   }
 
   /** Why the last one failed. */
   failed({ kind, message }: EventOf<'retry'>['error']): void {
-    this.#fails(kind, this.#scope.texts.text(message))
+    this.#fails(kind, message)
   }
 
   /** What the last one answered, or our message of how it failed. */
   reply({ message, error }: AssistantEntry): void {
-    if (error !== undefined && this.#ended?.isFailed === true) return this.#fails(error)
-    const { id, model, stop_reason: stopReason, content } = message
-    const { texts } = this.#scope
-    this.#ended?.attempt.node.set({
-      [told.responseId]: id,
-      [told.responseModel]: model,
-      ...(stopReason !== null && { [told.finishReasons]: [stopReason] }),
-      ...(texts.wants.replies && { [told.outputMessages]: texts.message('assistant', content, stopReason) }),
-    })
+    const ended = this.#ended
+    if (error !== undefined && ended?.outcome === 'failed') return this.#fails(error)
+    if (ended?.attempt.node.isRecording === true) {
+      const { node } = ended.attempt
+      const { id, model, stop_reason: stopReason, content } = message
+      const { texts } = this.#scope
+      node.set(told.responseId, id)
+      node.set(told.responseModel, model)
+      if (stopReason !== null) node.set(told.finishReasons, [stopReason])
+      if (texts.wants.replies) node.set(told.outputMessages, texts.message('assistant', content, stopReason))
+    }
     this.flush()
   }
 
@@ -101,7 +123,7 @@ export class AttemptTraces {
   flush(): void {
     const ended = this.#ended
     this.#ended = undefined
-    if (ended !== undefined) this.#finish(ended.attempt, ended.at, ended.isFailed ? 'failed' : undefined)
+    if (ended !== undefined) this.#finish(ended.attempt, ended.at, ended.outcome)
   }
 
   close(at: number): void {
@@ -113,44 +135,57 @@ export class AttemptTraces {
     this.#open = undefined
   }
 
+  /** Why the one that has ended failed. */
   #fails(kind: string, message?: string): void {
     const ended = this.#ended
     this.#ended = undefined
-    if (ended !== undefined) this.#finish(ended.attempt, ended.at, kind, message)
+    if (ended !== undefined) this.#finish(ended.attempt, ended.at, ended.outcome, { kind, message })
   }
 
-  #attempt(model: string, own_: Attributes, parent: TraceNode): OpenAttempt {
-    const { api, tracing, providerOf, now } = this.#scope
-    const about = { [told.operation]: 'chat', [told.provider]: providerOf(model), [told.requestModel]: model }
-    const init = { name: `chat ${model}`, kind: api.SpanKind.CLIENT, attributes: { ...about, ...own_ } }
-    return { node: new TraceNode(tracing, parent, init, now()), about, firstChunkAt: undefined }
+  #attempt(id: string, attempt: number, parent: TraceNode, of: string, which: string | number): OpenAttempt {
+    const { api, tracing, now } = this.#scope
+    const model = this.#asked(id)
+    const attributes: Attributes = {
+      [told.operation]: 'chat',
+      [told.provider]: model.provider,
+      [told.requestModel]: id,
+      [own.attempt[0]]: attempt,
+    }
+    attributes[of] = which
+    if (this.#conversation !== undefined) attributes[told.conversation] = this.#conversation
+    const options = { kind: api.SpanKind.CLIENT, attributes, startTime: now() }
+    return { node: new TraceNode(tracing, parent, model.spanName, options), model, firstChunkAt: undefined }
   }
 
-  #figures(
-    { node, about, firstChunkAt }: OpenAttempt,
-    { outcome, usage, costUsd }: { readonly outcome: string; readonly usage: Usage | null; readonly costUsd: number },
-  ): void {
-    node.set({
-      [own.outcome[0]]: outcome,
-      [own.costUsd[0]]: costUsd,
-      ...(usage !== null && {
-        [told.inputTokens]: inputTokensOf(usage),
-        [told.outputTokens]: usage.output_tokens,
-        [told.cacheRead]: usage.cache_read_input_tokens,
-        [told.cacheCreation]: usage.cache_creation_input_tokens,
-      }),
-      ...(firstChunkAt !== undefined && { [told.firstChunk]: (firstChunkAt - node.startedAt) / 1000 }),
-    })
-    this.#scope.instruments?.attempt(about, usage, costUsd)
+  #asked(id: string): AskedModel {
+    const known = this.#models.get(id)
+    if (known !== undefined) return known
+    const asked = { id, provider: this.#scope.providerOf(id), spanName: `chat ${id}` }
+    this.#models.set(id, asked)
+    return asked
   }
 
-  #finish({ node, about }: OpenAttempt, at: number, errorType: string | undefined, message?: string): void {
-    if (errorType !== undefined) {
-      node.set({ [told.errorType]: errorType })
-      node.fail(message)
+  #figures({ node, model, firstChunkAt }: OpenAttempt, outcome: string, usage: Usage | null, costUsd: number): void {
+    node.set(own.outcome[0], outcome)
+    node.set(own.costUsd[0], costUsd)
+    if (usage !== null) {
+      node.set(told.inputTokens, inputTokensOf(usage))
+      node.set(told.outputTokens, usage.output_tokens)
+      node.set(told.cacheRead, usage.cache_read_input_tokens)
+      node.set(told.cacheCreation, usage.cache_creation_input_tokens)
+    }
+    if (firstChunkAt !== undefined) node.set(told.firstChunk, node.secondsUntil(firstChunkAt))
+    this.#scope.instruments?.usage(model.id, model.provider, usage, costUsd)
+  }
+
+  #finish({ node, model }: OpenAttempt, at: number, outcome: Outcome, error?: AttemptError): void {
+    const errorType = outcome === 'answered' ? undefined : (error?.kind ?? outcome)
+    if (errorType !== undefined) node.set(told.errorType, errorType)
+    if (failures.has(outcome)) {
+      const message = error?.message
+      node.fail(message === undefined ? undefined : this.#scope.texts.text(message))
     }
     node.end(at)
-    const failed = errorType === undefined ? {} : { [told.errorType]: errorType }
-    this.#scope.instruments?.operation((at - node.startedAt) / 1000, { ...about, ...failed })
+    this.#scope.instruments?.attempt(model.id, model.provider, node.secondsUntil(at), errorType)
   }
 }

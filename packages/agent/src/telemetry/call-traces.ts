@@ -1,15 +1,13 @@
-import type { LoopEvent, MessageContent, ToolStatus } from '@halting/core'
-import { conventionAttributes as told, ownAttributes as own } from './names.ts'
+import type { Attributes } from '@opentelemetry/api'
+import type { LoopEvent, MessageContent } from '@halting/core'
+import { conventionAttributes as told, failedStatuses, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
 type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
 
-/** What is a failure of a call. That it was denied, or that the run stopped before it, is none of its own. */
-const failures: ReadonlySet<ToolStatus> = new Set<ToolStatus>(['failed', 'invalid', 'unknown'])
-
 /** Hooks and agents of a call may come after its end: those of so many calls find it. */
-const mostKept = 500
+const mostKept = 100
 
 /** The calls of one run. Services use ids twice: the newest one is meant. */
 export class CallTraces {
@@ -33,14 +31,14 @@ export class CallTraces {
 
   start({ callId, name, input }: EventOf<'tool_start'>, parent: TraceNode): void {
     const { api, tracing, texts, now } = this.#scope
-    const attributes = {
+    const attributes: Attributes = {
       [told.operation]: 'execute_tool',
       [told.toolName]: name,
       [told.toolCallId]: callId,
-      ...(texts.wants.toolInputs && { [told.toolArguments]: texts.json(input) }),
     }
-    const init = { name: `execute_tool ${name}`, kind: api.SpanKind.INTERNAL, attributes }
-    const node = new TraceNode(tracing, parent, init, now())
+    if (texts.wants.toolInputs) attributes[told.toolArguments] = texts.json(input)
+    const options = { kind: api.SpanKind.INTERNAL, attributes, startTime: now() }
+    const node = new TraceNode(tracing, parent, `execute_tool ${name}`, options)
     this.#over(callId)
     this.#calls.set(callId, node)
     if (this.#early.delete(callId) || this.#isLive()) node.begin()
@@ -71,17 +69,11 @@ export class CallTraces {
     if (!node.isBegun) return
     const { instruments, texts, now } = this.#scope
     const at = now()
-    node.set({ [own.toolStatus[0]]: status, [own.durationMs[0]]: durationMs })
-    if (status !== 'done') node.set({ [told.errorType]: status })
-    if (failures.has(status)) node.fail()
-    const about = { [told.toolName]: name, [own.toolStatus[0]]: status }
-    instruments?.tools.record(durationMs / 1000, about)
-    instruments?.operation(durationMs / 1000, {
-      [told.operation]: 'execute_tool',
-      [told.provider]: 'halting',
-      [told.toolName]: name,
-      ...(failures.has(status) && { [told.errorType]: status }),
-    })
+    node.set(own.toolStatus[0], status)
+    node.set(own.durationMs[0], durationMs)
+    if (status !== 'done') node.set(told.errorType, status)
+    if (failedStatuses.has(status)) node.fail()
+    instruments?.tool(name, status, durationMs / 1000)
     if (texts.wants.toolResults) this.#ended.set(callId, { node, at })
     else node.end(at)
   }
@@ -91,7 +83,7 @@ export class CallTraces {
     for (const block of content) {
       if (block.type !== 'tool_result' || !('tool_use_id' in block) || typeof block.tool_use_id !== 'string') continue
       const ended = this.#ended.get(block.tool_use_id)
-      ended?.node.set({ [told.toolResult]: this.#scope.texts.result('content' in block ? block.content : '') })
+      ended?.node.set(told.toolResult, this.#scope.texts.result('content' in block ? block.content : ''))
     }
   }
 

@@ -15,7 +15,7 @@ export class ToldTexts {
   constructor({ content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions, guard: Guard) {
     this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
     // What could not be redacted is not told.
-    this.#redact = (text) => guard(() => redact(text)) ?? ''
+    this.#redact = (text) => guard.try(() => redact(text)) ?? ''
     this.#most = mostCharacters
   }
 

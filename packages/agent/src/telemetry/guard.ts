@@ -1,21 +1,32 @@
-/** Does what a provider, or a function of the program, may throw at. Undefined where it did; it is told once. */
-export type Guard = <T>(work: () => T) => T | undefined
+/** Whatever a provider, or a function of the program, throws ends nothing, and keeps nothing else from being told. The first of it is told. */
+export class Guard {
+  readonly #tell: ((message: string) => void) | undefined
+  #isTold = false
 
-/** Whatever they throw ends nothing, and keeps nothing else from being told. */
-export function guardedBy(tell: ((message: string) => void) | undefined): Guard {
-  let isTold = false
-  return (work) => {
+  constructor(tell?: (message: string) => void) {
+    this.#tell = tell
+  }
+
+  /** Undefined where it throws. */
+  try<T>(work: () => T): T | undefined {
     try {
       return work()
     } catch (thrown) {
-      if (isTold) return undefined
-      isTold = true
-      try {
-        tell?.(`Telemetry failed, and the run goes on: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
-      } catch {
-        // Nobody is left to tell.
-      }
+      this.failed(thrown)
       return undefined
+    }
+  }
+
+  /** For what happens too often for a closure each time. */
+  failed(thrown: unknown): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    try {
+      this.#tell?.(
+        `Telemetry failed, and the run goes on: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      )
+    } catch {
+      // Nobody is left to tell.
     }
   }
 }

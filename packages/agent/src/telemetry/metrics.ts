@@ -1,8 +1,10 @@
-import type { Attributes, Counter as ApiCounter, Histogram as ApiHistogram, MeterProvider } from '@opentelemetry/api'
-import type { Usage } from '@halting/core'
+import type * as Api from '@opentelemetry/api'
+import type { Attributes } from '@opentelemetry/api'
+import type { ToolStatus, Usage } from '@halting/core'
 import type { Guard } from './guard.ts'
 import {
   conventionAttributes as told,
+  failedStatuses,
   longBuckets,
   metricNames,
   ownAttributes as own,
@@ -16,42 +18,59 @@ export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
 }
 
-type Histogram = Pick<ApiHistogram, 'record'>
-type Counter = Pick<ApiCounter, 'add'>
+type Histogram = Pick<Api.Histogram, 'record'>
+type Counter = Pick<Api.Counter, 'add'>
 
 /** The instruments. Each is made once, and what one of them throws ends nothing. */
 export class Instruments {
   readonly #tokens: Histogram
   readonly #operations: Histogram
   readonly #cost: Counter
+  readonly #tools: Histogram
+  readonly #models = new Map<string, ModelAttributes>()
+  readonly #calls = new Map<string, CallAttributes>()
   readonly runs: Histogram
   readonly turns: Histogram
-  readonly tools: Histogram
   readonly laps: Counter
   readonly endings: Counter
   readonly retries: Counter
   readonly compactions: Counter
   readonly limits: Histogram
 
-  constructor(provider: MeterProvider, guard: Guard) {
-    const meter = provider.getMeter('halting')
+  constructor(meter: Api.Meter, guard: Guard) {
     const histogram = (metric: keyof typeof metricNames, buckets: readonly number[]): Histogram => {
       const [name, , unit, description] = metricNames[metric]
       const advice = { explicitBucketBoundaries: [...buckets] }
       const made = meter.createHistogram(name, { unit, description, advice })
-      return { record: (value, attributes) => guard(() => made.record(value, attributes)) }
+      return {
+        record(value, attributes) {
+          try {
+            made.record(countable(value), attributes)
+          } catch (thrown) {
+            guard.failed(thrown)
+          }
+        },
+      }
     }
     const counter = (metric: keyof typeof metricNames): Counter => {
       const [name, , unit, description] = metricNames[metric]
       const made = meter.createCounter(name, { unit, description })
-      return { add: (value, attributes) => guard(() => made.add(value, attributes)) }
+      return {
+        add(value, attributes) {
+          try {
+            made.add(countable(value), attributes)
+          } catch (thrown) {
+            guard.failed(thrown)
+          }
+        },
+      }
     }
     this.#tokens = histogram('tokenUsage', tokenBuckets)
     this.#operations = histogram('operationDuration', secondBuckets)
     this.#cost = counter('cost')
     this.runs = histogram('runDuration', longBuckets)
     this.turns = histogram('turnDuration', longBuckets)
-    this.tools = histogram('toolDuration', secondBuckets)
+    this.#tools = histogram('toolDuration', secondBuckets)
     this.laps = counter('laps')
     this.endings = counter('endings')
     this.retries = counter('retries')
@@ -59,17 +78,91 @@ export class Instruments {
     this.limits = histogram('limitUsed', ratioBuckets)
   }
 
-  /** One attempt at a model. `about`: operation, provider and model. */
-  attempt(about: Attributes, usage: Usage | null, costUsd: number): void {
+  /** What an attempt at a model cost. */
+  usage(model: string, provider: string, usage: Usage | null, costUsd: number): void {
+    const about = this.#model(model, provider)
     if (usage !== null) {
-      this.#tokens.record(inputTokensOf(usage), { ...about, [told.tokenType]: 'input' })
-      this.#tokens.record(usage.output_tokens, { ...about, [told.tokenType]: 'output' })
+      this.#tokens.record(inputTokensOf(usage), about.input)
+      this.#tokens.record(usage.output_tokens, about.output)
     }
     // Nobody told its usage: what it is charged at is the worst case.
-    if (costUsd > 0) this.#cost.add(costUsd, { ...about, [own.costKind[0]]: usage === null ? 'unknown' : 'settled' })
+    if (costUsd > 0) this.#cost.add(costUsd, usage === null ? about.unknown : about.settled)
   }
 
-  operation(seconds: number, about: Attributes): void {
-    this.#operations.record(seconds, about)
+  /** How long an attempt at a model took, and what kind of error it came to. */
+  attempt(model: string, provider: string, seconds: number, error: string | undefined): void {
+    const { attempt } = this.#model(model, provider)
+    this.#operations.record(seconds, error === undefined ? attempt : { ...attempt, [told.errorType]: error })
   }
+
+  tool(name: string, status: ToolStatus, seconds: number): void {
+    const { tool, operation } = this.#call(name, status)
+    this.#tools.record(seconds, tool)
+    this.#operations.record(seconds, operation)
+  }
+
+  run(provider: string, agent: string, seconds: number, error: string | undefined): void {
+    this.#operations.record(seconds, {
+      [told.operation]: 'invoke_agent',
+      [told.provider]: provider,
+      [told.agentName]: agent,
+      ...(error !== undefined && { [told.errorType]: error }),
+    })
+  }
+
+  #model(model: string, provider: string): ModelAttributes {
+    return kept(this.#models, model, () => {
+      const attempt = { [told.operation]: 'chat', [told.provider]: provider, [told.requestModel]: model }
+      return {
+        attempt,
+        input: { ...attempt, [told.tokenType]: 'input' },
+        output: { ...attempt, [told.tokenType]: 'output' },
+        settled: { ...attempt, [own.costKind[0]]: 'settled' },
+        unknown: { ...attempt, [own.costKind[0]]: 'unknown' },
+      }
+    })
+  }
+
+  #call(name: string, status: ToolStatus): CallAttributes {
+    return kept(this.#calls, `${status} ${name}`, () => ({
+      tool: { [told.toolName]: name, [own.toolStatus[0]]: status },
+      operation: {
+        [told.operation]: 'execute_tool',
+        [told.provider]: 'halting',
+        [told.toolName]: name,
+        ...(failedStatuses.has(status) && { [told.errorType]: status }),
+      },
+    }))
+  }
+}
+
+/** Attributes of what is measured again and again, made once. */
+interface ModelAttributes {
+  readonly attempt: Attributes
+  readonly input: Attributes
+  readonly output: Attributes
+  readonly settled: Attributes
+  readonly unknown: Attributes
+}
+
+interface CallAttributes {
+  readonly tool: Attributes
+  readonly operation: Attributes
+}
+
+/** A model may call tools by any name. */
+const mostKept = 500
+
+function kept<Value>(all: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = all.get(key)
+  if (known !== undefined) return known
+  if (all.size >= mostKept) all.clear()
+  const made = make()
+  all.set(key, made)
+  return made
+}
+
+/** A clock may go backwards, and one figure that is no number would stay in every sum after it. */
+function countable(value: number): number {
+  return value > 0 && Number.isFinite(value) ? value : 0
 }

@@ -1,4 +1,5 @@
 // What is told and by which name. docs/guide/telemetry.md has these tables, and a test compares them.
+import type { ToolStatus } from '@halting/core'
 
 /** Spans, by what they are of: their name, and what they show. */
 export const spanNames = {
@@ -105,6 +106,9 @@ export const metricNames = {
   compactions: ['halting.compactions', 'counter', '{compaction}', 'Compactions, by trigger and whether they were done'],
   limitUsed: ['halting.limit.used', 'histogram', '1', 'How full each limit was when a run ended: 1 is reached'],
 } as const
+
+/** What is a failure of a call. That it was denied, or that the run stopped before it, is none of its own. */
+export const failedStatuses: ReadonlySet<ToolStatus> = new Set<ToolStatus>(['failed', 'invalid', 'unknown'])
 
 /** Buckets, as the conventions advise them. */
 export const tokenBuckets: readonly number[] = [

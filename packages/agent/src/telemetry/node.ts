@@ -9,10 +9,11 @@ export interface Tracing {
   readonly guard: Guard
 }
 
-interface NodeInit {
-  readonly name: string
+interface NodeOptions {
   readonly kind: Api.SpanKind
   readonly attributes: Api.Attributes
+  /** Milliseconds since 1970. */
+  readonly startTime: number
 }
 
 /**
@@ -20,12 +21,13 @@ interface NodeInit {
  * that did it. Whoever begins it begins what it lies in.
  */
 export class TraceNode {
-  readonly startedAt: number
   readonly #tracing: Tracing | undefined
   readonly #parent: TraceNode | undefined
   readonly #outer: Api.Context | undefined
-  readonly #init: NodeInit
+  readonly #name: string
+  readonly #options: NodeOptions
   #span: Api.Span | undefined
+  #isRecording = false
   #context: Api.Context | undefined
   #isBegun = false
   #isEnded = false
@@ -33,14 +35,14 @@ export class TraceNode {
   constructor(
     tracing: Tracing | undefined,
     parent: TraceNode | { readonly context: Api.Context } | undefined,
-    init: NodeInit,
-    startedAt: number,
+    name: string,
+    options: NodeOptions,
   ) {
     this.#tracing = tracing
     this.#parent = parent instanceof TraceNode ? parent : undefined
     this.#outer = parent instanceof TraceNode ? undefined : parent?.context
-    this.#init = init
-    this.startedAt = startedAt
+    this.#name = name
+    this.#options = options
   }
 
   /** This process does it. */
@@ -52,61 +54,91 @@ export class TraceNode {
     return this.#isEnded
   }
 
-  /** Null without a provider of spans. */
-  get span(): Api.Span | null {
-    return this.#span ?? null
+  /** Somebody keeps what is set: what is only for that need not be made otherwise. */
+  get isRecording(): boolean {
+    return this.#isRecording
+  }
+
+  /** Where its span is; undefined where there is none, as with a provider that does nothing. */
+  get spanContext(): Api.SpanContext | undefined {
+    const [span, tracing] = [this.#span, this.#tracing]
+    if (span === undefined || tracing === undefined) return undefined
+    const place = tracing.guard.try(() => span.spanContext())
+    return place !== undefined && tracing.api.isSpanContextValid(place) ? place : undefined
+  }
+
+  /** Seconds from its beginning until then. */
+  secondsUntil(at: number): number {
+    return (at - this.#options.startTime) / 1000
   }
 
   begin(): void {
     if (this.#isBegun) return
     this.#isBegun = true
     this.#parent?.begin()
-    if (this.#tracing === undefined) return
-    const { tracer, api, guard } = this.#tracing
-    const { name, kind, attributes } = this.#init
-    const context = this.#parent?.context ?? this.#outer ?? api.ROOT_CONTEXT
+    const tracing = this.#tracing
     // What was over before anything live was seen of it was told elsewhere: what lies in it lies in what is around it.
-    const span = this.#isEnded
-      ? undefined
-      : guard(() => tracer.startSpan(name, { kind, attributes, startTime: this.startedAt }, context))
-    this.#span = span
-    this.#context = span === undefined ? context : api.trace.setSpan(context, span)
-  }
-
-  get context(): Api.Context | undefined {
-    return this.#context
+    if (tracing === undefined || this.#isEnded) return
+    try {
+      const span = tracing.tracer.startSpan(this.#name, this.#options, this.#around(tracing))
+      this.#span = span
+      this.#isRecording = span.isRecording()
+    } catch (thrown) {
+      tracing.guard.failed(thrown)
+    }
   }
 
   /** Once: what is told of it later is too late. */
   end(at: number): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#do((span) => span.end(Math.max(at, this.startedAt)))
+    this.#isRecording = false
+    try {
+      this.#span?.end(Math.max(at, this.#options.startTime))
+    } catch (thrown) {
+      this.#tracing?.guard.failed(thrown)
+    }
   }
 
   /** It ends, and nothing told how. */
   abandon(at: number): void {
     if (this.#isEnded) return
-    this.set({ [ownAttributes.unfinished[0]]: true })
+    this.set(ownAttributes.unfinished[0], true)
     this.end(at)
   }
 
-  set(attributes: Api.Attributes): void {
-    this.#do((span) => void span.setAttributes(attributes))
+  set(name: string, value: Api.AttributeValue): void {
+    if (!this.#isRecording) return
+    try {
+      this.#span?.setAttribute(name, value)
+    } catch (thrown) {
+      this.#tracing?.guard.failed(thrown)
+    }
   }
 
   event(name: string, attributes: Api.Attributes, at: number): void {
-    this.#do((span) => void span.addEvent(name, attributes, at))
+    if (!this.#isRecording) return
+    try {
+      this.#span?.addEvent(name, attributes, at)
+    } catch (thrown) {
+      this.#tracing?.guard.failed(thrown)
+    }
   }
 
   fail(message?: string): void {
-    if (this.#tracing === undefined) return
-    const { ERROR } = this.#tracing.api.SpanStatusCode
-    this.#do((span) => void span.setStatus({ code: ERROR, ...(message !== undefined && { message }) }))
+    const tracing = this.#tracing
+    if (!this.#isRecording || tracing === undefined) return
+    const { ERROR } = tracing.api.SpanStatusCode
+    tracing.guard.try(() => this.#span?.setStatus({ code: ERROR, ...(message !== undefined && { message }) }))
   }
 
-  #do(work: (span: Api.Span) => void): void {
-    const span = this.#span
-    if (span !== undefined) this.#tracing?.guard(() => work(span))
+  /** Made when something begins in it: most spans have nothing in them. */
+  #inside(tracing: Tracing): Api.Context {
+    if (this.#span === undefined) return this.#around(tracing)
+    return (this.#context ??= tracing.api.trace.setSpan(this.#around(tracing), this.#span))
+  }
+
+  #around(tracing: Tracing): Api.Context {
+    return this.#parent === undefined ? (this.#outer ?? tracing.api.ROOT_CONTEXT) : this.#parent.#inside(tracing)
   }
 }

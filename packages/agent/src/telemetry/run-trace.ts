@@ -1,7 +1,8 @@
-import type { Attributes } from '@opentelemetry/api'
-import type { LoopEvent } from '@halting/core'
+import type { Attributes, SpanContext } from '@opentelemetry/api'
+import type { LoopEvent, Transition } from '@halting/core'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
+import { HookTraces } from './hook-traces.ts'
 import { LimitsUsed } from './limits-used.ts'
 import { inputTokensOf } from './metrics.ts'
 import { conventionAttributes as told, eventNames, ownAttributes as own, spanNames } from './names.ts'
@@ -21,6 +22,8 @@ export interface RunPlace {
   /** It goes on from an earlier process: what comes before the first sign of work was told there. */
   readonly isResumed: boolean
   readonly sessionId?: string | undefined
+  /** The span that the run was told to lie in. */
+  readonly outerSpanId?: string | undefined
 }
 
 /** The spans and metrics of one run, or of one subagent, made of what it tells. */
@@ -31,14 +34,20 @@ export class RunTrace {
   readonly #attempts: AttemptTraces
   readonly #calls: CallTraces
   readonly #limits = new LimitsUsed()
-  readonly #hooks = new Map<string, TraceNode[]>()
+  readonly #hooks: HookTraces
   readonly #agents = new Map<string, RunTrace>()
+  /** What metrics say of it. */
+  readonly #about: Attributes
+  readonly #laps = new Map<Transition, Attributes>()
+  #model: string | undefined
   #turn: TraceNode | undefined
   #compaction: TraceNode | undefined
   /** This process does something of it. */
   #isLive: boolean
   #runId: string | undefined
   isOver = false
+  /** False once it has begun with providers that do nothing: nobody would miss it. */
+  isHeard = true
 
   constructor(scope: TraceScope, place: RunPlace, start: EventOf<'run_start'> | undefined) {
     this.#scope = scope
@@ -46,34 +55,33 @@ export class RunTrace {
     this.#isLive = !place.isResumed
     const { sessionId = place.sessionId, agentId, runId } = start?.run ?? {}
     this.#runId = runId
-    const { SpanKind } = scope.api
-    this.#root = new TraceNode(
-      scope.tracing,
-      place.parent,
-      {
-        name: `invoke_agent ${place.agentName}`,
-        kind: SpanKind.INTERNAL,
-        attributes: {
-          [told.operation]: 'invoke_agent',
-          [told.agentName]: place.agentName,
-          [own.depth[0]]: place.depth,
-          ...(sessionId !== undefined && { [told.conversation]: sessionId }),
-          ...(runId !== undefined && { [own.runId[0]]: runId }),
-          ...(agentId !== undefined && { [told.agentId]: agentId }),
-          ...(place.description !== undefined && { [told.agentDescription]: scope.texts.text(place.description) }),
-          ...(place.isBackground && { [own.background[0]]: true }),
-          ...(place.isResumed && { [own.resumed[0]]: true }),
-          ...(start !== undefined && {
-            [told.requestModel]: start.model,
-            [told.provider]: scope.providerOf(start.model),
-          }),
-        },
-      },
-      scope.now(),
-    )
-    this.#attempts = new AttemptTraces(scope, () => this.#isLive)
+    this.#model = start?.model
+    this.#about = { [told.agentName]: place.agentName }
+    const attributes: Attributes = {
+      [told.operation]: 'invoke_agent',
+      [told.agentName]: place.agentName,
+      [own.depth[0]]: place.depth,
+      ...(sessionId !== undefined && { [told.conversation]: sessionId }),
+      ...(runId !== undefined && { [own.runId[0]]: runId }),
+      ...(agentId !== undefined && { [told.agentId]: agentId }),
+      ...(place.description !== undefined && { [told.agentDescription]: scope.texts.text(place.description) }),
+      ...(place.isBackground && { [own.background[0]]: true }),
+      ...(place.isResumed && { [own.resumed[0]]: true }),
+      ...(start !== undefined && this.#modelAttributes(start.model)),
+    }
+    this.#root = this.#newNode(`invoke_agent ${place.agentName}`, attributes, place.parent)
+    this.#attempts = new AttemptTraces(scope, sessionId, () => this.#isLive)
     this.#calls = new CallTraces(scope, () => this.#isLive)
-    if (this.#isLive) this.#root.begin()
+    this.#hooks = new HookTraces(scope)
+    if (this.#isLive) this.#begin()
+  }
+
+  #begin(): void {
+    this.#root.begin()
+    if (this.#scope.instruments !== undefined) return
+    // The span of a tracer that does nothing is of nobody, or is that which it lies in.
+    const place = this.#root.spanContext
+    this.isHeard = place !== undefined && place.spanId !== this.#place.outerSpanId
   }
 
   /** The span of a call that runs, of this run or of one below it. */
@@ -87,8 +95,9 @@ export class RunTrace {
     return undefined
   }
 
-  get root(): TraceNode {
-    return this.#root
+  /** Where the span of such a call is, or else that of the run. */
+  placeOf(callId: string): SpanContext | undefined {
+    return (this.nodeOf(callId) ?? this.#root).spanContext
   }
 
   see(event: LoopEvent): void {
@@ -104,6 +113,7 @@ export class RunTrace {
       case 'turn_start':
         return this.#turnStarts(event)
       case 'model_start':
+        this.#model ??= event.model
         return this.#attempts.start(event, this.#turn ?? this.#root)
       case 'model_end':
         return this.#attempts.end(event)
@@ -129,7 +139,7 @@ export class RunTrace {
       case 'hook_start':
         return this.#hookStarts(event)
       case 'hook_end':
-        return this.#hookEnds(event)
+        return this.#hooks.end(event)
       case 'compact_start':
         return this.#compactionStarts(event)
       case 'compact_end':
@@ -150,15 +160,23 @@ export class RunTrace {
   #lives(): void {
     if (this.#isLive) return
     this.#isLive = true
-    this.#root.begin()
+    this.#begin()
     this.#turn?.begin()
   }
 
+  #modelAttributes(model: string): Attributes {
+    return { [told.requestModel]: model, [told.provider]: this.#scope.providerOf(model) }
+  }
+
   #node(name: string, attributes: Attributes, parent: TraceNode): TraceNode {
-    const { tracing, api, now } = this.#scope
-    const node = new TraceNode(tracing, parent, { name, kind: api.SpanKind.INTERNAL, attributes }, now())
+    const node = this.#newNode(name, attributes, parent)
     if (this.#isLive) node.begin()
     return node
+  }
+
+  #newNode(name: string, attributes: Attributes, parent: RunPlace['parent']): TraceNode {
+    const { tracing, api, now } = this.#scope
+    return new TraceNode(tracing, parent, name, { kind: api.SpanKind.INTERNAL, attributes, startTime: now() })
   }
 
   #turnStarts({ request, turn }: EventOf<'turn_start'>): void {
@@ -173,13 +191,9 @@ export class RunTrace {
     this.#turn = undefined
     if (turn?.isBegun !== true) return
     const at = this.#scope.now()
-    if (transition !== undefined) turn.set({ [own.transition[0]]: transition })
+    if (transition !== undefined) turn.set(own.transition[0], transition)
     turn.end(at)
-    this.#scope.instruments?.turns.record((at - turn.startedAt) / 1000, this.#agentAttributes)
-  }
-
-  get #agentAttributes(): Attributes {
-    return { [told.agentName]: this.#place.agentName }
+    this.#scope.instruments?.turns.record(turn.secondsUntil(at), this.#about)
   }
 
   #retry({ request, attempt, delayMs, error }: EventOf<'retry'>): void {
@@ -214,33 +228,14 @@ export class RunTrace {
     }
     const isPersons = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
     if (!isPersons || !wants.prompts || !this.#isLive) return
-    this.#root.set({ [told.inputMessages]: texts.message('user', entry.message.content) })
+    this.#root.set(told.inputMessages, texts.message('user', entry.message.content))
   }
 
   #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
     const parent =
       (callId === null ? undefined : this.#calls.nodeOf(callId)) ?? this.#compaction ?? this.#turn ?? this.#root
-    const node = this.#node(`halting.hook ${hook}`, { [own.hook[0]]: hook, [own.trigger[0]]: trigger }, parent)
-    const key = hookKey(hook, trigger, callId)
-    const open = this.#hooks.get(key)
-    if (open === undefined) this.#hooks.set(key, [node])
-    else open.push(node)
-  }
-
-  #hookEnds({ hook, trigger, callId, outcome, durationMs }: EventOf<'hook_end'>): void {
-    const key = hookKey(hook, trigger, callId)
-    const open = this.#hooks.get(key)
-    const node = open?.shift()
-    if (open?.length === 0) this.#hooks.delete(key)
-    if (node?.isBegun !== true) return
-    node.set({ [own.durationMs[0]]: durationMs })
-    if (outcome.error !== undefined) {
-      node.set({ [told.errorType]: 'hook_failed' })
-      // A command that fails may print what it was given.
-      const { texts } = this.#scope
-      node.fail(texts.wants.toolInputs ? texts.text(outcome.error) : undefined)
-    }
-    node.end(this.#scope.now())
+    const about = { [own.hook[0]]: hook, [own.trigger[0]]: trigger }
+    this.#hooks.start({ hook, trigger, callId }, this.#node(`halting.hook ${hook}`, about, parent))
   }
 
   #compactionStarts({ trigger, tokens }: EventOf<'compact_start'>): void {
@@ -254,7 +249,8 @@ export class RunTrace {
     this.#compaction = undefined
     if (node?.isBegun !== true) return
     const { instruments, texts, now } = this.#scope
-    node.set({ [own.compacted[0]]: compacted, [own.message[0]]: texts.text(message) })
+    node.set(own.compacted[0], compacted)
+    node.set(own.message[0], texts.text(message))
     node.end(now())
     instruments?.compactions.add(1, { [own.compactTrigger[0]]: trigger, [own.compacted[0]]: compacted })
   }
@@ -270,11 +266,20 @@ export class RunTrace {
     this.#limits.see(event)
     this.#turnEnds(transition)
     if (!this.#isLive) return
-    const { instruments, now } = this.#scope
-    const turnsLeft = left.next_turn === null ? {} : { [own.turnsLeft[0]]: left.next_turn }
-    const about = { [own.transition[0]]: transition, ...turnsLeft, [own.othersLeft[0]]: after[2] }
-    this.#root.event(eventNames.lap[0], about, now())
-    instruments?.laps.add(1, { [own.transition[0]]: transition, ...this.#agentAttributes })
+    if (this.#root.isRecording) {
+      const about: Attributes = { [own.transition[0]]: transition, [own.othersLeft[0]]: after[2] }
+      if (left.next_turn !== null) about[own.turnsLeft[0]] = left.next_turn
+      this.#root.event(eventNames.lap[0], about, this.#scope.now())
+    }
+    this.#scope.instruments?.laps.add(1, this.#lapAttributes(transition))
+  }
+
+  #lapAttributes(transition: Transition): Attributes {
+    const known = this.#laps.get(transition)
+    if (known !== undefined) return known
+    const about = { [own.transition[0]]: transition, ...this.#about }
+    this.#laps.set(transition, about)
+    return about
   }
 
   #agent({ callId, agentType, description, inBackground, event }: EventOf<'agent'>): void {
@@ -321,27 +326,29 @@ export class RunTrace {
       [own.activeMs[0]]: durationMs,
     }
     const isFailure = signal.reason === 'error' || signal.reason === 'retry_limit'
-    this.#root.set({
+    const errorType = isFailure ? (terminal.error?.code ?? reason) : undefined
+    const { usage } = summary
+    const about: Attributes = {
       ...ending,
-      [told.inputTokens]: inputTokensOf(summary.usage),
-      [told.outputTokens]: summary.usage.output_tokens,
+      [told.inputTokens]: inputTokensOf(usage),
+      [told.outputTokens]: usage.output_tokens,
       ...(this.#runId !== undefined && { [own.runId[0]]: this.#runId }),
-      ...(isFailure && { [told.errorType]: terminal.error?.code ?? reason }),
-    })
+      // A run that goes on was told no model at its beginning.
+      ...(this.#place.isResumed && this.#model !== undefined && this.#modelAttributes(this.#model)),
+      ...(errorType !== undefined && { [told.errorType]: errorType }),
+    }
+    for (const [name, value] of Object.entries(about)) if (value !== undefined) this.#root.set(name, value)
     this.#root.event(eventNames.ending[0], ending, at)
     if (isFailure) this.#root.fail(texts.text(signal.message))
     this.#root.end(at)
     this.isOver = true
     if (instruments === undefined) return
-    const about = { [own.reason[0]]: reason, [own.category[0]]: signal.reason, ...this.#agentAttributes }
-    instruments.endings.add(1, about)
-    instruments.runs.record((at - this.#root.startedAt) / 1000, about)
-    instruments.operation((at - this.#root.startedAt) / 1000, {
-      [told.operation]: 'invoke_agent',
-      [told.provider]: 'halting',
-      ...this.#agentAttributes,
-      ...(isFailure && { [told.errorType]: reason }),
-    })
+    const seconds = this.#root.secondsUntil(at)
+    const measured = { [own.reason[0]]: reason, [own.category[0]]: signal.reason, ...this.#about }
+    instruments.endings.add(1, measured)
+    instruments.runs.record(seconds, measured)
+    const provider = this.#model === undefined ? 'unknown' : this.#scope.providerOf(this.#model)
+    instruments.run(provider, this.#place.agentName, seconds, errorType)
     for (const [limit, used] of this.#limits.atEnd(terminal)) instruments.limits.record(used, { [own.limit[0]]: limit })
   }
 
@@ -357,14 +364,10 @@ export class RunTrace {
     this.#agents.clear()
     this.#attempts.close(at)
     this.#calls.close(at)
-    const open = [...[...this.#hooks.values()].flat(), this.#compaction, this.#turn]
-    this.#hooks.clear()
+    this.#hooks.close(at)
+    const open = [this.#compaction, this.#turn]
     this.#compaction = undefined
     this.#turn = undefined
     for (const node of open) node?.abandon(at)
   }
-}
-
-function hookKey(hook: string, trigger: string, callId: string | null): string {
-  return `${hook}\n${trigger}\n${callId ?? ''}`
 }

@@ -8,7 +8,7 @@ export interface TraceScope {
   readonly api: typeof Api
   /** Undefined without a provider of spans. */
   readonly tracing: Tracing | undefined
-  /** Undefined without a provider of metrics. */
+  /** Undefined without a provider of metrics, and with one that does nothing. */
   readonly instruments: Instruments | undefined
   readonly texts: ToldTexts
   readonly providerOf: (model: string) => string

@@ -1,7 +1,7 @@
 import type * as Api from '@opentelemetry/api'
 import { ConfigurationError, type LoopEvent } from '@halting/core'
 import { ToldTexts } from './content.ts'
-import { guardedBy, type Guard } from './guard.ts'
+import { Guard } from './guard.ts'
 import { Instruments } from './metrics.ts'
 import type { TelemetryOptions } from './options.ts'
 import { providerOf } from './provider-of.ts'
@@ -32,19 +32,34 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
   const { tracerProvider, meterProvider, onProblem } = options
   if (tracerProvider === undefined && meterProvider === undefined) return off
   const api = await loadApi()
-  const guard = guardedBy(onProblem)
-  const { now = () => performance.timeOrigin + performance.now(), providerOf: given } = options
+  const guard = new Guard(onProblem)
+  const { now = clock(), providerOf: given } = options
   // Each by itself: where one of them fails the other one is told.
-  const tracer = guard(() => tracerProvider?.getTracer('halting'))
+  const tracer = guard.try(() => tracerProvider?.getTracer('halting'))
   const scope: TraceScope = {
     api,
     tracing: tracer === undefined ? undefined : { api, tracer, guard },
-    instruments: guard(() => (meterProvider === undefined ? undefined : new Instruments(meterProvider, guard))),
+    instruments: guard.try(() => instrumentsOf(meterProvider, api, guard)),
     texts: new ToldTexts(options, guard),
-    providerOf: given === undefined ? providerOf : (model) => guard(() => given(model)) ?? 'unknown',
+    providerOf: given === undefined ? providerOf : (model) => guard.try(() => given(model)) ?? 'unknown',
     now,
   }
   return new TracedSession(scope, options, guard)
+}
+
+function instrumentsOf(
+  provider: Api.MeterProvider | undefined,
+  api: typeof Api,
+  guard: Guard,
+): Instruments | undefined {
+  const meter = provider?.getMeter('halting')
+  return meter === undefined || meter === api.createNoopMeter() ? undefined : new Instruments(meter, guard)
+}
+
+/** Milliseconds since 1970, with fractions. */
+function clock(): () => number {
+  const { timeOrigin } = performance
+  return () => timeOrigin + performance.now()
 }
 
 async function loadApi(): Promise<typeof Api> {
@@ -63,6 +78,8 @@ class TracedSession implements Telemetry {
   readonly #options: TelemetryOptions
   readonly #guard: Guard
   #run: RunTrace | undefined
+  /** What comes until the next run begins is for nobody otherwise. */
+  #isHeard = true
 
   constructor(scope: TraceScope, options: TelemetryOptions, guard: Guard) {
     this.#scope = scope
@@ -71,21 +88,23 @@ class TracedSession implements Telemetry {
   }
 
   readonly onEvent = (event: LoopEvent): void => {
-    // Most events are parts of replies: only the first of each attempt says something.
-    this.#guard(() => this.#see(event))
+    try {
+      this.#see(event)
+    } catch (thrown) {
+      this.#guard.failed(thrown)
+    }
   }
 
   readonly traceparentOf = (callId: string): string | undefined =>
-    this.#guard(() => {
-      const run = this.#run
-      const span = run === undefined ? undefined : (run.nodeOf(callId)?.span ?? run.root.span)
-      return span === undefined || span === null ? undefined : headerOf(span.spanContext())
+    this.#guard.try(() => {
+      const place = this.#run?.placeOf(callId)
+      return place === undefined ? undefined : headerOf(place)
     })
 
   readonly close = (): void => {
-    this.#guard(() => {
+    this.#guard.try(() => {
       this.#run?.abandon()
-      this.#run = undefined
+      this.#forget()
     })
   }
 
@@ -94,21 +113,33 @@ class TracedSession implements Telemetry {
       // Nothing told the end of the one before.
       this.#run?.abandon()
       this.#run = this.#begun(event)
+      this.#isHeard = this.#run.isHeard
       return
     }
     // Work that a run left goes on after it.
     if (this.#run === undefined && (event.type === 'background' || event.type === 'notice')) return
+    if (!this.#isHeard) {
+      if (event.type === 'run_end') this.#forget()
+      return
+    }
     this.#run ??= this.#begun(undefined)
     this.#run.see(event)
-    if (this.#run.isOver) this.#run = undefined
+    this.#isHeard = this.#run.isHeard
+    if (this.#run.isOver) this.#forget()
+  }
+
+  #forget(): void {
+    this.#run = undefined
+    this.#isHeard = true
   }
 
   #begun(start: Extract<LoopEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
     const { parent, agentName = 'halting', sessionId } = this.#options
     const { api } = this.#scope
-    const outer = parent === undefined ? undefined : contextOf(api, parent)
+    const outer = parent === undefined ? undefined : spanContextOf(api, parent)
     const place = {
-      parent: outer === undefined ? undefined : { context: outer },
+      parent: outer === undefined ? undefined : { context: api.trace.setSpanContext(api.ROOT_CONTEXT, outer) },
+      outerSpanId: outer?.spanId,
       agentName: start?.run.agentId ?? agentName,
       isBackground: false,
       depth: 0,
@@ -119,17 +150,17 @@ class TracedSession implements Telemetry {
   }
 }
 
-const header = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
+const header = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 
 /** Undefined for what is no header: then a run is a trace of its own. */
-function contextOf(
+function spanContextOf(
   api: typeof Api,
   { traceparent, tracestate }: NonNullable<TelemetryOptions['parent']>,
-): Api.Context | undefined {
+): Api.SpanContext | undefined {
   const [, traceId = '', spanId = '', flags = '00'] = header.exec(traceparent.trim()) ?? []
   const state = tracestate === undefined ? {} : { traceState: api.createTraceState(tracestate) }
   const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true, ...state }
-  return api.isSpanContextValid(spanContext) ? api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext) : undefined
+  return api.isSpanContextValid(spanContext) ? spanContext : undefined
 }
 
 function headerOf({ traceId, spanId, traceFlags }: Api.SpanContext): string {

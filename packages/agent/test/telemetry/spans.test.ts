@@ -167,7 +167,12 @@ test('what a resumed run has from its record has no span a second time, and its 
     const chats = spansOf(to.spans(), 'chat').filter(({ attributes }) => attributes['halting.outcome'] !== 'unknown')
     expect(chats).toHaveLength(model.requests.length)
     const [root] = spansOf(to.spans(), 'invoke_agent')
-    expect(root?.attributes).toMatchObject({ 'halting.run.resumed': true, 'gen_ai.conversation.id': 'session' })
+    expect(root?.attributes).toMatchObject({
+      'halting.run.resumed': true,
+      'gen_ai.conversation.id': 'session',
+      'gen_ai.request.model': 'scripted',
+      'gen_ai.provider.name': 'unknown',
+    })
     const used = await to.points('gen_ai.client.token.usage')
     expect(used.reduce((sum, { value }) => sum + value, 0)).toBe(100 * model.requests.length)
   }

@@ -1,0 +1,215 @@
+// Whatever phase a run is ended in: every span ends, says how, and only what failed has the status of an error.
+import { SpanStatusCode } from '@opentelemetry/api'
+import {
+  CallableHook,
+  loop,
+  startRun,
+  type AgentTool,
+  type AnyTool,
+  type LoopEvent,
+  type LoopOptions,
+  type Tool,
+} from '@halting/core'
+import { createMemorySteps } from '@halting/core/steps'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { collector, listenerOf, prices, type Collector } from './support.ts'
+
+const usage = { input_tokens: 7, output_tokens: 3 }
+const calls = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name, input: {} })),
+  usage,
+})
+const look = (execute: Tool['execute'], readOnly = true): Tool => ({
+  name: 'Look',
+  description: 'looks',
+  inputSchema: { type: 'object' },
+  readOnly,
+  execute,
+})
+
+type Status = 'ok' | 'error'
+
+/** Of each span: its name, what kind of error, its status. */
+function statusesOf(to: Collector): readonly (readonly [string, unknown, Status])[] {
+  return to
+    .spans()
+    .map(({ name, attributes, status }) => [
+      name,
+      attributes['error.type'] ?? attributes['halting.unfinished'],
+      status.code === SpanStatusCode.ERROR ? 'error' : 'ok',
+    ])
+}
+
+const tells =
+  (type: LoopEvent['type']) =>
+  (event: LoopEvent): boolean =>
+    event.type === type
+
+/** A run that is aborted as soon as it tells this. */
+async function aborted(
+  isTheMoment: (event: LoopEvent) => boolean,
+  given: Omit<LoopOptions, 'steps' | 'clock' | 'signal'>,
+): Promise<{ readonly reason: string; readonly to: Collector }> {
+  const to = collector()
+  const { onEvent } = await listenerOf(to)
+  const controller = new AbortController()
+  const clock = createFakeClock()
+  const options = { ...given, prices, clock, steps: createMemorySteps({ clock }), signal: controller.signal }
+  const running = loop(startRun({ prompt: 'go' }), options)
+  for await (const event of running) {
+    onEvent(event)
+    if (isTheMoment(event)) controller.abort()
+  }
+  return { reason: (await running.terminal).reason, to }
+}
+
+test('an abort while the model answers: its attempt is aborted, and nothing failed', async () => {
+  const { reason, to } = await aborted(tells('model_update'), {
+    model: scriptedModel([{ hang: true, text: 'I begin' }]),
+  })
+  expect(reason).toBe('aborted_streaming')
+  expect(statusesOf(to)).toEqual([
+    ['chat scripted', 'aborted', 'ok'],
+    ['halting.turn', undefined, 'ok'],
+    ['invoke_agent halting', undefined, 'ok'],
+  ])
+})
+
+test('an abort while a tool works: its call is interrupted, and nothing failed', async () => {
+  const { reason, to } = await aborted(tells('tool_running'), {
+    model: scriptedModel([calls('Look')]),
+    tools: [
+      look(
+        (_input, { signal }) =>
+          new Promise((_done, stop) => {
+            signal.addEventListener('abort', () => stop(signal.reason))
+          }),
+        false,
+      ),
+    ],
+  })
+  expect(reason).toBe('aborted_tools')
+  expect(statusesOf(to)).toEqual([
+    ['chat scripted', undefined, 'ok'],
+    ['execute_tool Look', 'interrupted', 'ok'],
+    ['halting.turn', undefined, 'ok'],
+    ['invoke_agent halting', undefined, 'ok'],
+  ])
+})
+
+test('an abort while a hook is asked, before a tool begins: the hook and the call end', async () => {
+  const { reason, to } = await aborted(tells('hook_start'), {
+    model: scriptedModel([calls('Look')]),
+    tools: [look(() => 'seen')],
+    hooks: [
+      new CallableHook(() => new Promise((done) => void setTimeout(done)), {
+        triggers: ['beforeToolUse'],
+        id: 'slow',
+      }),
+    ],
+  })
+  expect(reason).toBe('aborted_tools')
+  expect(statusesOf(to)).toEqual([
+    ['chat scripted', undefined, 'ok'],
+    ['halting.hook slow', undefined, 'ok'],
+    ['execute_tool Look', 'interrupted', 'ok'],
+    ['halting.turn', undefined, 'ok'],
+    ['invoke_agent halting', undefined, 'ok'],
+  ])
+})
+
+test('an abort before a retry: the first attempt failed, the next is aborted as its record says, and the run did not fail', async () => {
+  const { reason, to } = await aborted(tells('retry'), {
+    model: scriptedModel([{ error: { kind: 'overloaded', message: 'busy', status: 529 } }, { hang: true }]),
+  })
+  expect(reason).toBe('aborted_streaming')
+  expect(statusesOf(to)).toEqual([
+    ['chat scripted', 'overloaded', 'error'],
+    ['chat scripted', 'aborted', 'ok'],
+    ['halting.turn', undefined, 'ok'],
+    ['invoke_agent halting', undefined, 'ok'],
+  ])
+})
+
+test('an abort while a subagent is asked ends what lies in it, from the innermost on', async () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub', agentType: 'scout' }),
+  }
+  const { reason, to } = await aborted((event) => event.type === 'agent' && event.event.type === 'model_update', {
+    model: scriptedModel(({ messages }) =>
+      messages[0]?.content === 'go' ? calls('Agent') : { hang: true, text: 'I begin' },
+    ),
+    // Made for this list alone.
+    tools: [agent] as readonly AnyTool[],
+  })
+  expect(reason).toBe('aborted_tools')
+  expect(statusesOf(to)).toEqual([
+    ['chat scripted', undefined, 'ok'],
+    ['chat scripted', 'aborted', 'ok'],
+    ['halting.turn', undefined, 'ok'],
+    ['invoke_agent scout', undefined, 'ok'],
+    ['execute_tool Agent', 'interrupted', 'ok'],
+    ['halting.turn', undefined, 'ok'],
+    ['invoke_agent halting', undefined, 'ok'],
+  ])
+})
+
+test('a request that the budget forbids is an ending and no error', async () => {
+  const to = collector()
+  const { onEvent } = await listenerOf(to)
+  const clock = createFakeClock({ autoAdvance: true })
+  const model = scriptedModel([calls('Look'), calls('Look')], { maxOutputTokens: 50 })
+  const running = loop(startRun({ prompt: 'go' }), {
+    model,
+    tools: [look(() => 'seen')],
+    prices,
+    maxBudgetUsd: 120,
+    minUsefulTokens: 50,
+    clock,
+    steps: createMemorySteps({ clock }),
+  })
+  for await (const event of running) onEvent(event)
+  expect((await running.terminal).reason).toBe('max_budget_usd')
+  expect(statusesOf(to).filter(([, error, status]) => error !== undefined || status === 'error')).toEqual([
+    ['chat scripted', 'over_budget', 'ok'],
+  ])
+})
+
+test('a consumer that leaves in the middle of a turn: close ends what is open, and the next run is a trace of its own', async () => {
+  const to = collector()
+  const { onEvent, close } = await listenerOf(to)
+  const clock = createFakeClock({ autoAdvance: true })
+  const running = loop(startRun({ prompt: 'go' }), {
+    model: scriptedModel([calls('Look'), calls('Look'), 'done']),
+    tools: [look(() => 'seen')],
+    prices,
+    clock,
+    steps: createMemorySteps({ clock }),
+  })
+  for await (const event of running) {
+    onEvent(event)
+    if (event.type === 'tool_start') break
+  }
+  expect((await running.terminal).reason).toBe('abandoned')
+  close()
+  expect(statusesOf(to)).toEqual([
+    ['chat scripted', undefined, 'ok'],
+    ['execute_tool Look', true, 'ok'],
+    ['halting.turn', true, 'ok'],
+    ['invoke_agent halting', true, 'ok'],
+  ])
+  const before = new Set(to.spans().map((span) => span.spanContext().traceId))
+  const next = loop(startRun({ prompt: 'go' }), {
+    model: scriptedModel(['done']),
+    prices,
+    clock,
+    steps: createMemorySteps({ clock }),
+  })
+  for await (const event of next) onEvent(event)
+  expect(new Set(to.spans().map((span) => span.spanContext().traceId)).size).toBe(before.size + 1)
+})

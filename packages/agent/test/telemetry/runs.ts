@@ -1,0 +1,52 @@
+import { CallableHook, type AgentTool, type AnyTool, type LoopEvent, type Tool } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { prices, told } from './support.ts'
+
+const tool = (name: string, execute: Tool['execute']): Tool => ({
+  name,
+  description: name,
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute,
+})
+const agent = (name: string, background: boolean): AgentTool => ({
+  name,
+  description: name,
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  spawn: () => ({ prompt: 'sub', agentType: 'scout', ...(background && { background: true }) }),
+})
+
+export const tools = [
+  tool('Look', () => 'seen'),
+  tool('Breaks', () => {
+    throw new Error('broken')
+  }),
+  agent('Agent', false),
+  agent('Beside', true),
+  // Made for this list alone.
+] as readonly AnyTool[]
+
+const usage = { input_tokens: 7, output_tokens: 3 }
+
+export const calls = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name, input: {} })),
+  usage,
+})
+export const done: ScriptedReply = { text: 'done', usage }
+
+/** What a run tells that has turns, calls, subagents, a hook, a retry and a tool that fails. */
+export async function eventsOfARun(): Promise<readonly LoopEvent[]> {
+  const events: LoopEvent[] = []
+  const script = [
+    calls('Look', 'Agent', 'Beside'),
+    calls('Look'),
+    done,
+    { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const,
+    calls('Breaks'),
+    done,
+  ]
+  const hook = new CallableHook(() => {}, { triggers: ['beforeToolUse', 'afterToolUse'], id: 'looks-on' })
+  await told({ model: scriptedModel(script), tools, prices, hooks: [hook] }, (event) => void events.push(event))
+  return events
+}
