@@ -18,13 +18,13 @@ export type Admission =
  * where it knows the token, and a name that somebody else had point here (DNS rebinding) is no name of ours.
  */
 export function admission({ method, url = '', headers }: AskedFor, port: number, token: string): Admission {
+  const [path = '', search = ''] = url.split(/\?(.*)/s)
+  const [, given = '', ...rest] = path.split('/')
+  // First: nothing else is said to who does not know it, so that nobody learns whether something is here.
+  if (!path.startsWith('/') || !isSame(given, token)) return refused(404, nothingHere)
   const names = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!names.includes(headers.host?.toLowerCase() ?? ''))
     return refused(421, 'The inspector answers at 127.0.0.1 and localhost alone.')
-  const [path = '', search = ''] = url.split(/\?(.*)/s)
-  const [, given = '', ...rest] = path.split('/')
-  // It does not say whether something is here.
-  if (!path.startsWith('/') || !isSame(given, token)) return refused(404, unknownAddress)
   if (method !== 'GET' && method !== 'HEAD')
     return { ...refused(405, 'The inspector is asked by GET and HEAD. It changes nothing.'), allow: 'GET, HEAD' }
   const name = rest.join('/')
@@ -32,7 +32,8 @@ export function admission({ method, url = '', headers }: AskedFor, port: number,
   return { kind: 'admitted', name, query: new URLSearchParams(search) }
 }
 
-export const unknownAddress = 'There is nothing at this address. halting inspect prints the right one when it starts.'
+/** The same for an address that is none and for one with another token. */
+export const nothingHere = 'There is nothing at this address.'
 
 function refused(status: number, error: string): Admission & { readonly kind: 'refused' } {
   return { kind: 'refused', status, error }

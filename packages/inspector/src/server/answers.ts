@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import { unknownAddress } from './admission.ts'
+import { nothingHere } from './admission.ts'
 import type { Answer } from './answer.ts'
 import { BadQuestion, keyIn, pieceIn } from './asked.ts'
 import { tellChanges } from './changes.ts'
@@ -85,7 +85,7 @@ async function answerOf(
       return answer.end()
     }
     default:
-      return answer.fail(404, unknownAddress)
+      return answer.fail(404, nothingHere, lastAnswer)
   }
 }
 
@@ -104,6 +104,9 @@ async function sendArray(answer: Answer, values: readonly unknown[]): Promise<vo
   }
   answer.end()
 }
+
+/** Who asks for what is not here is not waited for. */
+export const lastAnswer: { readonly [name: string]: string } = { connection: 'close' }
 
 /** What goes with every answer. The page's policy stands on all of them: what is no page needs none. */
 export const headersOfAll: { readonly [name: string]: string } = {

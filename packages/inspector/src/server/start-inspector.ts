@@ -4,7 +4,7 @@ import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { admission } from './admission.ts'
 import { Answer } from './answer.ts'
-import { answerTo, headersOfAll, type Answered } from './answers.ts'
+import { answerTo, headersOfAll, lastAnswer, type Answered } from './answers.ts'
 import { readPageFiles } from './page-files.ts'
 import type { SessionSource } from './source.ts'
 
@@ -90,5 +90,5 @@ async function serve(
     return
   }
   const { status, error, allow } = admitted
-  answer.fail(status, error, { ...(allow !== undefined && { allow }), connection: 'close' })
+  answer.fail(status, error, { ...(allow !== undefined && { allow }), ...lastAnswer })
 }

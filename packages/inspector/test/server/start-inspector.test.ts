@@ -103,20 +103,60 @@ test('every answer has the policy, and may not be kept, guessed at or read from 
   }
 })
 
-test('who does not know the token learns nothing, whatever is asked', async () => {
+/** All that comes for a request as it stands there, but for the time of day. */
+function bytesOf(url: string, requested: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  let text = ''
+  socket.setEncoding('latin1').on('data', (piece: string) => (text += piece))
+  socket.end(requested)
+  return new Promise((resolve, reject) => {
+    socket.on('close', () => resolve(text.replace(/^Date: .*\r\n/m, '')))
+    socket.on('error', reject)
+  })
+}
+
+test('who does not know the token learns nothing, whatever is asked: all bytes are those of an address that is none', async () => {
   const { url } = await serving()
-  const token = new URL(url).pathname.slice(1, -1)
+  const { host, pathname } = new URL(url)
+  const token = pathname.slice(1, -1)
   expect(token).toMatch(/^[\w-]{22}$/)
-  const wrong = ['/', '//', '/api/about', `/${token.slice(0, -1)}/`, `/${token}x/`, `/${token.toUpperCase()}/page.js`]
-  const answers = await Promise.all([...wrong, '*', '/%'].map((path) => ask(url, { path })))
-  for (const answer of answers) {
-    expect(errorIn(answer)).toEqual({
-      status: 404,
-      error: 'There is nothing at this address. halting inspect prints the right one when it starts.',
-    })
-    expect(answer.text).not.toContain(token)
+  const asked = (method: string, path: string, headers: readonly string[] = [`Host: ${host}`]): Promise<string> =>
+    bytesOf(url, [`${method} ${path} HTTP/1.1`, ...headers, '', ''].join('\r\n'))
+  const nothing = await asked('GET', `${pathname}nothing`)
+  expect(nothing).toMatch(/^HTTP\/1\.1 404 Not Found\r\n[^]*\r\n\r\n\{"error":"There is nothing at this address\."\}$/)
+  expect(nothing).not.toMatch(/halting|inspect/i)
+  const [head = ''] = nothing.split(/(?<=\r\n\r\n)/)
+  const near = [
+    `/${token.slice(0, -1)}/`,
+    `/${token}x/`,
+    `/${token.toUpperCase()}/page.js`,
+    `/.${pathname}`,
+    `/${pathname}`,
+  ]
+  const paths = [
+    '/',
+    '//',
+    '/api/about',
+    '/nothing/api/export?key=s-1',
+    '*',
+    '/%',
+    `http://${host}${pathname}`,
+    ...near,
+  ]
+  for (const path of paths) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND'])
+      expect([method, path, await asked(method, path)]).toEqual([method, path, nothing])
+    expect(['HEAD', path, await asked('HEAD', path)]).toEqual(['HEAD', path, head])
   }
-  expect(errorIn(await ask(url, { path: '/x/', method: 'POST' }))).toMatchObject({ status: 404 })
+  for (const headers of [
+    ['Host: evil.example'],
+    ['Host: '],
+    [`Host: ${host}`, 'Origin: https://evil.example'],
+    [`Host: ${host}`, 'Sec-Fetch-Site: cross-site'],
+    [`Host: ${host}`, 'Upgrade: websocket', 'Connection: Upgrade'],
+    [`Host: ${host}`, 'Content-Length: 0'],
+  ])
+    expect([headers, await asked('GET', '/', headers)]).toEqual([headers, nothing])
 })
 
 test('each inspector has a token of its own, and one that can be guessed is refused', async () => {
