@@ -46,6 +46,7 @@ const onlyDeep = [
   'packages/inspector/test/page/compare/compare-view.test.ts',
   'packages/inspector/test/page/exported.test.ts',
   'packages/inspector/test/page/large.test.ts',
+  'packages/inspector/test/page/picture/pictures.test.ts',
   'packages/inspector/test/page/plots/plots-browser.test.ts',
   'packages/inspector/test/page/session.test.ts',
   'packages/inspector/test/page/sessions/sessions-view.test.ts',

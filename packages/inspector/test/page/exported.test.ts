@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { appendFile } from 'node:fs/promises'
+import { appendFile, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -39,9 +39,16 @@ describe.skipIf(!isChromiumThere)('a session as a file, in a browser', () => {
       await page.goto(`${address}#/session/${key}/1/${tab}`)
       await page.locator('#app > *').first().waitFor()
     }
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save ending as PNG' }).click(),
+    ])
+    expect((await readFile(await download.path())).subarray(1, 4).toString()).toBe('PNG')
     await page.goto(`${address}#/`)
     await page.getByText(hostileText.slice(0, 33), { exact: false }).first().waitFor()
     expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
-    expect(new Set(requests.map((asked) => asked.replace(/#.*/s, '')))).toEqual(new Set([address]))
+    // A picture that is saved is the page's own.
+    const asked = requests.filter((each) => !each.startsWith('blob:'))
+    expect(new Set(asked.map((each) => each.replace(/#.*/s, '')))).toEqual(new Set([address]))
   })
 })

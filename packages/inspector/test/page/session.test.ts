@@ -74,7 +74,8 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     ])
     const svg = readFileSync(await download.path(), 'utf8')
     expect(svg).toContain('<title>tool Edit file-7.ts, failed, 40 ms, at 650 ms</title>')
-    expect(svg).toContain('max_turns: Step limit reached: 7/7')
+    expect(svg).toContain('>Run 1 of 1, ending: max_turns.</text>')
+    expect(svg).toContain('>Session made</text>')
   })
 
   it('shows its runs and its tabs by keys, and the ending of each with its figures', async () => {

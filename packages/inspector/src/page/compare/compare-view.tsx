@@ -2,13 +2,16 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { SessionView } from '../../view/types.ts'
 import { useKeys } from '../common/keys.ts'
+import { shownText } from '../common/long-text.tsx'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf, replaceRoute, route } from '../data/route.ts'
 import { useSession } from '../data/store.ts'
 import { aligned } from './align.ts'
 import { comparedFigures, divergenceText, firstDivergence } from './differences.ts'
 import { chosenRuns, queryOfRuns, type ChosenRuns } from './chosen-runs.ts'
+import { pictureOfComparison } from './compare-picture.ts'
 import { FigureTable } from './figure-table.tsx'
+import { sideTexts } from './pair-words.ts'
 import { TurnPairs } from './turn-pairs.tsx'
 import { turnsOf } from './turns.ts'
 
@@ -40,6 +43,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
   const other = useMemo(() => turnsOf(second, ofSecond), [second, ofSecond])
   const { pairs, pieces } = useMemo(() => aligned(one, other), [one, other])
   const parting = useMemo(() => firstDivergence(pairs, one, other), [pairs, one, other])
+  const divergence = useMemo(() => divergenceText(pairs, one, other), [pairs, one, other])
   const figures = useMemo(
     () => comparedFigures([first, second], [ofFirst, ofSecond]),
     [first, second, ofFirst, ofSecond],
@@ -62,7 +66,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
       </p>
       <FigureTable figures={figures} />
       <p class="divergence" role="status">
-        {divergenceText(pairs, one, other)}
+        {divergence}
       </p>
       {pieces === null ? null : (
         <p class="note warn">
@@ -70,9 +74,33 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
           runs to align these exactly.
         </p>
       )}
-      <TurnPairs pairs={pairs} first={one} second={other} parting={parting} />
+      <TurnPairs
+        pairs={pairs}
+        first={one}
+        second={other}
+        parting={parting}
+        pictureOf={(shownPairs) =>
+          pictureOfComparison(
+            {
+              views: [first, second],
+              runs: [runsText(first, ofFirst), runsText(second, ofSecond)],
+              figures,
+              divergence,
+              first: one,
+              second: other,
+            },
+            shownPairs,
+          )
+        }
+      />
     </article>
   )
+}
+
+/** Which of several runs are compared. */
+function runsText({ runs }: SessionView, run: number | undefined): string {
+  if (runs.length < 2) return ''
+  return run === undefined ? `All ${runs.length} runs` : `Run ${run} of ${runs.length}`
 }
 
 interface SideHeadProps {
@@ -84,17 +112,16 @@ interface SideHeadProps {
 
 function SideHead({ name, view, run, onRun }: SideHeadProps): JSX.Element {
   const { row, runs } = view
+  const { title, from } = sideTexts(view)
   return (
     <section class="compare-head" aria-label={`${name} session`}>
       <h2>
         {name}:{' '}
         <a href={addressOf({ view: 'session', key: row.key, run: run ?? Math.max(1, runs.length), tab: 'timeline' })}>
-          {row.title.trim() === '' ? row.sessionId : row.title}
+          {title}
         </a>
       </h2>
-      <p class="soft">
-        {row.sessionId} · {row.cwd} · {row.program}
-      </p>
+      <p class="soft">{from}</p>
       {runs.length < 2 ? null : (
         <label>
           Runs{' '}
@@ -105,7 +132,7 @@ function SideHead({ name, view, run, onRun }: SideHeadProps): JSX.Element {
             <option value="">all {runs.length}</option>
             {runs.map(({ prompt }, index) => (
               <option key={index} value={index + 1}>
-                {index + 1}: {prompt.slice(0, 60)}
+                {index + 1}: {shownText(prompt, 60)}
               </option>
             ))}
           </select>

@@ -1,4 +1,5 @@
 import { counted, elapsed, many, money } from '../../figures.ts'
+import { visible } from '../../visible.ts'
 import type { Account } from '@halting/core/steps'
 import type { SessionView, TurnCall } from '../../view/types.ts'
 import type { Pair } from './align.ts'
@@ -102,7 +103,7 @@ const mostTold = 3
 export function callsText(calls: readonly TurnCall[], withOutcomes: boolean): string {
   if (calls.length === 0) return 'an answer'
   const told = calls.slice(0, mostTold).map(({ label, status }) => {
-    const text = label.length > 90 ? `${label.slice(0, 89)}…` : label
+    const text = visible(label.length > 90 ? `${label.slice(0, 89)}…` : label)
     return withOutcomes && status !== '' ? `${text} (${status})` : text
   })
   const left = calls.length - told.length

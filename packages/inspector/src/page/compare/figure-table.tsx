@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { secondToFirst } from './compare-picture.ts'
 import type { ComparedFigure } from './differences.ts'
 
 /** Ending and totals of both sides. */
@@ -11,7 +12,7 @@ export function FigureTable({ figures }: { readonly figures: readonly ComparedFi
           <td />
           <th scope="col">First</th>
           <th scope="col">Second</th>
-          <th scope="col">The second to the first</th>
+          <th scope="col">{secondToFirst}</th>
         </tr>
       </thead>
       <tbody>

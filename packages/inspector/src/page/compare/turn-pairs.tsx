@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { counted, elapsed, many, money } from '../../figures.ts'
+import { many } from '../../figures.ts'
 import { VirtualList } from '../common/virtual-list.tsx'
+import type { Picture } from '../picture/picture.ts'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import type { Pair } from './align.ts'
-import { callsText, differencesOf, turnAt, type Difference } from './differences.ts'
-import type { TurnCall } from '../../view/types.ts'
+import { differencesOf, turnAt, type Difference } from './differences.ts'
+import { callTexts, pairMark, pairText, turnLines, turnName } from './pair-words.ts'
 import type { ComparedTurn } from './turns.ts'
 
 interface TurnPairsProps {
@@ -14,47 +16,43 @@ interface TurnPairsProps {
   readonly second: readonly ComparedTurn[]
   /** The place of the first pair that differs. */
   readonly parting: number | undefined
+  /** The whole view with these pairs, of which this one is chosen. */
+  readonly pictureOf: (shown: ShownPairs) => Picture
 }
 
-const kindTexts: { readonly [kind in Pair['kind']]: string } = {
-  same: 'the same calls',
-  changed: 'other calls',
-  'only-first': 'only the first',
-  'only-second': 'only the second',
+/** A pair with its place among all of them. */
+interface ShownPair {
+  readonly pair: Pair
+  readonly place: number
+  readonly differences: readonly Difference[]
 }
 
-const kindMarks: { readonly [kind in Pair['kind']]: string } = {
-  same: '=',
-  changed: '≠',
-  'only-first': '←',
-  'only-second': '→',
-}
-
-const differenceTexts: { readonly [difference in Difference]: string } = {
-  calls: 'other calls',
-  inputs: 'given something else',
-  outcomes: 'another outcome',
-  model: 'another model',
-  compaction: 'compacted in one of them',
+export interface ShownPairs {
+  readonly pairs: readonly ShownPair[]
+  readonly isOnlyDifferent: boolean
+  readonly chosen: ShownPair | undefined
 }
 
 /** Turns side by side, and the chosen pair whole below. */
-export function TurnPairs({ pairs, first, second, parting }: TurnPairsProps): JSX.Element {
-  const chosen = useSignal<number | null>(null)
+export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPairsProps): JSX.Element {
+  const at = useSignal<number | null>(null)
   const isOnlyDifferent = useSignal(false)
   const shown = useMemo(() => {
-    const all = pairs.map((pair, place) => ({ pair, place, differences: differencesOf(pair, first, second) }))
+    const all = pairs.map((pair, place): ShownPair => ({
+      pair,
+      place,
+      differences: differencesOf(pair, first, second),
+    }))
     return isOnlyDifferent.value
       ? all.filter(({ pair, differences }) => pair.kind !== 'same' || differences.length > 0)
       : all
   }, [pairs, first, second, isOnlyDifferent.value])
-  const at = chosen.value === null || shown[chosen.value] === undefined ? null : chosen.value
-  const pair = at === null ? undefined : shown[at]?.pair
+  const chosen = at.value === null ? undefined : shown[at.value]
   const partingAt = shown.findIndex(({ place }) => place === parting)
   return (
     <>
       <div class="list-tools">
-        <button type="button" disabled={partingAt < 0} onClick={() => (chosen.value = partingAt)}>
+        <button type="button" disabled={partingAt < 0} onClick={() => (at.value = partingAt)}>
           Where they part
         </button>
         <label>
@@ -63,46 +61,56 @@ export function TurnPairs({ pairs, first, second, parting }: TurnPairsProps): JS
             checked={isOnlyDifferent.value}
             onChange={({ currentTarget }) => {
               isOnlyDifferent.value = currentTarget.checked
-              chosen.value = null
+              at.value = null
             }}
-          />
+          />{' '}
           only what differs
         </label>
+        <PictureButtons
+          name="comparison"
+          pictureOf={() => pictureOf({ pairs: shown, isOnlyDifferent: isOnlyDifferent.value, chosen })}
+        />
       </div>
       <div class="pair-list">
         <VirtualList
           label={`${many(shown.length, 'pair')} of turns`}
           count={shown.length}
-          rowRem={5.5}
-          selected={at}
-          onSelect={(index) => (chosen.value = index)}
+          rowRem={6.6}
+          selected={chosen === undefined ? null : at.value}
+          onSelect={(index) => (at.value = index)}
           row={(index) => {
             const each = shown[index]
             if (each === undefined) return null
-            const { pair: own, differences, place } = each
+            const { pair, differences, place } = each
             return (
-              <div class="pair" data-kind={own.kind} data-parting={place === parting}>
-                <Side turn={turnAt(first, own.first)} />
-                <span class="pair-mark" title={pairText(own, differences)}>
-                  <span aria-hidden="true">
-                    {own.kind === 'same' && differences.length > 0 ? '≈' : kindMarks[own.kind]}
-                  </span>
-                  <span class="hidden-text">{pairText(own, differences)}</span>
+              <div class="pair" data-kind={pair.kind} data-parting={place === parting}>
+                <Side turn={turnAt(first, pair.first)} turns={first} />
+                <span class="pair-mark" title={pairText(pair, differences)}>
+                  <span aria-hidden="true">{pairMark(pair, differences)}</span>
+                  <span class="hidden-text">{pairText(pair, differences)}</span>
                 </span>
-                <Side turn={turnAt(second, own.second)} />
+                <Side turn={turnAt(second, pair.second)} turns={second} />
               </div>
             )
           }}
         />
       </div>
-      {pair === undefined ? (
+      {chosen === undefined ? (
         <p class="soft">Choose a pair of turns to see all of its calls.</p>
       ) : (
         <section class="pair-whole" aria-label="The chosen pair of turns">
-          <p>{pairText(pair, differencesOf(pair, first, second))}</p>
+          <p>{pairText(chosen.pair, chosen.differences)}</p>
           <div class="compare-heads">
-            <WholeTurn turn={turnAt(first, pair.first)} beside={turnAt(second, pair.second)} />
-            <WholeTurn turn={turnAt(second, pair.second)} beside={turnAt(first, pair.first)} />
+            <WholeTurn
+              turns={first}
+              turn={turnAt(first, chosen.pair.first)}
+              beside={turnAt(second, chosen.pair.second)}
+            />
+            <WholeTurn
+              turns={second}
+              turn={turnAt(second, chosen.pair.second)}
+              beside={turnAt(first, chosen.pair.first)}
+            />
           </div>
         </section>
       )}
@@ -110,73 +118,51 @@ export function TurnPairs({ pairs, first, second, parting }: TurnPairsProps): JS
   )
 }
 
-function pairText(pair: Pair, differences: readonly Difference[]): string {
-  const others = differences.filter((each) => each !== 'calls').map((each) => differenceTexts[each])
-  return [kindTexts[pair.kind], ...others].join(', ')
+interface SideProps {
+  readonly turn: ComparedTurn | undefined
+  /** All of its side. */
+  readonly turns: readonly ComparedTurn[]
 }
 
-function Side({ turn }: { readonly turn: ComparedTurn | undefined }): JSX.Element {
+function Side({ turn, turns }: SideProps): JSX.Element {
   if (turn === undefined) return <span class="side side-none" />
+  const [model, calls, own, soFar] = turnLines(turn)
   return (
     <span class="side numbers">
       <span class="side-line">
-        <strong>{turnName(turn)}</strong> {turn.model}
-        {turn.isCompacted ? ' · compacted' : ''}
+        <strong>{turnName(turn, turns)}</strong> {model}
       </span>
-      <span class="side-line">{callsText(turn.calls, false)}</span>
-      <span class="side-line soft">
-        {money(turn.costUsd)} · {counted(turn.tokens)} tokens · {elapsed(turn.ms)} — {money(turn.soFar.costUsd)} ·{' '}
-        {counted(turn.soFar.tokens)} · {elapsed(turn.soFar.ms)} so far
-      </span>
+      <span class="side-line">{calls}</span>
+      <span class="side-line soft">{own}</span>
+      <span class="side-line soft">{soFar}</span>
     </span>
   )
 }
 
-function turnName({ run, turn }: ComparedTurn): string {
-  return `${run}.${turn}`
-}
-
-interface WholeTurnProps {
-  readonly turn: ComparedTurn | undefined
+interface WholeTurnProps extends SideProps {
   readonly beside: ComparedTurn | undefined
 }
 
-function WholeTurn({ turn, beside }: WholeTurnProps): JSX.Element {
+function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
   if (turn === undefined) return <p class="soft">No turn stands here.</p>
-  const known = new Map(beside?.calls.map((call) => [call.label, call]))
+  const [model, , own, soFar] = turnLines(turn)
   return (
     <div>
       <h3>
-        Run {turn.run}, turn {turn.turn}: {turn.model}
+        {turnName(turn, turns)}: {model}
       </h3>
+      <p class="numbers">
+        {own}; {soFar}
+      </p>
       {turn.calls.length === 0 ? <p>An answer without calls.</p> : null}
       <ul class="calls">
-        {turn.calls.map((call, index) => {
-          const mark = beside === undefined ? 'other' : markOf(call, known.get(call.label))
-          return (
-            <li key={index} data-mark={mark}>
-              {call.label}
-              {call.status === '' ? '' : ` (${call.status})`}
-              {mark === 'same' ? null : <span class="warn">{markTexts[mark]}</span>}
-            </li>
-          )
-        })}
+        {callTexts(turn, beside).map(({ text, differs }, index) => (
+          <li key={index}>
+            {text}
+            {differs === '' ? null : <span class="warn"> {differs}</span>}
+          </li>
+        ))}
       </ul>
     </div>
   )
-}
-
-type Mark = 'same' | 'outcome' | 'input' | 'other'
-
-const markTexts: { readonly [mark in Mark]: string } = {
-  same: '',
-  outcome: ' another outcome',
-  input: ' given something else',
-  other: ' not beside it',
-}
-
-function markOf(call: TurnCall, beside: TurnCall | undefined): Mark {
-  if (beside === undefined) return 'other'
-  if (beside.inputDigest !== call.inputDigest) return 'input'
-  return beside.status === call.status ? 'same' : 'outcome'
 }

@@ -1,21 +1,23 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { colorOf } from '../common/colors.ts'
-import { PictureButtons } from '../common/export-picture.tsx'
+import type { Picture } from '../picture/picture.ts'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { allOf, movedBy, zoomedBy, type Plot, type Seen } from './plot.ts'
 import { PlotCanvas } from './plot-canvas.tsx'
 import { PlotTable } from './plot-table.tsx'
-import { svgOfPlot } from './plot-svg.ts'
+import { pictureOfPlot } from './plot-picture.ts'
 
 interface PlotFigureProps {
   readonly plot: Plot
   /** A place was clicked, or chosen by a key or in the table. */
   readonly onChoose?: (index: number) => void
+  /** What a picture of it shows, where that is more than the plot. */
+  readonly pictureOf?: (plot: Plot, seen: Seen, hidden: ReadonlySet<string>) => Picture
 }
 
 /** A plot with its legend, what moves it, its values as a table, and itself as a picture. */
-export function PlotFigure({ plot, onChoose }: PlotFigureProps): JSX.Element {
+export function PlotFigure({ plot, onChoose, pictureOf = pictureOfPlot }: PlotFigureProps): JSX.Element {
   const hidden = useSignal<ReadonlySet<string>>(new Set())
   const zoomed = useSignal<Seen | null>(null)
   const all = useMemo(() => allOf(plot), [plot])
@@ -74,7 +76,7 @@ export function PlotFigure({ plot, onChoose }: PlotFigureProps): JSX.Element {
             <button type="button" disabled={zoomed.value === null} onClick={() => (zoomed.value = null)}>
               All
             </button>
-            <PictureButtons name={plot.name} svgOf={() => svgOfPlot(plot, seen, hidden.value, colorOf)} />
+            <PictureButtons name={plot.name} pictureOf={() => pictureOf(plot, seen, hidden.value)} />
           </div>
           <PlotTable plot={plot} onChoose={onChoose} />
         </>

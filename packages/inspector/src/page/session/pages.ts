@@ -14,7 +14,7 @@ interface PagesOf {
   readonly chosen: number | null
 }
 
-interface Pages {
+export interface Pages {
   /** The first part that is here. */
   readonly from: number
   /** The first behind those that are here. */

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { elapsed, many } from '../../figures.ts'
+import { many } from '../../figures.ts'
 import type { CallPart, TranscriptPart } from '../../view/types.ts'
 import { LongText, shownText } from '../common/long-text.tsx'
 import { Changes } from './changes.tsx'
+import { callLine } from './part-words.ts'
 
 interface PartProps {
   readonly part: TranscriptPart
@@ -66,21 +67,13 @@ function Content({ part, isOpen }: { readonly part: TranscriptPart; readonly isO
 }
 
 function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: boolean }): JSX.Element {
-  const { name, input, result, isError, durationMs, changes, agent } = part
-  const facts = [
-    ...(durationMs === null ? [] : [elapsed(durationMs)]),
-    ...(changes.length === 0 ? [] : [many(changes.filter((line) => /^[+-]/.test(line)).length, 'changed line')]),
-    ...(agent.length === 0 ? [] : [many(agent.length, 'part')]),
-  ]
+  const { input, result, isError, changes, agent } = part
+  const { name, given, wrong, facts } = callLine(part)
   const summary = (
     <>
-      <b>{shownText(name, 100)}</b> <span class="soft">{shownText(briefly(input), 160)}</span>{' '}
-      {result === null ? (
-        <span class="warn">no result on record</span>
-      ) : isError ? (
-        <span class="bad">failed</span>
-      ) : null}{' '}
-      <span class="soft numbers">{facts.join(', ')}</span>
+      <b>{name}</b> <span class="soft">{given}</span>{' '}
+      {wrong === '' ? null : <span class={wrong === 'failed' ? 'bad' : 'warn'}>{wrong}</span>}{' '}
+      <span class="soft numbers">{facts}</span>
     </>
   )
   return (
@@ -101,14 +94,6 @@ function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: bool
       )}
     </Folded>
   )
-}
-
-/** The texts of an input, on one line. */
-function briefly(input: string): string {
-  return input
-    .slice(0, 2_000)
-    .replaceAll(/[{}[\]"\s]+/g, ' ')
-    .trim()
 }
 
 /** What an agent did is folded, and shown a piece at a time. */

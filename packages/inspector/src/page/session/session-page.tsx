@@ -10,9 +10,11 @@ import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
 import { source, useSession } from '../data/store.ts'
 import { PlotsView } from '../plots/plots-view.tsx'
+import { PicturesOf } from '../picture/picture-buttons.tsx'
+import { titleOf } from '../sessions/columns.tsx'
 import { costInWords } from '../sessions/figure-text.ts'
 import { WhatIfView } from '../what-if/what-if-view.tsx'
-import { exitCodeOf, headline } from './ending.tsx'
+import { exitCodeOf, headline } from './ending-figures.ts'
 import { TimelineTab } from './timeline-tab.tsx'
 
 interface SessionPageProps {
@@ -54,12 +56,23 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
       {chosen === undefined ? (
         <p>It has no run.</p>
       ) : (
-        <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
-          <Pane key={chosen.runId} tab={tab} view={view} run={chosen} index={index} />
-        </Tabs>
+        <PicturesOf.Provider value={picturedOf(view, chosen, index)}>
+          <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
+            <Pane key={chosen.runId} tab={tab} view={view} run={chosen} index={index} />
+          </Tabs>
+        </PicturesOf.Provider>
       )}
     </article>
   )
+}
+
+/** What every picture of a run says it is of. */
+function picturedOf({ row, runs }: SessionView, run: RunView, index: number): readonly string[] {
+  return [
+    titleOf(row),
+    [row.program, row.sessionId, row.cwd, row.models.join(', ')].filter((text) => text !== '').join(' · '),
+    `Run ${index + 1} of ${runs.length}, ending: ${run.account.ending?.reason ?? 'none on record'}.`,
+  ]
 }
 
 interface PaneProps {
@@ -92,7 +105,7 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
   const file = source().exportAddress(row.key)
   return (
     <header class="session-top">
-      <h1>{shownText(row.title === '' ? row.sessionId : row.title, 300)}</h1>
+      <h1>{titleOf(row)}</h1>
       <p class="soft">
         {[row.program, row.sessionId, row.cwd, row.models.join(', ')]
           .filter((text) => text !== '')

@@ -4,8 +4,11 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { RunView } from '../../view/types.ts'
 import { useKeys } from '../common/keys.ts'
 import { Tabs } from '../common/tabs.tsx'
-import { Ending, exitCodeOf, headline } from './ending.tsx'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
+import { Ending } from './ending.tsx'
+import { exitCodeOf } from './ending-figures.ts'
 import { ItemList } from './item-list.tsx'
+import { pictureOfItems } from './items-picture.ts'
 import { Records } from './records.tsx'
 import { Search } from './search.tsx'
 import { itemOfPart, matching, partOf, placeIn } from './selection.ts'
@@ -52,7 +55,7 @@ export function TimelineTab({ sessionKey, index, run }: TimelineTabProps): JSX.E
   useTimelineKeys({ model, ids, open, onPane: () => setPane(pane === 'records' ? 'transcript' : 'records') })
   return (
     <>
-      <Timeline model={model} exitCode={exitCodeOf(run)} title={headline(run)} onOpen={open} />
+      <Timeline model={model} exitCode={exitCodeOf(run)} onOpen={open} />
       <div class="beside">
         <div class="items">
           <Search
@@ -68,6 +71,12 @@ export function TimelineTab({ sessionKey, index, run }: TimelineTabProps): JSX.E
             }}
           />
           <ItemList model={model} ids={ids} onOpen={open} />
+          <PictureButtons
+            name="items"
+            pictureOf={() =>
+              pictureOfItems({ items: run.items, ids, chosen: chosen === null ? -1 : placeIn(ids, chosen), words })
+            }
+          />
         </div>
         <Tabs label="About the chosen item" tabs={panes} shown={pane} onShow={setPane}>
           {pane === 'transcript' ? (

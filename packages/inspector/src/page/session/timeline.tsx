@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { counted, elapsed } from '../../figures.ts'
 import { visible } from '../../visible.ts'
 import { colorOf } from '../common/colors.ts'
-import { PictureButtons } from '../common/export-picture.tsx'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { panned, scales, ticks, whole, zoomed, type Scale } from './axis.ts'
 import { useCanvas } from './canvas.ts'
 import { drawLane } from './draw-lanes.ts'
@@ -13,7 +13,7 @@ import { itemAt, type Lane } from './lanes.ts'
 import { Legend } from './legend.tsx'
 import { Overview } from './overview.tsx'
 import { keyOnTimeline } from './timeline-keys.ts'
-import { svgOfTimeline } from './timeline-svg.ts'
+import { pictureOfTimeline } from './timeline-picture.ts'
 import { choose, setScale, toggleAgent, toggleAgents, type TimelineModel } from './timeline-model.ts'
 
 /** Height of a lane and of the ruler above them, in CSS pixels. */
@@ -24,13 +24,11 @@ interface TimelineProps {
   readonly model: TimelineModel
   /** Of the run; null for one that did not end. */
   readonly exitCode: number | null
-  /** Of a picture. */
-  readonly title: string
   readonly onOpen: () => void
 }
 
 /** A run along time or along its records, in lanes. The list beside it says the same in text. */
-export function Timeline({ model, exitCode, title, onOpen }: TimelineProps): JSX.Element {
+export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
   const { scale, range, unfolded, pointed, items } = model
   const help = useId()
   const lanes = useComputed(() => {
@@ -69,9 +67,7 @@ export function Timeline({ model, exitCode, title, onOpen }: TimelineProps): JSX
             Unfold agents
           </button>
         ) : null}
-        <span role="group" aria-label="Save as a picture">
-          <PictureButtons name="timeline" svgOf={() => svgOfTimeline(model, exitCode, title)} />
-        </span>
+        <PictureButtons name="timeline" pictureOf={() => pictureOfTimeline(model, exitCode)} />
         <Legend items={items} />
       </div>
       <p class="hidden-text" id={help}>

@@ -3,8 +3,10 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { counted } from '../../figures.ts'
 import type { TranscriptPart } from '../../view/types.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { Part } from './part.tsx'
-import { pageSize, usePages } from './pages.ts'
+import { pageSize, usePages, type Pages } from './pages.ts'
+import { pictureOfTranscript, type PicturedTranscript } from './transcript-picture.ts'
 
 interface TranscriptProps {
   readonly sessionKey: string
@@ -50,10 +52,7 @@ export function Transcript(props: TranscriptProps): JSX.Element {
   const look = (): void => {
     const element = scroller.current
     if (element === null) return
-    const box = element.getBoundingClientRect()
-    const first = [...element.querySelectorAll<HTMLElement>(':scope > .part')].find(
-      (each) => each.getBoundingClientRect().bottom > box.top,
-    )
+    const first = firstSeen(element)
     anchor.current =
       first === undefined ? null : { part: first.dataset['part'] ?? '', top: first.getBoundingClientRect().top }
     if (element.scrollTop < 200 && from > 0) pages.earlier()
@@ -61,36 +60,59 @@ export function Transcript(props: TranscriptProps): JSX.Element {
   }
   if (count === 0) return <p class="soft">Nothing was said in this run.</p>
   return (
-    <div ref={scroller} class="transcript" role="feed" aria-label="Transcript" tabIndex={0} onScroll={look}>
-      {problem === undefined ? null : <ErrorNote>{problem}</ErrorNote>}
-      {from > 0 ? (
-        <button type="button" onClick={pages.earlier}>
-          Earlier: {counted(from)} more
-        </button>
-      ) : null}
-      {parts.length === 0 && problem === undefined ? <Busy>Reading …</Busy> : null}
-      {parts.map((part: TranscriptPart, index) => {
-        const number = from + index
-        return (
-          <Part
-            key={number}
-            part={part}
-            number={number}
-            of={count}
-            isChosen={number === chosen}
-            onChoose={() => {
-              shownChoice.current = number
-              onChoose(number)
-            }}
-          />
-        )
-      })}
-      {to < count ? (
-        <button type="button" onClick={pages.later}>
-          Later: {counted(count - to)} more (in pieces of {pageSize})
-        </button>
-      ) : null}
-    </div>
+    <>
+      <PictureButtons name="transcript" pictureOf={() => pictureOfTranscript(seenIn(scroller.current, pages, count))} />
+      <div ref={scroller} class="transcript" role="feed" aria-label="Transcript" tabIndex={0} onScroll={look}>
+        {problem === undefined ? null : <ErrorNote>{problem}</ErrorNote>}
+        {from > 0 ? (
+          <button type="button" onClick={pages.earlier}>
+            Earlier: {counted(from)} more
+          </button>
+        ) : null}
+        {parts.length === 0 && problem === undefined ? <Busy>Reading …</Busy> : null}
+        {parts.map((part: TranscriptPart, index) => {
+          const number = from + index
+          return (
+            <Part
+              key={number}
+              part={part}
+              number={number}
+              of={count}
+              isChosen={number === chosen}
+              onChoose={() => {
+                shownChoice.current = number
+                onChoose(number)
+              }}
+            />
+          )
+        })}
+        {to < count ? (
+          <button type="button" onClick={pages.later}>
+            Later: {counted(count - to)} more (in pieces of {pageSize})
+          </button>
+        ) : null}
+      </div>
+    </>
+  )
+}
+
+/** The parts that a person sees, from the uppermost on, and which of them are unfolded. */
+function seenIn(element: HTMLElement | null, { from, parts }: Pages, count: number): PicturedTranscript {
+  const first = element === null ? undefined : firstSeen(element)
+  const start = first === undefined ? from : Number(first.dataset['part'])
+  return {
+    parts: parts.slice(start - from),
+    from: start,
+    count,
+    isOpen: (number) =>
+      element !== null && partElement(element, number)?.querySelector(':scope > details[open]') !== null,
+  }
+}
+
+function firstSeen(element: HTMLElement): HTMLElement | undefined {
+  const { top } = element.getBoundingClientRect()
+  return [...element.querySelectorAll<HTMLElement>(':scope > .part')].find(
+    (each) => each.getBoundingClientRect().bottom > top,
   )
 }
 

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { counted, elapsed, money } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
-import { endingColor } from '../common/colors.ts'
+import { visible } from '../../visible.ts'
+import { endingColor, type ColorName } from '../common/colors.ts'
 import { addressOf } from '../data/route.ts'
 import { dayAndTime } from './figure-text.ts'
 import { endingOf, standingOf, standings } from './row-kinds.ts'
@@ -11,28 +12,31 @@ export interface Column {
   readonly name: ColumnName
   readonly title: string
   readonly isNumber: boolean
-  readonly cell: (row: SessionRow) => JSX.Element | string
+  /** What stands in it. */
+  readonly text: (row: SessionRow) => string
+  /** How it is shown, where that is more than its text. */
+  readonly cell?: (row: SessionRow) => JSX.Element
 }
 
 /** The columns in their order. What does not fit on a narrow screen stands in the details of the chosen session. */
 export const columns: readonly Column[] = [
-  { name: 'title', title: 'Session', isNumber: false, cell: (row) => <TitleLink row={row} /> },
-  { name: 'ending', title: 'Ending', isNumber: false, cell: (row) => <EndingMark row={row} /> },
-  { name: 'costUsd', title: 'Dollars', isNumber: true, cell: costText },
-  { name: 'turns', title: 'Turns', isNumber: true, cell: ({ turns }) => counted(turns) },
-  { name: 'tokens', title: 'Tokens', isNumber: true, cell: ({ tokens }) => counted(tokens) },
-  { name: 'activeMs', title: 'Time', isNumber: true, cell: ({ activeMs }) => elapsed(activeMs) },
-  { name: 'calls', title: 'Calls', isNumber: true, cell: ({ calls }) => counted(calls) },
-  { name: 'failedCalls', title: 'Failed', isNumber: true, cell: ({ failedCalls }) => counted(failedCalls) },
-  { name: 'runs', title: 'Runs', isNumber: true, cell: ({ runs }) => counted(runs) },
-  { name: 'models', title: 'Models', isNumber: false, cell: ({ models }) => models.join(', ') },
-  { name: 'cwd', title: 'Folder', isNumber: false, cell: ({ cwd }) => cwd },
-  { name: 'program', title: 'Program', isNumber: false, cell: ({ program }) => program },
+  { name: 'title', title: 'Session', isNumber: false, text: titleOf, cell: (row) => <TitleLink row={row} /> },
+  { name: 'ending', title: 'Ending', isNumber: false, text: endingText, cell: (row) => <EndingMark row={row} /> },
+  { name: 'costUsd', title: 'Dollars', isNumber: true, text: costText },
+  { name: 'turns', title: 'Turns', isNumber: true, text: ({ turns }) => counted(turns) },
+  { name: 'tokens', title: 'Tokens', isNumber: true, text: ({ tokens }) => counted(tokens) },
+  { name: 'activeMs', title: 'Time', isNumber: true, text: ({ activeMs }) => elapsed(activeMs) },
+  { name: 'calls', title: 'Calls', isNumber: true, text: ({ calls }) => counted(calls) },
+  { name: 'failedCalls', title: 'Failed', isNumber: true, text: ({ failedCalls }) => counted(failedCalls) },
+  { name: 'runs', title: 'Runs', isNumber: true, text: ({ runs }) => counted(runs) },
+  { name: 'models', title: 'Models', isNumber: false, text: ({ models }) => visible(models.join(', ')) },
+  { name: 'cwd', title: 'Folder', isNumber: false, text: ({ cwd }) => visible(cwd) },
+  { name: 'program', title: 'Program', isNumber: false, text: ({ program }) => program },
   {
     name: 'changedAt',
     title: 'Changed',
     isNumber: true,
-    cell: ({ changedAt }) => (changedAt === null ? '–' : dayAndTime(changedAt)),
+    text: ({ changedAt }) => (changedAt === null ? '–' : dayAndTime(changedAt)),
   },
 ]
 
@@ -44,7 +48,7 @@ function costText({ costUsd, unpriced }: SessionRow): string {
 
 /** What a session is called; its id where it has no title. */
 export function titleOf({ title, sessionId }: SessionRow): string {
-  return title.trim() === '' ? sessionId : title
+  return visible(title.trim() === '' ? sessionId : title)
 }
 
 /** Where its last run is looked at. */
@@ -61,15 +65,25 @@ function TitleLink({ row }: { readonly row: SessionRow }): JSX.Element {
   )
 }
 
+/** How it ended, and that it goes on where the word does not say so. */
+function endingText(row: SessionRow): string {
+  const goesOn = row.isLive && standingOf(row) !== 'running'
+  return `${visible(endingOf(row))}${goesOn ? ', live' : ''}`
+}
+
+/** The colour of how a session stands. */
+export function standingColor(row: SessionRow): ColorName {
+  const standing = standingOf(row)
+  return standing === 'running' ? 'accent' : standing === 'unread' ? 'bad' : endingColor(row.exitCode)
+}
+
 /** How it ended: a mark and the word. */
 function EndingMark({ row }: { readonly row: SessionRow }): JSX.Element {
   const standing = standingOf(row)
-  const color = standing === 'running' ? 'accent' : standing === 'unread' ? 'bad' : endingColor(row.exitCode)
   return (
     <span class={`ending ending-${standing}`} title={standings[standing]}>
-      <span class="mark" aria-hidden="true" style={{ background: `var(--${color})` }} />
-      {endingOf(row)}
-      {row.isLive && standing !== 'running' ? <span class="live">live</span> : null}
+      <span class="mark" aria-hidden="true" style={{ background: `var(--${standingColor(row)})` }} />
+      {endingText(row)}
     </span>
   )
 }

@@ -2,16 +2,17 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { counted, many } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
-import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
-import { PictureButtons } from '../common/export-picture.tsx'
+import { endingColor, type ColorName } from '../common/colors.ts'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { useRoving } from '../common/roving.ts'
 import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
-import { svgOfHistogram, svgOfWords } from './distribution-svg.ts'
+import { pictureOfHistogram, pictureOfWords, type DistributionOf } from './distribution-picture.ts'
 import { edgeText, rangeText } from './figure-text.ts'
 import {
   isShownBut,
   withRange,
   withWord,
+  withWords,
   wordsOf,
   type RangeDimension,
   type SessionFilter,
@@ -19,6 +20,7 @@ import {
 } from './filter.ts'
 import { wordText } from './filter-text.ts'
 import { endingOf, type FigureName } from './row-kinds.ts'
+import { shownText } from './sessions-picture.ts'
 
 interface DistributionsProps {
   readonly rows: readonly SessionRow[]
@@ -120,12 +122,19 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
         <div class="pictures">
           <PictureButtons
             name={`${title} of sessions`}
-            svgOf={() => svgOfHistogram(`${title} of ${many(rows.length, 'session')}`, figure, histogram, colorOf)}
+            pictureOf={() =>
+              pictureOfHistogram(pictured(title, rows, withRange(filter, figure, undefined)), figure, histogram)
+            }
           />
         </div>
       )}
     </figure>
   )
+}
+
+/** What a picture says it is of. */
+function pictured(title: string, rows: readonly SessionRow[], others: SessionFilter): DistributionOf {
+  return { title, sessions: rows.length, about: [shownText(others, '')] }
 }
 
 const mostBars = 12
@@ -181,15 +190,14 @@ function WordBars(
         <div class="pictures">
           <PictureButtons
             name={`${title} of sessions`}
-            svgOf={() =>
-              svgOfWords(
-                `${title} of ${many(rows.length, 'session')}`,
+            pictureOf={() =>
+              pictureOfWords(
+                pictured(title, rows, withWords(filter, dimension, [])),
                 counts.map(({ word, count }) => ({
                   word: wordText(dimension, word),
                   count,
                   color: colorOfWord(word),
                 })),
-                colorOf,
               )
             }
           />

@@ -9,6 +9,7 @@ import {
   type SessionFilter,
   type WordDimension,
 } from './filter.ts'
+import { visible } from '../../visible.ts'
 import { rangeText } from './figure-text.ts'
 import { figureNames, standings } from './row-kinds.ts'
 
@@ -32,15 +33,15 @@ const flagTexts: { readonly [flag in FlagDimension]: string } = {
 /** A word as it is shown: how a session stands is a sentence, a folder may be unknown. */
 export function wordText(dimension: WordDimension, word: string): string {
   // The words of this dimension are the names of `standings`; an address may say others.
-  if (dimension === 'standing') return Object.entries(standings).find(([name]) => name === word)?.[1] ?? word
-  return word === '' ? '(none)' : word
+  if (dimension === 'standing') return Object.entries(standings).find(([name]) => name === word)?.[1] ?? visible(word)
+  return word === '' ? '(none)' : visible(word)
 }
 
 /** All that a filter asks, one by one. */
 export function filterChips(filter: SessionFilter): readonly FilterChip[] {
   const text = filter.text.trim()
   return [
-    ...(text === '' ? [] : [{ text: `has “${text}”`, without: { ...filter, text: '' } }]),
+    ...(text === '' ? [] : [{ text: `has “${visible(text)}”`, without: { ...filter, text: '' } }]),
     ...wordDimensions.flatMap((dimension) =>
       (filter.words[dimension] ?? []).map((word) => ({
         text: `${dimension === 'standing' ? '' : `${dimension}: `}${wordText(dimension, word)}`,

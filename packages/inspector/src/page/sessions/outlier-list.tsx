@@ -2,9 +2,13 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { counted, many } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { sessionAddress, titleOf } from './columns.tsx'
 import { withFlag, type SessionFilter } from './filter.ts'
+import { said } from './list-state.ts'
+import { pictureOfOutliers } from './outliers-picture.ts'
 import { outlierRules, type Outlier } from './outliers.ts'
+import { shownText } from './sessions-picture.ts'
 
 interface OutlierListProps {
   readonly rows: readonly SessionRow[]
@@ -25,6 +29,12 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
   return (
     <section class="outliers" aria-labelledby="outliers-title">
       <h2 id="outliers-title">{found.length === 0 ? 'No outliers' : many(found.length, 'outlier')}</h2>
+      {found.length === 0 ? null : (
+        <PictureButtons
+          name="outliers"
+          pictureOf={() => pictureOfOutliers(found, outliers, [shownText(filter, said.value?.text ?? '')])}
+        />
+      )}
       <ul>
         {found.slice(0, mostListed).map((row) => (
           <li key={row.key}>

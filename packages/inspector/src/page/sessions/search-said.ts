@@ -10,6 +10,8 @@ interface Hit {
 }
 
 export interface SearchProgress {
+  /** What was looked for. */
+  readonly text: string
   readonly searched: number
   readonly of: number
   readonly hits: readonly Hit[]
@@ -34,7 +36,7 @@ export async function searchSaid(
   stop: AbortSignal,
 ): Promise<SearchProgress> {
   const asked = text.trim().toLowerCase()
-  let progress: SearchProgress = { searched: 0, of: rows.length, hits: [], unread: 0 }
+  let progress: SearchProgress = { text: text.trim(), searched: 0, of: rows.length, hits: [], unread: 0 }
   if (asked === '') return progress
   for (const row of rows) {
     if (stop.aborted || progress.hits.length >= mostHits) break

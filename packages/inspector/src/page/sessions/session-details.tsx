@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { visible } from '../../visible.ts'
 import type { SessionRow } from '../../view/types.ts'
 import { columns, sessionAddress, titleOf } from './columns.tsx'
 import { marked, toggleMark } from './list-state.ts'
@@ -17,7 +18,7 @@ export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
       <h2>
         <a href={sessionAddress(row)}>{titleOf(row)}</a>
       </h2>
-      {row.problem === undefined ? null : <p class="note bad">It could not be read: {row.problem}</p>}
+      {row.problem === undefined ? null : <p class="note bad">It could not be read: {visible(row.problem)}</p>}
       {why.map(({ rule, why: text }) => (
         <p key={`${rule} ${text}`} class="note warn">
           {text}
@@ -26,26 +27,26 @@ export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
       <dl>
         {columns
           .filter(({ name }) => name !== 'title')
-          .map(({ name, title, cell }) => (
+          .map(({ name, title, text, cell }) => (
             <div key={name}>
               <dt class="soft">{title}</dt>
-              <dd>{cell(row)}</dd>
+              <dd>{cell?.(row) ?? text(row)}</dd>
             </div>
           ))}
         <div>
           <dt class="soft">Id</dt>
-          <dd>{row.sessionId}</dd>
+          <dd>{visible(row.sessionId)}</dd>
         </div>
         {row.path === null ? null : (
           <div>
             <dt class="soft">File</dt>
-            <dd>{row.path}</dd>
+            <dd>{visible(row.path)}</dd>
           </div>
         )}
         {row.unpriced.length === 0 ? null : (
           <div>
             <dt class="soft">Without a price</dt>
-            <dd>{row.unpriced.join(', ')}</dd>
+            <dd>{visible(row.unpriced.join(', '))}</dd>
           </div>
         )}
       </dl>

@@ -170,14 +170,14 @@ function Row({ id, row, index, height, why, onChoose, onMark }: RowProps): JSX.E
           </span>
         )}
       </span>
-      {columns.map(({ name, title, isNumber, cell }) => (
+      {columns.map(({ name, title, isNumber, text, cell }) => (
         <span
           key={name}
           role="gridcell"
           class={`cell cell-${name}${isNumber ? ' number numbers' : ''}`}
           data-title={title}
         >
-          {cell(row)}
+          {cell?.(row) ?? text(row)}
         </span>
       ))}
     </div>

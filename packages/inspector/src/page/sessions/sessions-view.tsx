@@ -6,11 +6,13 @@ import { listing } from '../data/store.ts'
 import { Distributions } from './distributions.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { SessionFilter } from './filter.ts'
-import { activeKey, marked, showList, sortAgain, useShownList } from './list-state.ts'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
+import { activeKey, marked, said, showList, sortAgain, useShownList } from './list-state.ts'
 import { OutlierList } from './outlier-list.tsx'
 import { SaidPanel } from './said-panel.tsx'
 import { SessionDetails } from './session-details.tsx'
 import { SessionTable } from './session-table.tsx'
+import { pictureOfSessions } from './sessions-picture.ts'
 import { SumsLine } from './sums-line.tsx'
 
 /** The list of sessions: which of many is going wrong, and what they cost together. */
@@ -40,6 +42,14 @@ export function SessionsView(): JSX.Element {
         <button type="button" aria-keyshortcuts="c" disabled={!canCompare} onClick={compare}>
           {canCompare ? 'Compare the two marked' : 'Mark two to compare them'}
         </button>
+        {shown.length === 0 ? null : (
+          <PictureButtons
+            name="sessions"
+            pictureOf={() =>
+              pictureOfSessions({ shown, all: all.length, filter, sorting, outliers, said: said.value?.text ?? '' })
+            }
+          />
+        )}
         {isStale ? (
           <button type="button" onClick={sortAgain}>
             Sessions changed: sort again

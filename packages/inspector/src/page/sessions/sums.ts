@@ -1,4 +1,7 @@
+import { counted, elapsed, many, money } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
+import { visible } from '../../visible.ts'
+import { shownOf } from './figure-text.ts'
 
 /** What sessions come to together. */
 export interface RowSums {
@@ -32,5 +35,37 @@ export function sumsOf(rows: readonly SessionRow[]): RowSums {
     unpriced: [...new Set(rows.flatMap(({ unpriced }) => unpriced))].toSorted(),
     sessionsUnpriced: sum(({ unpriced }) => Number(unpriced.length > 0)),
     unread: sum(({ problem }) => Number(problem !== undefined)),
+  }
+}
+
+/** Sums in words; what is '' is nothing to tell. */
+export interface SumTexts {
+  /** How many of all there are. */
+  readonly shown: string
+  readonly figures: string
+  readonly unpriced: string
+  readonly unread: string
+}
+
+/** The sums of what is shown, out of so many. */
+export function sumTexts(sums: RowSums, all: number): SumTexts {
+  const { unpriced, sessionsUnpriced, unread } = sums
+  const names = unpriced.map((model) => visible(model)).join(', ')
+  const verb = unpriced.length === 1 ? 'has' : 'have'
+  return {
+    shown: shownOf(sums.sessions, all),
+    figures: [
+      money(sums.costUsd),
+      `${counted(sums.tokens)} tokens`,
+      many(sums.turns, 'turn'),
+      elapsed(sums.activeMs),
+      many(sums.runs, 'run'),
+      `${many(sums.calls, 'call')}, ${counted(sums.failedCalls)} failed`,
+    ].join(' · '),
+    unpriced:
+      sessionsUnpriced === 0
+        ? ''
+        : `the dollars leave out ${names}, which ${verb} no price (${many(sessionsUnpriced, 'session')})`,
+    unread: unread === 0 ? '' : `${many(unread, 'session')} could not be read`,
   }
 }

@@ -3,13 +3,24 @@ import type { SuggestedLimit } from '@halting/core/steps'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { many } from '../../figures.ts'
-import { spentText, verdictText } from '../../what-if-words.ts'
+import { visible } from '../../visible.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf } from '../data/route.ts'
 import { listing, rows } from '../data/store.ts'
 import { PlotFigure } from '../plots/plot-figure.tsx'
-import { savingsPlot, stoppedBy, suggestedFor, sumsAt, valuesToTry, type LimitSums, type PastRun } from './folder.ts'
-import { limitNames, limitWords, lostText, type LimitName } from './limits.ts'
+import {
+  savingsPlot,
+  stoppedBy,
+  suggestedFor,
+  sumsAt,
+  valuesToTry,
+  type LimitSums,
+  type PastRun,
+  type StoppedRun,
+} from './folder.ts'
+import { pictureOfFolder } from './folder-picture.ts'
+import { nothingSuggested, runName, stoppedText, stoppedTitle, suggestedText } from './folder-words.ts'
+import { limitNames, limitWords, type LimitName } from './limits.ts'
 import { readAll, reading, stopReading } from './reading.ts'
 
 /** What other limits would have done with all sessions: savings against losses for each value of a limit, and the limits that lose nothing. */
@@ -32,7 +43,7 @@ export function FolderWhatIf(): JSX.Element {
         </>
       ) : (
         <p>
-          {kind === 'done' ? `${many(runs.length, 'run')} of ${many(of, 'session')} were read. ` : ''}
+          {kind === 'done' ? `${readText(runs.length, of)} ` : ''}
           {kind === 'stopped' ? 'Stopped: figures of a part would mislead. ' : ''}
           <button type="button" disabled={listed.kind === 'loading'} onClick={() => void readAll()}>
             {kind === 'idle' ? `Read ${many(rows.value.length, 'session')}` : 'Read again'}
@@ -44,17 +55,21 @@ export function FolderWhatIf(): JSX.Element {
           <summary>{many(skipped.length, 'session')} could not be read</summary>
           <ul>
             {skipped.slice(0, 100).map((text) => (
-              <li key={text}>{text}</li>
+              <li key={text}>{visible(text)}</li>
             ))}
           </ul>
         </details>
       )}
-      {kind === 'done' && runs.length > 0 ? <Tried runs={runs} /> : null}
+      {kind === 'done' && runs.length > 0 ? <Tried runs={runs} read={readText(runs.length, of)} /> : null}
     </article>
   )
 }
 
-function Tried({ runs }: { readonly runs: readonly PastRun[] }): JSX.Element {
+function readText(runs: number, sessions: number): string {
+  return `${many(runs, 'run')} of ${many(sessions, 'session')} were read.`
+}
+
+function Tried({ runs, read }: { readonly runs: readonly PastRun[]; readonly read: string }): JSX.Element {
   const name = useSignal<LimitName>('maxTurns')
   const sums = useSignal<readonly LimitSums[]>([])
   const chosen = useSignal<number | null>(null)
@@ -82,6 +97,12 @@ function Tried({ runs }: { readonly runs: readonly PastRun[] }): JSX.Element {
     }
   }, [limit, runs])
   const plot = useMemo(() => savingsPlot(limit, sums.value, suggested), [limit, sums.value, suggested])
+  const tried = chosen.value
+  const stopped = useMemo(() => {
+    if (tried === null) return null
+    const found = stoppedBy({ [limit]: tried }, runs)
+    return { title: stoppedTitle(limit, tried, found.length), stopped: found }
+  }, [limit, tried, runs])
   return (
     <>
       <Suggested suggested={suggested} runs={runs.length} />
@@ -102,67 +123,54 @@ function Tried({ runs }: { readonly runs: readonly PastRun[] }): JSX.Element {
           </select>
         </label>
       </p>
-      <PlotFigure key={limit} plot={plot} onChoose={(index) => (chosen.value = sums.value[index]?.value ?? null)} />
-      {chosen.value === null ? (
+      <PlotFigure
+        key={limit}
+        plot={plot}
+        onChoose={(index) => (chosen.value = sums.value[index]?.value ?? null)}
+        pictureOf={(shown, seen, hidden) =>
+          pictureOfFolder({ read, runs: runs.length, suggested, plot: shown, seen, hidden, chosen: stopped })
+        }
+      />
+      {stopped === null ? (
         <p class="soft">Click a place of the plot, or press Enter there: the runs that it stops are listed.</p>
       ) : (
-        <Stopped name={limit} value={chosen.value} runs={runs} />
+        <Stopped {...stopped} />
       )}
     </>
   )
 }
 
 function Suggested(props: { readonly suggested: readonly SuggestedLimit[]; readonly runs: number }): JSX.Element {
-  if (props.suggested.length === 0)
-    return <p>No limit would have saved anything in {many(props.runs, 'run')} without losing something.</p>
+  if (props.suggested.length === 0) return <p>{nothingSuggested(props.runs)}</p>
   return (
     <section aria-label="Suggested limits">
       <h2>Limits that lose nothing</h2>
       <ul>
-        {props.suggested.map(({ limits, saved, stops }) => (
-          <li key={JSON.stringify(limits)}>
-            <strong>{limitText(limits)}</strong>: stops {many(stops, 'run')}, saves {spentText(saved)}.
-          </li>
-        ))}
+        {props.suggested.map((each) => {
+          const { limit, does } = suggestedText(each)
+          return (
+            <li key={limit}>
+              <strong>{limit}</strong>: {does}.
+            </li>
+          )
+        })}
       </ul>
     </section>
   )
 }
 
-function limitText(limits: SuggestedLimit['limits']): string {
-  if (limits.noProgress === true) return '--no-progress'
-  return limitNames
-    .flatMap((name) => {
-      const value = limits[name]
-      return typeof value === 'number' ? [`${limitWords[name].label} ${limitWords[name].inWords(value)}`] : []
-    })
-    .join(', ')
-}
-
-interface StoppedProps {
-  readonly name: LimitName
-  readonly value: number
-  readonly runs: readonly PastRun[]
-}
-
 /** More than these are counted and not listed. */
 const mostListed = 200
 
-function Stopped({ name, value, runs }: StoppedProps): JSX.Element {
-  const stopped = useMemo(() => stoppedBy({ [name]: value }, runs), [name, value, runs])
+function Stopped({ title, stopped }: { readonly title: string; readonly stopped: readonly StoppedRun[] }): JSX.Element {
   return (
     <section aria-label="Runs that it stops">
-      <h2>
-        {limitWords[name].label} {limitWords[name].inWords(value)}: stops {many(stopped.length, 'run')}
-      </h2>
+      <h2>{title}</h2>
       <ul class="stopped-runs">
         {stopped.slice(0, mostListed).map(({ run, answer }) => (
           <li key={`${run.key} ${run.run}`}>
-            <a href={addressOf({ view: 'session', key: run.key, run: run.run, tab: 'what-if' })}>
-              {run.title === '' ? run.key : run.title}
-            </a>
-            , run {run.run}: {verdictText(answer, run.unpriced)} Saves {spentText(answer.saved)}; loses{' '}
-            {lostText(answer.lost)}.
+            <a href={addressOf({ view: 'session', key: run.key, run: run.run, tab: 'what-if' })}>{runName(run)}</a> ·{' '}
+            {stoppedText({ run, answer })}
           </li>
         ))}
       </ul>

@@ -70,11 +70,14 @@ export function sumsAt(name: LimitName, value: number, runs: readonly PastRun[])
   return { value, stops, unknown, saved: { ...saved, costUsd: nanos / 1e9 }, lostAnswers, lostChanges }
 }
 
-/** Which runs a limit would have stopped, and what became of each. */
-export function stoppedBy(
-  limits: OtherLimits,
-  runs: readonly PastRun[],
-): readonly { readonly run: PastRun; readonly answer: WhatIf }[] {
+/** A run that a limit would have stopped, and what would have become of it. */
+export interface StoppedRun {
+  readonly run: PastRun
+  readonly answer: WhatIf
+}
+
+/** Which runs a limit would have stopped. */
+export function stoppedBy(limits: OtherLimits, runs: readonly PastRun[]): readonly StoppedRun[] {
   return runs
     .map((run) => ({ run, answer: whatIfPriced(run.trajectory, limits, run.unpriced) }))
     .filter(({ answer }) => answer.verdict === 'stops')

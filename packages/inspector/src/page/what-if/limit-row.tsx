@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { limitFrom, limitWords, sliderOf, type LimitName } from './limits.ts'
+import { limitFrom, limitWords, sliderOf, usedText, type LimitName } from './limits.ts'
 
 interface LimitRowProps {
   readonly name: LimitName
@@ -24,8 +24,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
     <fieldset class="what-if-limit">
       <legend>{label}</legend>
       <span class="soft" id={`${id}-was`}>
-        Used {inWords(used)}
-        {had === null ? ', without a limit' : ` of ${inWords(had)}`}
+        {usedText(name, used, had)}
       </span>
       <input
         type="range"
@@ -38,32 +37,34 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
         value={Math.min(max, chosen ?? max)}
         onInput={({ currentTarget }) => onChoose(valueOf(name, currentTarget.valueAsNumber))}
       />
-      <label>
-        <input
-          type="number"
-          min={0}
-          step="any"
-          placeholder="as it was"
-          aria-label={`${label}: ${unit}`}
-          value={limitFrom(name, written.value) === chosen ? written.value : shown(chosen, factor)}
-          onInput={({ currentTarget }) => {
-            written.value = currentTarget.value
-            onChoose(limitFrom(name, written.value))
+      <span class="what-if-value">
+        <label>
+          <input
+            type="number"
+            min={0}
+            step="any"
+            placeholder="as it was"
+            aria-label={`${label}: ${unit}`}
+            value={limitFrom(name, written.value) === chosen ? written.value : shown(chosen, factor)}
+            onInput={({ currentTarget }) => {
+              written.value = currentTarget.value
+              onChoose(limitFrom(name, written.value))
+            }}
+          />{' '}
+          {unit}
+        </label>
+        <button
+          type="button"
+          disabled={chosen === undefined}
+          aria-label={`${label}: as it was`}
+          onClick={() => {
+            written.value = ''
+            onChoose(undefined)
           }}
-        />{' '}
-        {unit}
-      </label>
-      <button
-        type="button"
-        disabled={chosen === undefined}
-        aria-label={`${label}: as it was`}
-        onClick={() => {
-          written.value = ''
-          onChoose(undefined)
-        }}
-      >
-        As it was
-      </button>
+        >
+          As it was
+        </button>
+      </span>
     </fieldset>
   )
 }

@@ -1,5 +1,6 @@
 import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
 import { counted, elapsed, many, money } from '../../figures.ts'
+import { spentText } from '../../what-if-words.ts'
 
 /** Limits that are a number. */
 export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs'] as const
@@ -109,4 +110,20 @@ export function lostText({ changes, answer }: WhatIf['lost']): string {
   const calls = Object.entries(changes).map(([tool, count]) => `${many(count, 'call')} of ${tool}`)
   const all = [...calls, ...(answer ? ['the answer'] : [])]
   return all.length === 0 ? 'nothing' : all.join(', ')
+}
+
+/** What would have been kept, saved and lost; nothing for a run that would not have stopped. */
+export function keptSavedLost(answer: WhatIf): readonly (readonly [name: 'Kept' | 'Saved' | 'Lost', text: string])[] {
+  if (answer.verdict !== 'stops') return []
+  return [
+    ['Kept', spentText(answer.kept)],
+    ['Saved', spentText(answer.saved)],
+    ['Lost', lostText(answer.lost)],
+  ]
+}
+
+/** What a run used of a limit: `Used 14 of 20`. */
+export function usedText(name: LimitName, used: number, had: number | null): string {
+  const { inWords } = limitWords[name]
+  return `Used ${inWords(used)}${had === null ? ', without a limit' : ` of ${inWords(had)}`}`
 }

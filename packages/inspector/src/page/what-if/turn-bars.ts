@@ -1,7 +1,7 @@
-import type { Trajectory, WhatIf } from '@halting/core/steps'
+import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
+import { whatIfPriced } from '../../changing-calls.ts'
 import { money } from '../../figures.ts'
-import type { ColorOf } from '../plots/plot-svg.ts'
-import { SvgWriter } from '../common/svg.ts'
+import { limitNames, limitWords } from './limits.ts'
 
 /** A turn of the run, or several that are drawn as one. */
 export interface TurnBar {
@@ -62,45 +62,43 @@ export function stopPlace(bars: readonly TurnBar[]): number | null {
   return cut < 0 ? null : cut + (bars[cut]?.kept ?? 0)
 }
 
-const size = { width: 960, height: 240, left: 20, top: 64, bottom: 36 }
+/** Where one limit by itself would have stopped the run. */
+export interface LimitStop {
+  /** The limit with its value: `Turns 8`. */
+  readonly label: string
+  /** In bars from the left. */
+  readonly place: number
+  readonly answer: WhatIf
+}
 
-/** The same picture as the page shows, as a file. */
-export function svgOfBars(title: string, sentence: string, bars: readonly TurnBar[], color: ColorOf): string {
-  const svg = new SvgWriter(size.width, size.height, color('paper'), title)
-  svg.text(size.left, 24, title, { color: color('ink'), size: 18, isBold: true })
-  svg.text(size.left, 46, sentence, { color: color('ink') })
-  const wide = (size.width - 2 * size.left) / Math.max(1, bars.length)
-  const ground = size.height - size.bottom
-  const highest = Math.max(...bars.map(({ height }) => height), 1e-12)
-  for (const [index, { from, to, height, kept }] of bars.entries()) {
-    const high = Math.max(2, (height / highest) * (ground - size.top))
-    const x = size.left + index * wide
-    const width = Math.max(1, wide - 1)
-    const name = from === to ? `turn ${from}` : `turns ${from} to ${to}`
-    svg.rect(x, ground - high, width, high, color('line'), `${name}: would not have been`)
-    svg.rect(x, ground - high, width * kept, high, color('series-1'), `${name}: would have been`)
-  }
-  const stop = stopPlace(bars)
-  if (stop !== null) {
-    const x = size.left + stop * wide
-    svg.line(
-      [
-        { x, y: size.top - 6 },
-        { x, y: ground + 6 },
-      ],
-      { color: color('bad'), width: 2 },
-      'would have stopped',
-    )
-  }
-  svg.text(size.left, ground + 22, 'turn 1', { color: color('soft') })
-  svg.text(size.width - size.left, ground + 22, `turn ${bars.at(-1)?.to ?? 0}`, { color: color('soft'), anchor: 'end' })
-  return svg.end()
+/** Where each of the limits that were chosen stops the run by itself, the first one first; those that do not are left out. */
+export function limitStops(
+  trajectory: Trajectory,
+  limits: OtherLimits,
+  unpriced: readonly string[],
+): readonly LimitStop[] {
+  const named = limitNames.flatMap((name) => {
+    const value = limits[name]
+    const { label, inWords } = limitWords[name]
+    return typeof value === 'number' ? [{ label: `${label} ${inWords(value)}`, limits: { [name]: value } }] : []
+  })
+  const all = [
+    ...named,
+    ...(limits.noProgress === true ? [{ label: 'No progress', limits: { noProgress: true } }] : []),
+  ]
+  return all
+    .flatMap(({ label, limits: alone }) => {
+      const answer = whatIfPriced(trajectory, alone, unpriced)
+      const place = stopPlace(turnBars(trajectory, answer))
+      return place === null ? [] : [{ label, place, answer }]
+    })
+    .toSorted((a, b) => a.place - b.place)
 }
 
 /** What the height of bars is, in words. */
 export function heightWords({ turns }: Trajectory): string {
   const nanos = turns.flatMap(({ payments }) => payments).reduce((sum, payment) => sum + payment.nanos, 0)
   return nanos > 0
-    ? `A bar is as high as its turn was dear; together they cost ${money(nanos / 1e9)}.`
-    : 'A bar is as high as the tokens of its turn.'
+    ? `The height of a bar is what its turn cost; all of them cost ${money(nanos / 1e9)}.`
+    : 'The height of a bar is the tokens of its turn.'
 }

@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals'
 import type { OtherLimits } from '@halting/core/steps'
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { whatIfPriced } from '../../changing-calls.ts'
-import { spentText, verdictText } from '../../what-if-words.ts'
+import { verdictText } from '../../what-if-words.ts'
 import type { RunView, SessionView } from '../../view/types.ts'
-import { colorOf } from '../common/colors.ts'
-import { PictureButtons } from '../common/export-picture.tsx'
+import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { Bars } from './bars.tsx'
 import { CommandLine } from './command-line.tsx'
 import { LimitRow } from './limit-row.tsx'
-import { commandLine, limitNames, lostText, usedOf } from './limits.ts'
-import { heightWords, svgOfBars, turnBars } from './turn-bars.ts'
+import { commandLine, keptSavedLost, limitNames, limitWords, usedOf, usedText } from './limits.ts'
+import { heightWords, limitStops, turnBars } from './turn-bars.ts'
+import { pictureOfWhatIf } from './what-if-picture.ts'
 
 /** What other limits would have done with one run: it is run again in the page, without a model, as `halting what-if` does. */
 export function WhatIfView({ view, run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
@@ -21,8 +21,20 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
   const chosen = limits.value
   const answer = useMemo(() => whatIfPriced(trajectory, chosen, unpriced), [trajectory, chosen, unpriced])
   const bars = useMemo(() => turnBars(trajectory, answer), [trajectory, answer])
+  const stops = useMemo(() => limitStops(trajectory, chosen, unpriced), [trajectory, chosen, unpriced])
   const isAsked = Object.keys(chosen).length > 0
   const verdict = isAsked ? verdictText(answer, unpriced) : 'Choose a limit: the answer comes at once.'
+  const figures = keptSavedLost(answer)
+  const alone =
+    stops.length < 2 ? [] : stops.map((stop) => `${stop.label} alone: ${verdictText(stop.answer, unpriced)}`)
+  const heights = heightWords(trajectory)
+  const command = commandLine(view.row.path ?? view.row.sessionId, chosen)
+  const tried = limitNames.flatMap((name) => {
+    const value = chosen[name]
+    const { label, inWords } = limitWords[name]
+    if (typeof value !== 'number') return []
+    return [`${label} ${inWords(value)}: ${usedText(name, used[name], trajectory.limits[name]).toLowerCase()}.`]
+  })
   const choose = (next: OtherLimits): void => {
     // What is left out stays as it was.
     limits.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined))
@@ -52,7 +64,7 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
               choose(checked ? { ...rest, noProgress: true } : rest)
             }}
           />{' '}
-          With the guard against going in circles
+          {guardText}
         </label>
       </section>
       <section aria-label="What would have been">
@@ -60,32 +72,53 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
         <p class="what-if-verdict" role="status">
           {verdict}
         </p>
-        {answer.verdict === 'stops' ? (
+        {figures.length === 0 ? null : (
           <dl class="what-if-figures numbers">
-            <dt>Kept</dt>
-            <dd>{spentText(answer.kept)}</dd>
-            <dt>Saved</dt>
-            <dd class="good">{spentText(answer.saved)}</dd>
-            <dt>Lost</dt>
-            <dd class={lostText(answer.lost) === 'nothing' ? 'good' : 'bad'}>{lostText(answer.lost)}</dd>
+            {figures.map(([name, text]) => (
+              <Fragment key={name}>
+                <dt>{name}</dt>
+                <dd class={name === 'Kept' ? undefined : name === 'Lost' && text !== 'nothing' ? 'bad' : 'good'}>
+                  {text}
+                </dd>
+              </Fragment>
+            ))}
           </dl>
-        ) : null}
-        {answer.isAtTheLatest ? (
-          <p class="soft">
-            Dollars and tokens are reserved before a request, at worst case, and what would have been reserved is not on
-            record: it might have stopped earlier.
-          </p>
-        ) : null}
-        <Bars bars={bars} label={`${verdict} ${heightWords(trajectory)}`} />
-        <p class="soft">{heightWords(trajectory)}</p>
-        <div class="plot-bar">
-          <PictureButtons name="what other limits do" svgOf={() => svgOfBars('What if', verdict, bars, colorOf)} />
-        </div>
-        <CommandLine line={commandLine(view.row.path ?? view.row.sessionId, chosen)} />
+        )}
+        {answer.isAtTheLatest ? <p class="soft">{latestText}</p> : null}
+        <Bars bars={bars} stops={stops} label={`${verdict} ${heights}`} />
+        <p class="soft">{heights}</p>
+        {alone.length === 0 ? null : (
+          <ul>
+            {alone.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        )}
+        <PictureButtons
+          name="what other limits do"
+          pictureOf={() =>
+            pictureOfWhatIf({
+              tried: [...tried, ...(chosen.noProgress === true ? [`${guardText}.`] : [])],
+              verdict,
+              figures,
+              notes: [...(answer.isAtTheLatest ? [latestText] : []), ...alone],
+              bars,
+              stops,
+              heights,
+              command,
+            })
+          }
+        />
+        <CommandLine line={command} />
       </section>
     </div>
   )
 }
+
+const guardText = 'With the guard that stops a run whose turns repeat without progress'
+
+const latestText =
+  'Dollars and tokens are reserved before a request, at worst case, and what would have been reserved is not on record: it might have stopped earlier.'
 
 /** A limit as the page holds it: undefined for one that is taken back. */
 type OtherLimitsGiven = { readonly [name: string]: number | undefined }

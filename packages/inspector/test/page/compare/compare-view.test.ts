@@ -35,7 +35,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
       ['same', 'same', 'only-first', 'same'],
     )
     expect(await page.locator('.compare-figures tr').allTextContents()).toEqual([
-      'FirstSecondThe second to the first',
+      'FirstSecondSecond against first',
       'endingcompletedmax_turnsanother one',
       'dollars$1.03$0.0300−97 %',
       'turns43−25 %',

@@ -10,8 +10,11 @@ import {
   zoomedBy,
   type Plot,
   type PlotSeries,
+  type Seen,
 } from '../../../src/page/plots/plot.ts'
-import { svgOfPlot, thinned } from '../../../src/page/plots/plot-svg.ts'
+import { svgOfPicture } from '../../../src/page/picture/picture.ts'
+import { pictureOfPlot, thinned } from '../../../src/page/plots/plot-picture.ts'
+import { madeFrom } from '../support/picture-text.ts'
 
 function seriesWith(label: string, values: readonly (number | null)[], more: Partial<PlotSeries> = {}): PlotSeries {
   return { label, color: 'series-1', shape: 'bars', values, side: 'left', isDashed: false, ...more }
@@ -34,6 +37,10 @@ function plotWith(series: readonly PlotSeries[], more: Partial<Plot> = {}): Plot
 }
 
 const none: ReadonlySet<string> = new Set()
+
+function svgOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): string {
+  return svgOfPicture(pictureOfPlot(plot, seen, hidden), madeFrom)
+}
 
 describe('a plot', () => {
   it('stacks what is shown, in its order, and lines not at all', () => {
@@ -114,19 +121,20 @@ describe('a plot as a picture', () => {
       marks: [{ at: 2, label: 'compacted' }],
       levels: [{ value: 35, label: 'limit' }],
     })
-    const svg = svgOfPlot(plot, { from: 0.5, to: 3.5 }, none, (name) => name)
+    const svg = svgOfPlot(plot, { from: 0.5, to: 3.5 }, none)
     expect(svg).toContain('A plot</text>')
     expect(svg).toContain('&lt;a&gt;</text>')
     for (const told of ['turn 1: &lt;a&gt; 10', 'turn 2: &lt;a&gt; 20', 'turn 3: b 3', 'compacted', 'limit: 35'])
       expect(svg).toContain(told)
-    const near = svgOfPlot(plot, { from: 2.6, to: 3.5 }, new Set(['b']), (name) => name)
+    const near = svgOfPlot(plot, { from: 2.6, to: 3.5 }, new Set(['b']))
     expect(near).toContain('turn 3: &lt;a&gt; 30')
     expect(near).not.toContain('turn 1')
     expect(near).not.toContain(': b ')
+    expect(near).toContain('>Switched off: b.</text>')
   })
 
   it('has whole turns below it, however few they are', () => {
-    const svg = svgOfPlot(plotWith([seriesWith('a', [10, 20])]), { from: 0.5, to: 2.5 }, none, (name) => name)
+    const svg = svgOfPlot(plotWith([seriesWith('a', [10, 20])]), { from: 0.5, to: 2.5 }, none)
     const below = [...svg.matchAll(/>([\d.]+)<\/text>/g)].map(([, text]) => Number(text))
     expect(below).toEqual(expect.arrayContaining([1, 2]))
     expect(below.filter((value) => !Number.isInteger(value))).toEqual([])

@@ -179,7 +179,8 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     expect(svg).toContain('turn 3: From the cache 900')
     const png = await save('Save Tokens by kind as PNG')
     expect(png.subarray(1, 4).toString()).toBe('PNG')
-    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1_920, 840])
+    const [, width = '', height = ''] = /width="(\d+)" height="(\d+)"/.exec(svg) ?? []
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([2 * Number(width), 2 * Number(height)])
     // More than a white page: thousands of bytes of lines and letters.
     expect(png.length).toBeGreaterThan(5_000)
   })

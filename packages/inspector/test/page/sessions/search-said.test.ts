@@ -22,6 +22,7 @@ describe('a search in what was said', () => {
     const told: SearchProgress[] = []
     const end = await searchSaid(' NEEDLE ', rows, parts, (each) => told.push(each), new AbortController().signal)
     expect(end).toEqual({
+      text: 'NEEDLE',
       searched: 3,
       of: 3,
       unread: 1,
@@ -41,7 +42,7 @@ describe('a search in what was said', () => {
 
   it('looks for nothing where nothing is asked', async () => {
     const end = await searchSaid('  ', rows, parts, () => {}, new AbortController().signal)
-    expect(end).toEqual({ searched: 0, of: 3, hits: [], unread: 0 })
+    expect(end).toEqual({ text: '', searched: 0, of: 3, hits: [], unread: 0 })
   })
 
   it('has three hits of a session at most', async () => {

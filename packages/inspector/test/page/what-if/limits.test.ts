@@ -2,8 +2,18 @@ import * as fc from 'fast-check'
 import { whatIf } from '@halting/core/steps'
 import { describe, expect, it } from 'vitest'
 import { changes, whatIfPriced } from '../../../src/changing-calls.ts'
-import { commandLine, limitFrom, limitNames, sliderOf, usedOf } from '../../../src/page/what-if/limits.ts'
-import { stopPlace, svgOfBars, turnBars } from '../../../src/page/what-if/turn-bars.ts'
+import { svgOfPicture } from '../../../src/page/picture/picture.ts'
+import {
+  commandLine,
+  keptSavedLost,
+  limitFrom,
+  limitNames,
+  sliderOf,
+  usedOf,
+} from '../../../src/page/what-if/limits.ts'
+import { heightWords, limitStops, stopPlace, turnBars } from '../../../src/page/what-if/turn-bars.ts'
+import { pictureOfWhatIf } from '../../../src/page/what-if/what-if-picture.ts'
+import { madeFrom, textsOf } from '../support/picture-text.ts'
 import { pastTurn, trajectoryWith } from '../support/plotted-run.ts'
 
 const turns = Array.from({ length: 10 }, (_, index) => pastTurn(index, index === 6 ? ['Write'] : ['Read']))
@@ -96,11 +106,47 @@ describe('what other limits do', () => {
     expect(kept).toBeCloseTo(5_000)
   })
 
-  it('is drawn as a picture with what would not have been', () => {
-    const answer = whatIfPriced(trajectory, { maxTurns: 4 }, [])
-    const svg = svgOfBars('What if', 'It <stops>.', turnBars(trajectory, answer), (name) => name)
-    expect(svg).toContain('It &lt;stops&gt;.')
-    expect(svg).toContain('turn 10: would not have been')
-    expect(svg).toContain('<title>would have stopped</title>')
+  it('tells where each limit by itself would stop the run, the first one first', () => {
+    const limits = { maxTurns: 7, maxBudgetUsd: 0.55, maxTotalTokens: 1_000_000, maxDurationMs: 2_250 }
+    expect(limitStops(trajectory, limits, []).map(({ label, place }) => [label, place])).toEqual([
+      ['Time 2.3 s', 2.25],
+      ['Dollars $0.5500', 5],
+      ['Turns 7', 7],
+    ])
+    expect(limitStops(trajectory, {}, [])).toEqual([])
+  })
+
+  it('is drawn as a picture in the words of the page, with what would not have been', () => {
+    const limits = { maxTurns: 4, maxDurationMs: 6_000 }
+    const answer = whatIfPriced(trajectory, limits, [])
+    const picture = pictureOfWhatIf({
+      tried: ['Turns 4: used 10, without a limit.'],
+      verdict: 'It <stops>.',
+      figures: keptSavedLost(answer),
+      notes: ['A note.'],
+      bars: turnBars(trajectory, answer),
+      stops: limitStops(trajectory, limits, []),
+      heights: heightWords(trajectory),
+      command: commandLine('/a', limits),
+    })
+    const svg = svgOfPicture(picture, madeFrom)
+    expect(textsOf(svg)).toEqual([
+      'What other limits would have done',
+      'a test · 2026-11-23 14:05 (UTC)',
+      'Turns 4: used 10, without a limit.',
+      'It <stops>.',
+      'Kept: 4 turns, 400 tokens, $0.4000, 4.0 s',
+      'Saved: 6 turns, 600 tokens, $0.6000, 6.0 s',
+      'Lost: 1 call of Write, the answer',
+      'A note.',
+      'Turns 4',
+      'Time 6.0 s',
+      'turn 1',
+      'turn 10',
+      'The height of a bar is what its turn cost; all of them cost $1.00.',
+      'halting what-if /a --max-turns 4 --max-duration 6s',
+    ])
+    expect(svg).toContain('<title>turn 10: would not have been</title>')
+    expect(svg).toContain('<title>Turns 4 would have stopped it</title>')
   })
 })

@@ -1,3 +1,6 @@
+import { visible } from '../../visible.ts'
+import type { TextLook } from './text-width.ts'
+
 // A small writer of SVG: what is drawn on a canvas is written from the same data. Pure.
 
 /** A place, in pixels of the picture. */
@@ -12,16 +15,19 @@ export interface SvgStroke {
   readonly isDashed?: boolean
 }
 
-export interface SvgText {
+export interface SvgText extends Partial<TextLook> {
   readonly color: string
-  readonly size?: number
   readonly anchor?: 'start' | 'middle' | 'end'
-  readonly isBold?: boolean
   /** Upwards, as beside an axis. */
   readonly isUpward?: boolean
+  /** The colour of an edge around the letters, for a text that stands on something. */
+  readonly halo?: string
 }
 
-/** A picture of this size, drawn piece by piece. Colours are those that CSS takes; names and texts are escaped. */
+/**
+ * A picture of this size, drawn piece by piece. Colours are those that CSS takes. Names and texts may be from anywhere: of them every character is seen and none
+ * does anything.
+ */
 export class SvgWriter {
   readonly width: number
   readonly height: number
@@ -31,7 +37,7 @@ export class SvgWriter {
   constructor(width: number, height: number, background: string, title: string) {
     this.width = width
     this.height = height
-    this.pieces.push(`<title>${escaped(title)}</title>`)
+    this.pieces.push(titleOf(title))
     this.rect(0, 0, width, height, background)
   }
 
@@ -57,12 +63,16 @@ export class SvgWriter {
   }
 
   text(x: number, y: number, text: string, style: SvgText): this {
-    const { color, size = 12, anchor = 'start', isBold = false, isUpward = false } = style
-    const turned = isUpward ? ` transform="rotate(-90 ${rounded(x)} ${rounded(y)})"` : ''
-    const weight = isBold ? ' font-weight="600"' : ''
-    this.pieces.push(
-      `<text x="${rounded(x)}" y="${rounded(y)}" font-size="${rounded(size)}" text-anchor="${anchor}"${weight} fill="${escaped(color)}"${turned}>${escaped(text)}</text>`,
-    )
+    const { color, size = 12, anchor = 'start', isBold = false, isCode = false, isUpward = false, halo } = style
+    const attributes = [
+      `x="${rounded(x)}" y="${rounded(y)}" font-size="${rounded(size)}" text-anchor="${anchor}"`,
+      ...(isBold ? ['font-weight="600"'] : []),
+      ...(isCode ? ['font-family="ui-monospace, monospace" xml:space="preserve"'] : []),
+      `fill="${escaped(color)}"`,
+      ...(halo === undefined ? [] : [`stroke="${escaped(halo)}" stroke-width="3" paint-order="stroke"`]),
+      ...(isUpward ? [`transform="rotate(-90 ${rounded(x)} ${rounded(y)})"`] : []),
+    ]
+    this.pieces.push(`<text ${attributes.join(' ')}>${shown(text)}</text>`)
     return this
   }
 
@@ -85,7 +95,7 @@ export class SvgWriter {
   }
 
   private named(open: string, element: string, name: string | undefined): this {
-    this.pieces.push(name === undefined ? `${open}/>` : `${open}><title>${escaped(name)}</title></${element}>`)
+    this.pieces.push(name === undefined ? `${open}/>` : `${open}>${titleOf(name)}</${element}>`)
     return this
   }
 }
@@ -101,6 +111,18 @@ function placed(points: readonly SvgPoint[]): string {
 /** What is no number would make the whole picture unreadable. */
 function rounded(value: number): string {
   return Number.isFinite(value) ? String(Math.round(value * 100) / 100) : '0'
+}
+
+/** Names are told where something is pointed at: nobody reads longer ones. */
+const longestName = 600
+
+function titleOf(name: string): string {
+  return `<title>${shown(name.length > longestName ? `${name.slice(0, longestName)}…` : name)}</title>`
+}
+
+/** Text from anywhere. */
+function shown(text: string): string {
+  return escaped(visible(text))
 }
 
 const references: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

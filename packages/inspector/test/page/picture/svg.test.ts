@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escaped, SvgWriter } from '../../src/page/common/svg.ts'
+import { escaped, SvgWriter } from '../../../src/page/picture/svg.ts'
 
 describe('pictures as SVG', () => {
   it('hold what was drawn, with its names', () => {

@@ -1,7 +1,11 @@
-import type { ColorName } from '../common/colors.ts'
-import { SvgWriter, type SvgPoint } from '../common/svg.ts'
+import { below, drawing, type Block, type Pen, type Place } from '../picture/block.ts'
+import { legendBlock } from '../picture/legend.ts'
+import type { Picture } from '../picture/picture.ts'
+import type { SvgPoint } from '../picture/svg.ts'
+import { fitted, textWidth } from '../picture/text-width.ts'
 import { ticks } from '../session/axis.ts'
 import {
+  allOf,
   allOnAxis,
   drawnOf,
   inWords,
@@ -11,17 +15,13 @@ import {
   type DrawnSeries,
   type Plot,
   type Seen,
+  type Unit,
 } from './plot.ts'
 
-/** Colours of a picture by their names: those of the page, or of a test. */
-export type ColorOf = (name: ColorName) => string
+const [plotHeight, axisHeight, textSize] = [340, 48, 12] as const
 
-const size = { width: 960, height: 420, left: 84, right: 84, bottom: 52 }
-
-interface Frame {
-  readonly svg: SvgWriter
+interface Frame extends Pen {
   readonly plot: Plot
-  readonly color: ColorOf
   readonly top: number
   readonly bottom: number
   readonly left: number
@@ -32,19 +32,46 @@ interface Frame {
   readonly tops: { readonly left: number; readonly right: number }
 }
 
-/** A plot as it is seen now: its title, its legend, its axes and what is drawn. */
-export function svgOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>, color: ColorOf): string {
+/** A plot as it is seen now: what it says of itself, its legend, its axes and what is drawn. */
+export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Picture {
+  const all = allOf(plot)
+  const isPart = seen.from > all.from || seen.to < all.to
+  const part = `Seen of it: ${allOnAxis([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
+  const left = plot.series.filter(({ label }) => hidden.has(label)).map(({ label }) => label)
+  return {
+    title: plot.name,
+    about: [plot.about, ...(isPart ? [part] : []), ...(left.length === 0 ? [] : [`Switched off: ${left.join(', ')}.`])],
+    width: 960,
+    blocks: [plotBlock(plot, seen, hidden)],
+  }
+}
+
+/** Its legend, its axes and what is drawn. */
+export function plotBlock(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Block {
   const drawn = drawnOf(plot, hidden)
-  const svg = new SvgWriter(size.width, size.height, color('paper'), plot.name)
-  svg.text(size.left, 26, plot.name, { color: color('ink'), size: 18, isBold: true })
-  const top = legend(svg, drawn, color)
+  return below([
+    legendBlock(drawn.map(({ label, color }) => ({ label, color }))),
+    drawing(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
+  ])
+}
+
+interface Drawn {
+  readonly plot: Plot
+  readonly drawn: readonly DrawnSeries[]
+  readonly seen: Seen
+}
+
+function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   const hasRight = drawn.some(({ side }) => side === 'right')
-  const [left, right, bottom] = [size.left, size.width - (hasRight ? size.right : 24), size.height - size.bottom]
   const tops = { left: topOf(plot, drawn, 'left', seen), right: topOf(plot, drawn, 'right', seen) }
+  const room = (side: 'left' | 'right'): number => axisRoom(plot[side], tops[side])
+  const left = place.left + room('left')
+  const right = place.left + place.width - (hasRight ? room('right') : 8)
+  // The highest mark of an axis has half of its height above it.
+  const [top, bottom] = [place.top + textSize, place.top + place.height - axisHeight]
   const frame: Frame = {
-    svg,
+    ...pen,
     plot,
-    color,
     top,
     bottom,
     left,
@@ -54,29 +81,22 @@ export function svgOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>, c
     xOf: (value) => left + ((value - seen.from) / (seen.to - seen.from)) * (right - left),
     yOf: (value, side) => bottom - (value / tops[side]) * (bottom - top),
   }
-  axes(frame, hasRight)
-  svg.clipped(left, top - 1, right - left, bottom - top + 2, () => {
+  axes(frame, place, hasRight)
+  pen.svg.clipped(left, top - 1, right - left, bottom - top + 2, () => {
     // From the top of a stack downwards: what is below is drawn over it.
     for (const series of drawn.toReversed()) drawSeries(frame, series)
   })
   lines(frame)
-  return svg.end()
 }
 
-/** Gives where it ends. */
-function legend(svg: SvgWriter, drawn: readonly DrawnSeries[], color: ColorOf): number {
-  let [x, y] = [size.left, 46]
-  for (const { label, color: name } of drawn) {
-    // Widths of letters are not known here: about half of their height.
-    const width = 24 + label.length * 6.6
-    if (x + width > size.width - 20 && x > size.left) [x, y] = [size.left, y + 18]
-    svg.rect(x, y - 9, 12, 12, color(name)).text(x + 17, y + 1, label, { color: color('ink') })
-    x += width + 8
-  }
-  return y + 22
+/** For the name of an axis and what stands at its ticks. */
+function axisRoom(unit: Unit, top: number): number {
+  const texts = allOnAxis(ticks({ from: 0, to: top }, 6, leastStep(unit)), unit)
+  return 24 + Math.max(0, ...texts.map((text) => textWidth(text, { size: textSize }))) + 8
 }
 
-function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame, hasRight: boolean): void {
+function axes(frame: Frame, place: Place, hasRight: boolean): void {
+  const { svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops } = frame
   const soft = color('soft')
   const onLeft = ticks({ from: 0, to: tops.left }, 6, leastStep(plot.left))
   const leftTexts = allOnAxis(onLeft, plot.left)
@@ -98,9 +118,18 @@ function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops
   const { names, values, unit } = plot.x
   const places = names === undefined ? ticks(seen, 8, leastStep(unit)) : values
   const texts = names ?? allOnAxis(places, unit)
+  let free = -Infinity
   for (const [index, value] of places.entries()) {
     if (value < seen.from || value > seen.to) continue
-    svg.text(xOf(value), bottom + 18, texts[index] ?? '', { color: soft, anchor: 'middle' })
+    const text = fitted(texts[index] ?? '', names === undefined ? Infinity : (right - left) / names.length, {
+      size: 12,
+    })
+    const half = textWidth(text, { size: textSize }) / 2
+    // At the edge a text stands within the picture.
+    const x = Math.max(place.left + half, Math.min(place.left + place.width - half, xOf(value)))
+    if (x - half < free) continue
+    free = x + half + 8
+    svg.text(x, bottom + 18, text, { color: soft, anchor: 'middle' })
   }
   svg.line(
     [
@@ -111,13 +140,9 @@ function axes({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops
     { color: soft, width: 1 },
   )
   svg.text((left + right) / 2, bottom + 40, plot.x.label, { color: soft, anchor: 'middle' })
-  svg.text(18, (top + bottom) / 2, unitNames[plot.left], { color: soft, anchor: 'middle', isUpward: true })
-  if (hasRight)
-    svg.text(size.width - 14, (top + bottom) / 2, unitNames[plot.right], {
-      color: soft,
-      anchor: 'middle',
-      isUpward: true,
-    })
+  const upward = { color: soft, anchor: 'middle', isUpward: true } as const
+  svg.text(place.left + 14, (top + bottom) / 2, unitNames[plot.left], upward)
+  if (hasRight) svg.text(place.left + place.width - 4, (top + bottom) / 2, unitNames[plot.right], upward)
 }
 
 const unitNames = { tokens: 'tokens', usd: 'US dollars', ms: 'time', count: 'times', share: 'share' } as const
@@ -219,19 +244,28 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
 }
 
 function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame): void {
+  const style = { color: color('ink'), halo: color('paper') }
+  let free = -Infinity
   for (const { at, label } of plot.marks) {
     if (at < seen.from || at > seen.to) continue
+    const x = xOf(at)
     svg.line(
       [
-        { x: xOf(at), y: top },
-        { x: xOf(at), y: bottom },
+        { x, y: top },
+        { x, y: bottom },
       ],
       { color: color('kind-compaction'), isDashed: true },
       label,
     )
-    svg.text(xOf(at) + 4, top + 12, label, { color: color('ink') })
+    const wide = textWidth(label, { size: textSize })
+    const isAtEdge = x + 4 + wide > right
+    const from = isAtEdge ? x - 4 - wide : x + 4
+    // Each line says what it is when it is pointed at; beside it stands its name where there is room.
+    if (from < free) continue
+    free = from + wide + 8
+    svg.text(isAtEdge ? x - 4 : x + 4, top + 12, label, { ...style, anchor: isAtEdge ? 'end' : 'start' })
   }
-  for (const { value, label } of plot.levels) {
+  for (const [index, { value, label }] of plot.levels.entries()) {
     if (value > tops.left) continue
     const y = yOf(value, 'left')
     svg.line(
@@ -242,6 +276,8 @@ function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, top
       { color: color('bad'), width: 2 },
       label,
     )
-    svg.text(right - 4, y - 5, `${label}: ${inWords(value, plot.left)}`, { color: color('ink'), anchor: 'end' })
+    // Two that are near each other have their names at either end.
+    const [x, anchor] = index % 2 === 0 ? [right - 4, 'end' as const] : [left + 4, 'start' as const]
+    svg.text(x, y - 5, `${label}: ${inWords(value, plot.left)}`, { ...style, anchor })
   }
 }

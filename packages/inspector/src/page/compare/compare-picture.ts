@@ -1,0 +1,112 @@
+import type { SessionView } from '../../view/types.ts'
+import { below, beside, heading, paragraph, tight, type Block } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
+import { table, mostPictureRows, type PictureCell } from '../picture/table.ts'
+import { turnAt, type ComparedFigure } from './differences.ts'
+import { callTexts, pairMark, pairText, sideTexts, turnLines, turnName } from './pair-words.ts'
+import type { ShownPairs } from './turn-pairs.tsx'
+import type { ComparedTurn } from './turns.ts'
+
+/** The comparison as it is shown. */
+export interface PicturedComparison {
+  readonly views: readonly [SessionView, SessionView]
+  /** Which runs of either are compared, in words. */
+  readonly runs: readonly [string, string]
+  readonly figures: readonly ComparedFigure[]
+  /** Where they part. */
+  readonly divergence: string
+  readonly first: readonly ComparedTurn[]
+  readonly second: readonly ComparedTurn[]
+}
+
+/** Two sessions side by side, turn by turn. */
+export function pictureOfComparison(
+  { views, runs, figures, divergence, first, second }: PicturedComparison,
+  { pairs, isOnlyDifferent, chosen }: ShownPairs,
+): Picture {
+  const [one, other] = views
+  return {
+    title: 'Two sessions, turn by turn',
+    about: isOnlyDifferent ? ['Only the turns that differ.'] : [],
+    width: 1_200,
+    blocks: [
+      beside([head('First', one, runs[0]), head('Second', other, runs[1])]),
+      table({
+        columns: [
+          { title: '' },
+          { title: 'First', isNumber: true },
+          { title: 'Second', isNumber: true },
+          { title: secondToFirst, isNumber: true },
+        ],
+        rows: figures.map(({ name, ...texts }) =>
+          [name, texts.first, texts.second, texts.change].map((text) => ({ text })),
+        ),
+        of: { count: figures.length, name: 'figures' },
+      }),
+      paragraph(divergence, { isBold: true }),
+      table({
+        columns: [{ title: 'First' }, { title: '' }, { title: 'Second' }],
+        rows: pairs
+          .slice(0, mostPictureRows)
+          .map(({ pair, differences }): readonly PictureCell[] => [
+            { text: sideText(turnAt(first, pair.first), first) },
+            { text: `${pairMark(pair, differences)} ${pairText(pair, differences)}` },
+            { text: sideText(turnAt(second, pair.second), second) },
+          ]),
+        of: { count: pairs.length, name: 'pairs of turns' },
+        mostLines: 8,
+      }),
+      ...(chosen === undefined
+        ? []
+        : [
+            heading('The chosen pair of turns'),
+            paragraph(pairText(chosen.pair, chosen.differences)),
+            beside([
+              whole(first, turnAt(first, chosen.pair.first), turnAt(second, chosen.pair.second)),
+              whole(second, turnAt(second, chosen.pair.second), turnAt(first, chosen.pair.first)),
+            ]),
+          ]),
+    ],
+  }
+}
+
+export const secondToFirst = 'Second against first'
+
+function head(name: string, view: SessionView, runs: string): Block {
+  const { title, from } = sideTexts(view)
+  const style = { color: 'soft', size: 13 } as const
+  return below([heading(`${name}: ${title}`), paragraph(from, style), ...(runs === '' ? [] : [paragraph(runs, style)])])
+}
+
+function sideText(turn: ComparedTurn | undefined, turns: readonly ComparedTurn[]): string {
+  if (turn === undefined) return ''
+  const [model, calls, own, soFar] = turnLines(turn)
+  return [`${turnName(turn, turns)} ${model}`, calls, own, soFar].map((line) => line.replaceAll(/\s+/g, ' ')).join('\n')
+}
+
+/** Calls of one turn that are told. */
+const mostCalls = 60
+
+function whole(
+  turns: readonly ComparedTurn[],
+  turn: ComparedTurn | undefined,
+  besideIt: ComparedTurn | undefined,
+): Block {
+  if (turn === undefined) return paragraph('No turn stands here.', { color: 'soft' })
+  const [model, , own, soFar] = turnLines(turn)
+  const calls = callTexts(turn, besideIt)
+  return below(
+    [
+      paragraph(`${turnName(turn, turns)}: ${model}`, { isBold: true }),
+      paragraph(`${own}; ${soFar}`),
+      ...(calls.length === 0 ? [paragraph('An answer without calls.')] : []),
+      ...calls
+        .slice(0, mostCalls)
+        .map(({ text, differs }) => paragraph(`• ${text}${differs === '' ? '' : ` ${differs}`}`)),
+      ...(calls.length > mostCalls
+        ? [paragraph(`${calls.length - mostCalls} more calls are not in this picture.`)]
+        : []),
+    ],
+    tight,
+  )
+}

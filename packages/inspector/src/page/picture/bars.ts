@@ -1,0 +1,44 @@
+import type { ColorName } from '../common/colors.ts'
+import { lineHeight, paragraph, type Block } from './block.ts'
+import { fitted, textWidth } from './text-width.ts'
+import { visible } from '../../visible.ts'
+
+/** A bar with its name and its value. */
+export interface PictureBar {
+  readonly label: string
+  /** How full, from 0 to 1; null for no bar. */
+  readonly share: number | null
+  readonly value: string
+  readonly color: ColorName
+}
+
+const look = { size: 13 }
+const row = look.size * lineHeight + 4
+
+/** Bars below each other: names, bars and values in columns. */
+export function bars(all: readonly PictureBar[]): Block {
+  if (all.length === 0) return paragraph('None is on record.', { color: 'soft', size: look.size })
+  return (width) => {
+    const names = all.map(({ label }) => fitted(visible(label), width * 0.4, look))
+    const values = all.map(({ value }) => fitted(visible(value), width * 0.45, look))
+    const widest = (texts: readonly string[]): number => Math.max(...texts.map((text) => textWidth(text, look)))
+    const from = widest(names) + 12
+    const room = width - from - widest(values) - 12
+    return {
+      height: all.length * row,
+      draw: ({ svg, color }, left, top) => {
+        for (const [index, { share, color: name, label, value }] of all.entries()) {
+          const y = top + index * row
+          const base = y + row * 0.7
+          svg.text(left, base, names[index] ?? '', { ...look, color: color('ink') })
+          svg.text(left + width, base, values[index] ?? '', { ...look, color: color('ink'), anchor: 'end' })
+          if (share === null || room <= 0) continue
+          svg.rect(left + from, y + 4, room, row - 9, color('soft'))
+          svg.rect(left + from + 1, y + 5, room - 2, row - 11, color('box'))
+          const full = Math.min(1, Math.max(0, share))
+          svg.rect(left + from + 1, y + 5, (room - 2) * full, row - 11, color(name), `${label}: ${value}`)
+        }
+      },
+    }
+  }
+}

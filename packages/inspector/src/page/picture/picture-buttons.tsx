@@ -1,0 +1,109 @@
+import { useSignal } from '@preact/signals'
+import { createContext, type JSX } from 'preact'
+import { useContext } from 'preact/hooks'
+import { colorOf } from '../common/colors.ts'
+import { ErrorNote } from '../common/notes.tsx'
+import { messageOf, title } from '../data/store.ts'
+import { dayAndTime } from '../sessions/figure-text.ts'
+import { svgOfPicture, type Picture } from './picture.ts'
+
+const pictureKinds = ['svg', 'png'] as const
+type PictureKind = (typeof pictureKinds)[number]
+
+/** What all pictures of a view are of, a line each: the session and its run. */
+export const PicturesOf = createContext<readonly string[]>([])
+
+interface PictureButtonsProps {
+  /** What is shown: it names the file, and the buttons for screen readers. */
+  readonly name: string
+  /** As it is seen now. */
+  readonly pictureOf: () => Picture
+}
+
+/** Buttons that save what is shown as a picture: the same for every view. */
+export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.Element {
+  const failed = useSignal('')
+  const of = useContext(PicturesOf)
+  const save = async (kind: PictureKind): Promise<void> => {
+    try {
+      const picture = pictureOf()
+      const svg = svgOfPicture(
+        { ...picture, about: [...of, ...picture.about] },
+        { color: colorOf, of: title.value, at: momentText(new Date()) },
+      )
+      await savePicture(name, svg, kind)
+      failed.value = ''
+    } catch (error) {
+      failed.value = messageOf(error)
+    }
+  }
+  return (
+    <span class="save-as" role="group" aria-label={`Save ${name}`}>
+      <span class="soft">Save as</span>
+      {pictureKinds.map((kind) => (
+        <button
+          key={kind}
+          type="button"
+          aria-label={`Save ${name} as ${kind.toUpperCase()}`}
+          onClick={() => void save(kind)}
+        >
+          {kind.toUpperCase()}
+        </button>
+      ))}
+      {failed.value === '' ? null : <ErrorNote>The picture was not saved: {failed.value}</ErrorNote>}
+    </span>
+  )
+}
+
+/** `2026-11-23 14:05 (UTC+1)`: whoever is given a picture may be elsewhere. */
+function momentText(now: Date): string {
+  const minutes = -now.getTimezoneOffset()
+  const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
+  const zone = minutes === 0 ? '' : `${minutes > 0 ? '+' : '−'}${hours}${rest === 0 ? '' : `:${rest}`}`
+  return `${dayAndTime(now.getTime())} (UTC${zone})`
+}
+
+async function savePicture(name: string, svg: string, kind: PictureKind): Promise<void> {
+  const drawn = new Blob([svg], { type: 'image/svg+xml' })
+  const address = URL.createObjectURL(kind === 'svg' ? drawn : await painted(drawn))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `${fileName(name)}.${kind}`
+  link.click()
+  // The download has begun by then; the picture is let go.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000)
+}
+
+/** Points of a PNG to a pixel of the picture: sharp in print and on dense screens. */
+const density = 2
+/** No browser paints a canvas that is longer. */
+const longest = 16_000
+
+/** A PNG is painted from the SVG, so both show the same. */
+async function painted(svg: Blob): Promise<Blob> {
+  const address = URL.createObjectURL(svg)
+  try {
+    const image = new Image()
+    image.src = address
+    await image.decode()
+    const { naturalWidth: width, naturalHeight: height } = image
+    const scale = Math.min(density, longest / Math.max(width, height))
+    const canvas = document.createElement('canvas')
+    canvas.width = Math.round(width * scale)
+    canvas.height = Math.round(height * scale)
+    canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height)
+    const png = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'))
+    if (png === null) throw new Error('This browser makes no PNG of this size. Save it as SVG.')
+    return png
+  } finally {
+    URL.revokeObjectURL(address)
+  }
+}
+
+function fileName(name: string): string {
+  const plain = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+  return plain === '' ? 'picture' : plain.slice(0, 80)
+}

@@ -1,0 +1,159 @@
+import { counted } from '../../figures.ts'
+import { visible } from '../../visible.ts'
+import type { ColorName } from '../common/colors.ts'
+import { below, lineHeight, paragraph, type Block, type Pen } from './block.ts'
+import { linesOf, textWidth } from './text-width.ts'
+
+interface PictureColumn {
+  readonly title: string
+  readonly isNumber?: boolean
+}
+
+export interface PictureCell {
+  /** Of which each line is one of the cell. */
+  readonly text: string
+  /** Stands before the text. */
+  readonly mark?: ColorName | undefined
+  readonly color?: ColorName
+}
+
+export interface PictureTable {
+  readonly columns: readonly PictureColumn[]
+  readonly rows: readonly (readonly PictureCell[])[]
+  /** Of a cell, with four unless said otherwise. */
+  readonly mostLines?: number
+  /** How many there are of what, for what is left out. */
+  readonly of: { readonly count: number; readonly name: string }
+}
+
+/** As many rows as can be told apart in a picture; of more it says how many are left out. */
+export const mostPictureRows = 200
+
+const [size, mostCharacters, pad] = [12, 600, 8] as const
+const look = { size }
+const line = size * lineHeight
+const markWidth = 14
+
+/** A table. Figures stand on one line; other texts wrap where the columns have no room, and end in `…` where they are far too long. */
+export function table({ columns, rows, of, mostLines = 4 }: PictureTable): Block {
+  const shown = rows.slice(0, mostPictureRows)
+  const left = of.count - shown.length
+  const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${of.name} are not in this picture.`)]
+  return below([grid(columns, shown, mostLines), ...rest])
+}
+
+function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], mostLines: number): Block {
+  return (width) => {
+    const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: shownIn(cell.text) })))
+    const widths = columnWidths(columns, cells, width)
+    const laid = cells.map((row) =>
+      row.map((cell, index) => ({ ...cell, lines: linesIn(cell, widths[index] ?? 0, mostLines) })),
+    )
+    const heights = laid.map((row) => Math.max(1, ...row.map(({ lines }) => lines.length)) * line + pad)
+    const head = columns.map(({ title }, index) =>
+      linesOf(visible(title), widths[index] ?? 0, { size, isBold: true }, mostLines),
+    )
+    const headHeight = Math.max(1, ...head.map((lines) => lines.length)) * line + pad
+    const starts = widths.map((_, index) => widths.slice(0, index).reduce((sum, each) => sum + each + 2 * pad, 0))
+    const end = widths.reduce((sum, each) => sum + each + 2 * pad, 0)
+    return {
+      height: headHeight + heights.reduce((sum, each) => sum + each, 0),
+      draw: (pen, x, top) => {
+        const { svg, color } = pen
+        svg.rect(x, top, end, headHeight, color('box'))
+        for (const [index, { isNumber = false }] of columns.entries()) {
+          const place = { left: x + (starts[index] ?? 0) + pad, width: widths[index] ?? 0, top: top + pad / 2 }
+          drawLines(pen, head[index] ?? [], place, { isNumber, isBold: true, color: 'ink' })
+        }
+        let y = top + headHeight
+        for (const [number, row] of laid.entries()) {
+          for (const [index, { lines, mark, color: name = 'ink', text }] of row.entries()) {
+            const isNumber = columns[index]?.isNumber ?? false
+            const left = x + (starts[index] ?? 0) + pad
+            if (mark !== undefined) svg.rect(left, y + pad / 2 + 4, 9, 9, color(mark), text)
+            const shift = mark === undefined ? 0 : markWidth
+            const place = { left: left + shift, width: (widths[index] ?? 0) - shift, top: y + pad / 2 }
+            drawLines(pen, lines, place, { isNumber, isBold: false, color: name })
+          }
+          y += heights[number] ?? 0
+          svg.line(
+            [
+              { x, y },
+              { x: x + end, y },
+            ],
+            { color: color('line'), width: 1 },
+          )
+        }
+      },
+    }
+  }
+}
+
+interface LineStyle {
+  readonly isNumber: boolean
+  readonly isBold: boolean
+  readonly color: ColorName
+}
+
+function drawLines(
+  { svg, color }: Pen,
+  lines: readonly string[],
+  { left, top, width }: { readonly left: number; readonly top: number; readonly width: number },
+  { isNumber, isBold, color: name }: LineStyle,
+): void {
+  const anchor = isNumber ? 'end' : 'start'
+  for (const [index, text] of lines.entries())
+    svg.text(isNumber ? left + width : left, top + (index + 0.75) * line, text, {
+      size,
+      isBold,
+      anchor,
+      color: color(name),
+    })
+}
+
+function linesIn({ text, mark }: PictureCell, width: number, mostLines: number): readonly string[] {
+  return linesOf(text, mark === undefined ? width : width - markWidth, look, mostLines)
+}
+
+function shownIn(text: string): string {
+  const shown = visible(text.slice(0, mostCharacters)).replaceAll(/[^\S\n]+/g, ' ')
+  return text.length > mostCharacters ? `${shown}…` : shown
+}
+
+/** As wide as what stands in them; where that is too much, the widest texts give way. */
+function columnWidths(
+  columns: readonly PictureColumn[],
+  cells: readonly (readonly PictureCell[])[],
+  width: number,
+): readonly number[] {
+  const wanted = columns.map(({ title }, index) =>
+    Math.max(
+      textWidth(title, { size, isBold: true }),
+      ...cells.map((row) => {
+        const cell = row[index]
+        if (cell === undefined) return 0
+        const widest = Math.max(...cell.text.split('\n').map((each) => textWidth(each, look)))
+        return widest + (cell.mark === undefined ? 0 : markWidth)
+      }),
+    ),
+  )
+  const room = width - columns.length * 2 * pad
+  const fixed = wanted.reduce((sum, each, index) => sum + (columns[index]?.isNumber === true ? each : 0), 0)
+  const most = sharedMost(
+    wanted.filter((_, index) => columns[index]?.isNumber !== true),
+    Math.max(0, room - fixed),
+  )
+  return wanted.map((each, index) => Math.max(1, columns[index]?.isNumber === true ? each : Math.min(each, most)))
+}
+
+/** The width that none may be above, so that all of them together have room. */
+function sharedMost(widths: readonly number[], room: number): number {
+  let left = room
+  const rising = widths.toSorted((a, b) => a - b)
+  for (const [index, each] of rising.entries()) {
+    const share = left / (rising.length - index)
+    if (each > share) return share
+    left -= each
+  }
+  return Infinity
+}

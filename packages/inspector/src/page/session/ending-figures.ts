@@ -1,0 +1,70 @@
+import { endings } from '@halting/core'
+import type { LimitFigures } from '@halting/core/steps'
+import { counted, elapsed, limitLabels, many, money, moneyAtMost } from '../../figures.ts'
+import type { RunView } from '../../view/types.ts'
+import { visible } from '../../visible.ts'
+import { phaseColors } from '../common/colors.ts'
+import type { PictureBar } from '../picture/bars.ts'
+import { costInWords } from '../sessions/figure-text.ts'
+
+// What the ending of a run shows: the page and its picture are made of the same.
+
+/** The exit code of a run's ending; null for one that did not end, or that nobody was left to read. */
+export function exitCodeOf({ account: { ending } }: RunView): number | null {
+  return ending === null ? null : (endings[ending.reason]?.exitCode ?? null)
+}
+
+/** The reason of the ending, and what is said with it. */
+export function headline({ account: { ending } }: RunView): string {
+  if (ending === null) return 'No end is on record'
+  const { message } = ending.signal
+  return visible(message === '' ? ending.reason : `${ending.reason}: ${message}`)
+}
+
+/** What the run came to. */
+export function totalsText({ account: { totals }, unpriced }: RunView): string {
+  const most = totals.committedUsd > totals.costUsd ? `, up to ${moneyAtMost(totals.committedUsd)}` : ''
+  return [
+    many(totals.turns, 'turn'),
+    many(totals.requests, 'request'),
+    `${counted(totals.tokens)} tokens`,
+    `${costInWords(totals.costUsd, unpriced)}${most}`,
+    elapsed(totals.activeMs),
+  ].join(', ')
+}
+
+const units = {
+  turns: counted,
+  tokens: counted,
+  repeats: counted,
+  usd: money,
+  ms: elapsed,
+} satisfies Record<LimitFigures['unit'], (value: number) => string>
+
+/** How full each limit was. */
+export function limitBars({ account: { limits } }: RunView): readonly PictureBar[] {
+  return limits.map(({ limit, unit, used, max, isReached }) => {
+    const [label, shown] = [limitLabels[limit], units[unit]]
+    if (max === null) return { label, share: null, value: `${shown(used)}, no limit`, color: 'soft' }
+    return {
+      label,
+      share: max === 0 ? 1 : used / max,
+      value: `${shown(used)} of ${shown(max)}${isReached ? ', reached' : ''}`,
+      color: isReached ? 'bad' : 'accent',
+    }
+  })
+}
+
+/** Where the time went. */
+export function timeBars({ account: { totals, carried, phases } }: RunView): readonly PictureBar[] {
+  const whole = totals.activeMs - carried.activeMs
+  return phases.flatMap(({ phase, ms }) => {
+    if (ms === 0) return []
+    const share = whole === 0 ? '' : `, ${Math.round((100 * ms) / whole)} %`
+    return [
+      { label: phase, share: whole === 0 ? 0 : ms / whole, value: `${elapsed(ms)}${share}`, color: phaseColors[phase] },
+    ]
+  })
+}
+
+export const whyTitle = 'As halting why tells it'

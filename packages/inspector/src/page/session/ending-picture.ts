@@ -1,0 +1,20 @@
+import type { RunView } from '../../view/types.ts'
+import { bars } from '../picture/bars.ts'
+import { below, beside, code, heading, paragraph } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
+import { headline, limitBars, timeBars, totalsText, whyTitle } from './ending-figures.ts'
+
+/** Why a run ended and where everything went, as the page shows it. */
+export function pictureOfEnding(run: RunView): Picture {
+  return {
+    title: headline(run),
+    about: [],
+    width: 960,
+    blocks: [
+      paragraph(totalsText(run)),
+      beside([below([heading('Limits'), bars(limitBars(run))]), below([heading('Time'), bars(timeBars(run))])]),
+      heading(whyTitle),
+      code(run.why),
+    ],
+  }
+}

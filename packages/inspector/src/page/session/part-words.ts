@@ -1,0 +1,36 @@
+import { elapsed, many } from '../../figures.ts'
+import type { CallPart } from '../../view/types.ts'
+import { shownText } from '../common/long-text.tsx'
+
+/** The line that says what a call is: the page and its picture have the same words. */
+export interface CallLine {
+  readonly name: string
+  /** What it was given, in short. */
+  readonly given: string
+  /** What went wrong with it; '' for nothing. */
+  readonly wrong: '' | 'failed' | 'no result on record'
+  readonly facts: string
+}
+
+export function callLine({ name, input, result, isError, durationMs, changes, agent }: CallPart): CallLine {
+  const facts = [
+    ...(durationMs === null ? [] : [elapsed(durationMs)]),
+    ...(changes.length === 0 ? [] : [many(changes.filter((line) => /^[+-]/.test(line)).length, 'changed line')]),
+    ...(agent.length === 0 ? [] : [many(agent.length, 'part')]),
+  ]
+  return {
+    name: shownText(name, 100),
+    given: shownText(briefly(input), 160),
+    wrong: result === null ? 'no result on record' : isError ? 'failed' : '',
+    facts: facts.join(', '),
+  }
+}
+
+/** The texts of an input, on one line, without the signs of JSON between them. */
+function briefly(input: string): string {
+  return input
+    .slice(0, 2_000)
+    .replaceAll(/[{}[\]"\s]+/g, ' ')
+    .replaceAll(/ (?=[:,] )/g, '')
+    .trim()
+}

@@ -1,0 +1,76 @@
+import { counted, many } from '../../figures.ts'
+import type { CallPart, TranscriptPart } from '../../view/types.ts'
+import { below, code, paragraph, tight, type Block } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
+import { callLine } from './part-words.ts'
+
+/** What is seen of the transcript: parts one after another, from this number on. */
+export interface PicturedTranscript {
+  readonly parts: readonly TranscriptPart[]
+  readonly from: number
+  /** How many the run has. */
+  readonly count: number
+  /** Whether what a part folds is seen, by its number. */
+  readonly isOpen: (number: number) => boolean
+}
+
+/** As many as one reads in a picture. */
+const mostParts = 40
+const [mostLines, mostFolded] = [16, 4_000] as const
+
+export function pictureOfTranscript({ parts, from, count, isOpen }: PicturedTranscript): Picture {
+  const shown = parts.slice(0, mostParts)
+  const last = from + shown.length
+  return {
+    title: 'Transcript',
+    about: [`Parts ${counted(from + 1)} to ${counted(last)} of ${counted(count)}.`],
+    width: 960,
+    blocks: [
+      ...shown.map((part, index) => partBlock(part, isOpen(from + index))),
+      ...(last < count ? [paragraph(`${counted(count - last)} later parts are not in this picture.`)] : []),
+    ],
+  }
+}
+
+function partBlock(part: TranscriptPart, isOpen: boolean): Block {
+  const title = (text: string): Block => paragraph(text, { color: 'soft', size: 12, isBold: true })
+  switch (part.kind) {
+    case 'person':
+      return below([title(part.by), paragraph(part.text, { mostLines })], tight)
+    case 'answer':
+      return below([title('answer'), paragraph(part.text, { mostLines })], tight)
+    case 'thinking':
+      return isOpen ? below([title('thinking'), paragraph(part.text, { mostLines })], tight) : title('thinking')
+    case 'note':
+      return below([
+        paragraph(part.text, { mostLines }),
+        ...(isOpen && part.more !== undefined ? [paragraph(part.more, { mostLines })] : []),
+      ])
+    case 'call':
+      return callBlock(part, isOpen)
+  }
+}
+
+function callBlock(part: CallPart, isOpen: boolean): Block {
+  const { name, given, wrong, facts } = callLine(part)
+  const line = paragraph([name, given, wrong, facts].filter((text) => text !== '').join(' · '), {
+    size: 13,
+    ...(wrong === '' ? {} : { color: 'bad' }),
+  })
+  if (!isOpen) return line
+  const { input, changes, result, isError, agent } = part
+  const folded = (title: string, text: string): readonly Block[] =>
+    text === ''
+      ? []
+      : [
+          paragraph(title, { color: 'soft', size: 12 }),
+          code(text.length > mostFolded ? `${text.slice(0, mostFolded)}…` : text),
+        ]
+  return below([
+    line,
+    ...folded('Input', input),
+    ...folded('Changes', changes.join('\n')),
+    ...folded(isError ? 'Error' : 'Result', result ?? ''),
+    ...(agent.length === 0 ? [] : [paragraph(`What the agent did: ${many(agent.length, 'part')}`, { size: 13 })]),
+  ])
+}

@@ -1,0 +1,77 @@
+import { counted, many } from '../../figures.ts'
+import type { ColorName } from '../common/colors.ts'
+import { bars } from '../picture/bars.ts'
+import { drawing, paragraph, type Block } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
+import type { Histogram, WordCount } from './distribution.ts'
+import { edgeText, rangeText } from './figure-text.ts'
+import type { FigureName } from './row-kinds.ts'
+
+const [width, plotHeight] = [640, 220] as const
+
+/** What a distribution is of: its name, how many sessions, and which filters let them through. */
+export interface DistributionOf {
+  readonly title: string
+  readonly sessions: number
+  readonly about: readonly string[]
+}
+
+/** A histogram as a picture: its bars with what each stands for, its edges and how many sessions the highest bar has. */
+export function pictureOfHistogram(
+  { title, sessions, about }: DistributionOf,
+  figure: FigureName,
+  { bins, scale }: Histogram,
+): Picture {
+  const highest = Math.max(1, ...bins.map(({ count }) => count))
+  return {
+    title: `${title} of ${many(sessions, 'session')}`,
+    about: [...about, `Scale: ${scale}; the highest bar is ${many(highest, 'session')}.`],
+    width,
+    blocks: [histogramBlock(figure, bins, highest)],
+  }
+}
+
+function histogramBlock(figure: FigureName, bins: Histogram['bins'], highest: number): Block {
+  return drawing(plotHeight, ({ svg, color }, { left, top, width: wide, height }) => {
+    const bottom = top + height - 24
+    const step = wide / Math.max(1, bins.length)
+    for (const [index, bin] of bins.entries()) {
+      const tall = ((bottom - top) * bin.count) / highest
+      const name = `${rangeText(figure, bin)}: ${many(bin.count, 'session')}`
+      svg.rect(left + index * step + 1, bottom - tall, step - 2, tall, color('series-1'), name)
+    }
+    const soft = { color: color('soft'), size: 12 }
+    const ground = [
+      { x: left, y: bottom },
+      { x: left + wide, y: bottom },
+    ]
+    svg.line(ground, { color: color('soft'), width: 1 })
+    svg.text(left, bottom + 18, edgeText(figure, bins[0]?.from ?? 0), soft)
+    svg.text(left + wide, bottom + 18, edgeText(figure, bins.at(-1)?.below ?? 0), { ...soft, anchor: 'end' })
+  })
+}
+
+/** As many as can be told apart. */
+const mostWords = 60
+
+/** How often each word is there, as a picture of bars with their names and counts. */
+export function pictureOfWords(
+  { title, sessions, about }: DistributionOf,
+  counts: readonly (WordCount & { readonly color: ColorName })[],
+): Picture {
+  const highest = Math.max(1, ...counts.map(({ count }) => count))
+  const shown = counts.slice(0, mostWords)
+  const left = counts.length - shown.length
+  const all = shown.map(({ word, count, color }) => ({
+    label: word,
+    share: count / highest,
+    value: counted(count),
+    color,
+  }))
+  return {
+    title: `${title} of ${many(sessions, 'session')}`,
+    about,
+    width,
+    blocks: [bars(all), ...(left === 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)])],
+  }
+}

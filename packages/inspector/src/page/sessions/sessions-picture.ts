@@ -1,0 +1,56 @@
+import type { SessionRow } from '../../view/types.ts'
+import { paragraph } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
+import { mostPictureRows, table, type PictureCell } from '../picture/table.ts'
+import { columns, standingColor } from './columns.tsx'
+import { filterChips } from './filter-text.ts'
+import type { SessionFilter } from './filter.ts'
+import type { Outlier } from './outliers.ts'
+import type { Sorting } from './sorting.ts'
+import { sumsOf, sumTexts } from './sums.ts'
+
+/** The list as it is shown. */
+export interface PicturedList {
+  readonly shown: readonly SessionRow[]
+  /** How many there are in all. */
+  readonly all: number
+  readonly filter: SessionFilter
+  readonly sorting: Sorting
+  readonly outliers: ReadonlyMap<string, readonly Outlier[]>
+  /** What was searched for in what was said; '' where nothing was. */
+  readonly said: string
+}
+
+/** Which sessions are shown: a line for a picture. */
+export function shownText(filter: SessionFilter, said: string): string {
+  const chips = filterChips(filter).map(({ text }) => text)
+  const asked = [...chips, ...(said === '' ? [] : [`“${said}” in what was said`])]
+  return asked.length === 0 ? 'All sessions.' : `Sessions with: ${asked.join('; ')}.`
+}
+
+/** The table of sessions with what they come to, in the order in which they stand. */
+export function pictureOfSessions({ shown, all, filter, sorting, outliers, said }: PicturedList): Picture {
+  const { shown: count, figures, unpriced, unread } = sumTexts(sumsOf(shown), all)
+  const sortedBy = columns.find(({ name }) => name === sorting.by)?.title.toLowerCase() ?? sorting.by
+  const rows = shown.slice(0, mostPictureRows).map((row): readonly PictureCell[] => [
+    { text: outliers.has(row.key) ? '!' : '', color: 'warn' },
+    ...columns.map(({ name, text }): PictureCell => ({
+      text: text(row),
+      ...(name === 'ending' && { mark: standingColor(row) }),
+    })),
+  ])
+  const marked = rows.some(([mark]) => mark?.text !== '') ? ' ! marks an outlier.' : ''
+  return {
+    title: 'Sessions',
+    about: [shownText(filter, said), `Sorted by ${sortedBy}, ${sorting.isDown ? 'descending' : 'ascending'}.${marked}`],
+    width: 1_400,
+    blocks: [
+      paragraph([`${count}: ${figures}`, unpriced, unread].filter((text) => text !== '').join(' · ')),
+      table({
+        columns: [{ title: '' }, ...columns.map(({ title, isNumber }) => ({ title, isNumber }))],
+        rows,
+        of: { count: shown.length, name: 'sessions' },
+      }),
+    ],
+  }
+}

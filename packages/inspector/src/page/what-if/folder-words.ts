@@ -1,0 +1,43 @@
+import type { SuggestedLimit } from '@halting/core/steps'
+import { many } from '../../figures.ts'
+import { visible } from '../../visible.ts'
+import { spentText, verdictText } from '../../what-if-words.ts'
+import type { PastRun, StoppedRun } from './folder.ts'
+import { limitNames, limitWords, lostText, type LimitName } from './limits.ts'
+
+// What the view over all sessions says: the page and its picture have the same words.
+
+export function nothingSuggested(runs: number): string {
+  return `No limit would have saved anything in ${many(runs, 'run')} without losing something.`
+}
+
+/** A limit that loses nothing, and what it would have done. */
+export function suggestedText({ limits, saved, stops }: SuggestedLimit): {
+  readonly limit: string
+  readonly does: string
+} {
+  return { limit: limitText(limits), does: `stops ${many(stops, 'run')}, saves ${spentText(saved)}` }
+}
+
+function limitText(limits: SuggestedLimit['limits']): string {
+  if (limits.noProgress === true) return 'No progress (--no-progress)'
+  return limitNames
+    .flatMap((name) => {
+      const value = limits[name]
+      return typeof value === 'number' ? [`${limitWords[name].label} ${limitWords[name].inWords(value)}`] : []
+    })
+    .join(', ')
+}
+
+export function stoppedTitle(name: LimitName, value: number, runs: number): string {
+  return `${limitWords[name].label} ${limitWords[name].inWords(value)}: stops ${many(runs, 'run')}`
+}
+
+export function runName({ title, key }: PastRun): string {
+  return visible(title === '' ? key : title)
+}
+
+/** What a limit would have done with one run. */
+export function stoppedText({ run, answer }: StoppedRun): string {
+  return `run ${run.run}: ${verdictText(answer, run.unpriced)} Saves ${spentText(answer.saved)}; loses ${lostText(answer.lost)}.`
+}

@@ -1,0 +1,25 @@
+import { transcriptParts, viewOf, type InspectedSession, type SessionSource } from '../../../src/index.ts'
+import type { SessionRow } from '../../../src/view/types.ts'
+
+/** A source over sessions as they were read, and rows that only the list has. */
+export function inspectedSource(
+  sessions: readonly InspectedSession[],
+  rows: readonly SessionRow[] = [],
+): SessionSource {
+  const views = new Map(sessions.map((session) => [session.key, viewOf(session)]))
+  const of = (key: string): InspectedSession | undefined => sessions.find((session) => session.key === key)
+  return {
+    title: 'sessions of a test',
+    async *list() {
+      for (const { row } of views.values()) yield await Promise.resolve(row)
+      yield* rows
+    },
+    session: (key) => Promise.resolve(views.get(key)),
+    records: (key, run, from, count) => Promise.resolve(of(key)?.runs[run]?.slice(from, from + count) ?? []),
+    parts: (key, run, from, count) => {
+      const session = of(key)
+      return Promise.resolve(session === undefined ? [] : transcriptParts(session, run).slice(from, from + count))
+    },
+    watch: () => () => undefined,
+  }
+}

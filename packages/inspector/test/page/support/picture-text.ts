@@ -1,0 +1,13 @@
+import type { MadeFrom } from '../../../src/page/picture/picture.ts'
+
+/** A picture of a test has the names of colours for colours. */
+export const madeFrom: MadeFrom = { color: (name) => name, of: 'a test', at: '2026-11-23 14:05 (UTC)' }
+
+const characters: { readonly [reference: string]: string } = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' }
+
+/** What a person reads in a picture, line by line; without what is told where it is pointed at. */
+export function textsOf(svg: string): readonly string[] {
+  return [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
+    text.replaceAll(/&\w+;/g, (reference) => characters[reference] ?? reference),
+  )
+}
