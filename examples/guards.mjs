@@ -3,11 +3,11 @@ import { all, any, loop, noProgress, startRun, stepLimit, StopSignal, tool } fro
 import { scriptedModel } from '@halting/core/testing'
 
 /** A guard of our own: a condition over the figures of the run. */
-const dear = {
-  name: 'dear',
+const expensive = {
+  name: 'expensive',
   evaluate: ({ totalTokens }) =>
     totalTokens >= 60
-      ? new StopSignal({ reason: 'token_limit', message: `${totalTokens} tokens`, source: 'dear' })
+      ? new StopSignal({ reason: 'token_limit', message: `${totalTokens} tokens`, source: 'expensive' })
       : undefined,
 }
 const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
@@ -18,6 +18,6 @@ const look = tool({
   execute: () => 'the same',
 })
 
-const stopWhen = any(noProgress(), all(stepLimit(3), dear))
+const stopWhen = any(noProgress(), all(stepLimit(3), expensive))
 const { reason, signal } = await loop(startRun({ prompt: 'Look.' }), { model, tools: [look], stopWhen }).terminal
 console.log(`${reason}: ${signal.message}`)
