@@ -99,14 +99,14 @@ function factsFor(reason: TerminalReason): Facts {
 function pageOf(rows: readonly string[]): string {
   return `# Endings, in each of the three faces
 
-Every run ends with one of ${rows.length} reasons. A person in the terminal, a host that reads lines of \`stream-json\`, and an editor that speaks the Agent Client Protocol are told the same record: the reason, the signal with its
-figures, and what can be done. Each row is what one real run of a scripted model showed in each face: \`HALTING_WRITE=1 npx vitest run packages/cli/test/endings-guide.test.ts\` runs them all and writes this page.
+Every run ends with one of ${rows.length} reasons. There are three user interfaces: a person uses the terminal, a host program reads lines of \`stream-json\`, and an editor speaks the Agent Client Protocol. All three show the same record: the reason, the signal with its
+figures, and what can be done next. Each row shows what one real run with a scripted model printed in each interface. \`HALTING_WRITE=1 npx vitest run packages/cli/test/endings-guide.test.ts\` runs them all and writes this page.
 
-- **Terminal.** The sentence is printed after every run, with the name of the reason, the run's figures, files changed and what is undone. What is offered is typed and sent alone: an empty line, \`t\`, \`w\`, \`y\`. Anything else is a prompt.
-- **Host.** The result line has \`subtype\`, \`is_error\`, \`errors\`, and the record as \`stop\`. \`halting -p\` exits with the code below. With \`--input-format stream-json\` it is that of the last result if this is an error, else 0.
-- **Editor.** \`error\` is an answer with an error, whose \`data\` has the record; every other answer has it in \`_meta["halting/stop"]\`. \`cancelled\` is told where the editor cancelled. The sentence is a message of its own.
+- **Terminal.** The sentence is printed after every run. The name of the reason, the figures of the run, the changed files and the open todos follow. To choose an offer, type it alone and press Enter: an empty line, \`t\`, \`w\` or \`y\`. Any other text is a prompt.
+- **Host.** The result line has \`subtype\`, \`is_error\`, \`errors\`, and the record as \`stop\`. \`halting -p\` exits with the code in the table. With \`--input-format stream-json\`, the exit code is that of the last result if it is an error, otherwise 0.
+- **Editor.** \`error\` means a response with an error, whose \`data\` has the record. All other responses have the record in \`_meta["halting/stop"]\`. \`cancelled\` is only used if the editor cancelled. The sentence is sent as a separate message.
 
-Two come from elsewhere than the faces: \`user_requested\` from hooks, guards, and programs that have the session (\`Session.stop\`); \`abandoned\` from a reader of stdout that has gone, who reads no result line.
+Two reasons do not come from a user interface. \`user_requested\` comes from hooks, guards, and programs that hold the session (\`Session.stop\`). \`abandoned\` means that the reader of stdout has gone, so nobody reads a result line.
 
 | reason | the terminal says | and offers | result line | \`errors[0]\` | exit code | editor: \`stopReason\` | and says |
 |---|---|---|---|---|---|---|---|
