@@ -1,5 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { LoopEvent, Usage } from '@halting/core'
+import { nameOf } from './content.ts'
 import { inputTokensOf } from './metrics.ts'
 import { conventionAttributes as told, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
@@ -12,7 +13,7 @@ type Outcome = EventOf<'model_end'>['outcome']
 
 /** A model that is asked, and what is said of it. */
 interface AskedModel {
-  readonly id: string
+  readonly name: string
   readonly provider: string
   readonly spanName: string
 }
@@ -81,7 +82,7 @@ export class AttemptTraces {
   }
 
   questionStart({ name, attempt, model }: EventOf<'question_start'>, parent: TraceNode): void {
-    const open = this.#attempt(model, attempt, parent, own.question[0], name)
+    const open = this.#attempt(model, attempt, parent, own.question[0], nameOf(name))
     open.node.begin()
     const key = `${name}.${attempt}`
     this.#questions.get(key)?.node.abandon(this.#scope.now())
@@ -111,9 +112,9 @@ export class AttemptTraces {
       const { node } = ended.attempt
       const { id, model, stop_reason: stopReason, content } = message
       const { texts } = this.#scope
-      node.set(told.responseId, id)
-      node.set(told.responseModel, model)
-      if (stopReason !== null) node.set(told.finishReasons, [stopReason])
+      node.set(told.responseId, nameOf(id))
+      node.set(told.responseModel, nameOf(model))
+      if (stopReason !== null) node.set(told.finishReasons, [nameOf(stopReason)])
       if (texts.wants.replies) node.set(told.outputMessages, texts.message('assistant', content, stopReason))
     }
     this.flush()
@@ -148,7 +149,7 @@ export class AttemptTraces {
     const attributes: Attributes = {
       [told.operation]: 'chat',
       [told.provider]: model.provider,
-      [told.requestModel]: id,
+      [told.requestModel]: model.name,
       [own.attempt[0]]: attempt,
     }
     attributes[of] = which
@@ -160,7 +161,8 @@ export class AttemptTraces {
   #asked(id: string): AskedModel {
     const known = this.#models.get(id)
     if (known !== undefined) return known
-    const asked = { id, provider: this.#scope.providerOf(id), spanName: `chat ${id}` }
+    const name = nameOf(id)
+    const asked = { name, provider: this.#scope.providerOf(id), spanName: `chat ${name}` }
     this.#models.set(id, asked)
     return asked
   }
@@ -175,7 +177,7 @@ export class AttemptTraces {
       node.set(told.cacheCreation, usage.cache_creation_input_tokens)
     }
     if (firstChunkAt !== undefined) node.set(told.firstChunk, node.secondsUntil(firstChunkAt))
-    this.#scope.instruments?.usage(model.id, model.provider, usage, costUsd)
+    this.#scope.instruments?.usage(model.name, model.provider, usage, costUsd)
   }
 
   #finish({ node, model }: OpenAttempt, at: number, outcome: Outcome, error?: AttemptError): void {
@@ -186,6 +188,6 @@ export class AttemptTraces {
       node.fail(message === undefined ? undefined : this.#scope.texts.text(message))
     }
     node.end(at)
-    this.#scope.instruments?.attempt(model.id, model.provider, node.secondsUntil(at), errorType)
+    this.#scope.instruments?.attempt(model.name, model.provider, node.secondsUntil(at), errorType)
   }
 }

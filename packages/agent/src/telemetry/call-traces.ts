@@ -1,5 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { LoopEvent, MessageContent } from '@halting/core'
+import { nameOf } from './content.ts'
 import { conventionAttributes as told, failedStatuses, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
@@ -31,14 +32,15 @@ export class CallTraces {
 
   start({ callId, name, input }: EventOf<'tool_start'>, parent: TraceNode): void {
     const { api, tracing, texts, now } = this.#scope
+    const tool = nameOf(name)
     const attributes: Attributes = {
       [told.operation]: 'execute_tool',
-      [told.toolName]: name,
-      [told.toolCallId]: callId,
+      [told.toolName]: tool,
+      [told.toolCallId]: nameOf(callId),
     }
     if (texts.wants.toolInputs) attributes[told.toolArguments] = texts.json(input)
     const options = { kind: api.SpanKind.INTERNAL, attributes, startTime: now() }
-    const node = new TraceNode(tracing, parent, `execute_tool ${name}`, options)
+    const node = new TraceNode(tracing, parent, `execute_tool ${tool}`, options)
     this.#over(callId)
     this.#calls.set(callId, node)
     if (this.#early.delete(callId) || this.#isLive()) node.begin()

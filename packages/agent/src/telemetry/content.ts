@@ -1,10 +1,19 @@
 import type { ContentBlock, MessageContent } from '@halting/core'
+import { headOf } from '@halting/core/adapters'
 import { redactSecrets } from '../redact/secrets.ts'
+import { wellFormed } from '../well-formed.ts'
 import type { Guard } from './guard.ts'
 import type { TelemetryOptions, ToldContent } from './options.ts'
 
 const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
 const none: Required<ToldContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
+
+const longestName = 256
+
+/** A name or an id as it is told, whoever gave it: many a collector refuses all that comes with half a character. */
+export function nameOf(name: string): string {
+  return wellFormed(headOf(name, longestName))
+}
 
 /** Texts for attributes: redacted, then cut. */
 export class ToldTexts {
@@ -71,9 +80,7 @@ export class ToldTexts {
   }
 
   #cut(text: string): string {
-    if (text.length <= this.#most) return text
-    const cut = text.slice(0, this.#most)
-    // No half of a pair at the end.
-    return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}… (${text.length} characters)`
+    if (text.length <= this.#most) return wellFormed(text)
+    return `${wellFormed(headOf(text, this.#most))}… (${text.length} characters)`
   }
 }

@@ -1,6 +1,7 @@
 import type * as Api from '@opentelemetry/api'
 import type { Attributes } from '@opentelemetry/api'
 import type { ToolStatus, Usage } from '@halting/core'
+import { nameOf } from './content.ts'
 import type { Guard } from './guard.ts'
 import {
   conventionAttributes as told,
@@ -37,11 +38,15 @@ export class Instruments {
   readonly compactions: Counter
   readonly limits: Histogram
 
-  constructor(meter: Api.Meter, guard: Guard) {
+  constructor(meter: Api.Meter, { INT, DOUBLE }: typeof Api.ValueType, guard: Guard) {
+    /** What is counted in whole ones is told so. */
+    const optionsOf = (metric: keyof typeof metricNames) => {
+      const [, , unit, description] = metricNames[metric]
+      return { unit, description, valueType: unit.startsWith('{') ? INT : DOUBLE }
+    }
     const histogram = (metric: keyof typeof metricNames, buckets: readonly number[]): Histogram => {
-      const [name, , unit, description] = metricNames[metric]
       const advice = { explicitBucketBoundaries: [...buckets] }
-      const made = meter.createHistogram(name, { unit, description, advice })
+      const made = meter.createHistogram(metricNames[metric][0], { ...optionsOf(metric), advice })
       return {
         record(value, attributes) {
           try {
@@ -53,8 +58,7 @@ export class Instruments {
       }
     }
     const counter = (metric: keyof typeof metricNames): Counter => {
-      const [name, , unit, description] = metricNames[metric]
-      const made = meter.createCounter(name, { unit, description })
+      const made = meter.createCounter(metricNames[metric][0], optionsOf(metric))
       return {
         add(value, attributes) {
           try {
@@ -125,11 +129,11 @@ export class Instruments {
 
   #call(name: string, status: ToolStatus): CallAttributes {
     return kept(this.#calls, `${status} ${name}`, () => ({
-      tool: { [told.toolName]: name, [own.toolStatus[0]]: status },
+      tool: { [told.toolName]: nameOf(name), [own.toolStatus[0]]: status },
       operation: {
         [told.operation]: 'execute_tool',
         [told.provider]: 'halting',
-        [told.toolName]: name,
+        [told.toolName]: nameOf(name),
         ...(failedStatuses.has(status) && { [told.errorType]: status }),
       },
     }))

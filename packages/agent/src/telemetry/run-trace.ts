@@ -2,6 +2,7 @@ import type { Attributes, SpanContext } from '@opentelemetry/api'
 import type { LoopEvent, Transition } from '@halting/core'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
+import { nameOf } from './content.ts'
 import { HookTraces } from './hook-traces.ts'
 import { LimitsUsed } from './limits-used.ts'
 import { inputTokensOf } from './metrics.ts'
@@ -39,6 +40,7 @@ export class RunTrace {
   /** What metrics say of it. */
   readonly #about: Attributes
   readonly #laps = new Map<Transition, Attributes>()
+  readonly #agentName: string
   #model: string | undefined
   #turn: TraceNode | undefined
   #compaction: TraceNode | undefined
@@ -53,23 +55,25 @@ export class RunTrace {
     this.#scope = scope
     this.#place = place
     this.#isLive = !place.isResumed
-    const { sessionId = place.sessionId, agentId, runId } = start?.run ?? {}
+    const { sessionId: given = place.sessionId, agentId, runId } = start?.run ?? {}
+    const sessionId = given === undefined ? undefined : nameOf(given)
+    this.#agentName = nameOf(place.agentName)
     this.#runId = runId
     this.#model = start?.model
-    this.#about = { [told.agentName]: place.agentName }
+    this.#about = { [told.agentName]: this.#agentName }
     const attributes: Attributes = {
       [told.operation]: 'invoke_agent',
-      [told.agentName]: place.agentName,
+      ...this.#about,
       [own.depth[0]]: place.depth,
       ...(sessionId !== undefined && { [told.conversation]: sessionId }),
-      ...(runId !== undefined && { [own.runId[0]]: runId }),
-      ...(agentId !== undefined && { [told.agentId]: agentId }),
+      ...(runId !== undefined && { [own.runId[0]]: nameOf(runId) }),
+      ...(agentId !== undefined && { [told.agentId]: nameOf(agentId) }),
       ...(place.description !== undefined && { [told.agentDescription]: scope.texts.text(place.description) }),
       ...(place.isBackground && { [own.background[0]]: true }),
       ...(place.isResumed && { [own.resumed[0]]: true }),
       ...(start !== undefined && this.#modelAttributes(start.model)),
     }
-    this.#root = this.#newNode(`invoke_agent ${place.agentName}`, attributes, place.parent)
+    this.#root = this.#newNode(`invoke_agent ${this.#agentName}`, attributes, place.parent)
     this.#attempts = new AttemptTraces(scope, sessionId, () => this.#isLive)
     this.#calls = new CallTraces(scope, () => this.#isLive)
     this.#hooks = new HookTraces(scope)
@@ -165,7 +169,7 @@ export class RunTrace {
   }
 
   #modelAttributes(model: string): Attributes {
-    return { [told.requestModel]: model, [told.provider]: this.#scope.providerOf(model) }
+    return { [told.requestModel]: nameOf(model), [told.provider]: this.#scope.providerOf(model) }
   }
 
   #node(name: string, attributes: Attributes, parent: TraceNode): TraceNode {
@@ -234,8 +238,9 @@ export class RunTrace {
   #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
     const parent =
       (callId === null ? undefined : this.#calls.nodeOf(callId)) ?? this.#compaction ?? this.#turn ?? this.#root
-    const about = { [own.hook[0]]: hook, [own.trigger[0]]: trigger }
-    this.#hooks.start({ hook, trigger, callId }, this.#node(`halting.hook ${hook}`, about, parent))
+    const name = nameOf(hook)
+    const about = { [own.hook[0]]: name, [own.trigger[0]]: trigger }
+    this.#hooks.start({ hook, trigger, callId }, this.#node(`halting.hook ${name}`, about, parent))
   }
 
   #compactionStarts({ trigger, tokens }: EventOf<'compact_start'>): void {
@@ -332,7 +337,7 @@ export class RunTrace {
       ...ending,
       [told.inputTokens]: inputTokensOf(usage),
       [told.outputTokens]: usage.output_tokens,
-      ...(this.#runId !== undefined && { [own.runId[0]]: this.#runId }),
+      ...(this.#runId !== undefined && { [own.runId[0]]: nameOf(this.#runId) }),
       // A run that goes on was told no model at its beginning.
       ...(this.#place.isResumed && this.#model !== undefined && this.#modelAttributes(this.#model)),
       ...(errorType !== undefined && { [told.errorType]: errorType }),
@@ -348,8 +353,9 @@ export class RunTrace {
     instruments.endings.add(1, measured)
     instruments.runs.record(seconds, measured)
     const provider = this.#model === undefined ? 'unknown' : this.#scope.providerOf(this.#model)
-    instruments.run(provider, this.#place.agentName, seconds, errorType)
-    for (const [limit, used] of this.#limits.atEnd(terminal)) instruments.limits.record(used, { [own.limit[0]]: limit })
+    instruments.run(provider, this.#agentName, seconds, errorType)
+    for (const [limit, used] of this.#limits.atEnd(terminal))
+      instruments.limits.record(used, { [own.limit[0]]: nameOf(limit), ...this.#about })
   }
 
   /** Nothing tells how it ended. */

@@ -53,7 +53,9 @@ function instrumentsOf(
   guard: Guard,
 ): Instruments | undefined {
   const meter = provider?.getMeter('halting')
-  return meter === undefined || meter === api.createNoopMeter() ? undefined : new Instruments(meter, guard)
+  return meter === undefined || meter === api.createNoopMeter()
+    ? undefined
+    : new Instruments(meter, api.ValueType, guard)
 }
 
 /** Milliseconds since 1970, with fractions. */

@@ -3,7 +3,7 @@ import { OTLPMetricExporter as JsonMetricExporter } from '@opentelemetry/exporte
 import { OTLPMetricExporter as ProtobufMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
 import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
-import { resourceFromAttributes } from '@opentelemetry/resources'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import {
   AlwaysOffSampler,
@@ -28,7 +28,8 @@ export interface Providers {
 }
 
 export function openProviders(settings: TelemetrySettings, version: string): Providers {
-  const resource = resourceFromAttributes({ 'service.version': version, ...settings.resource })
+  const own = resourceFromAttributes({ 'service.version': version, ...settings.resource })
+  const resource = defaultResource().merge(own)
   let problem: string | undefined
   const seen = <Exporter extends Exports>(exporter: Exporter, { url }: Destination): Exporter =>
     watched(exporter, (why) => (problem ??= `${placeOf(url)}: ${why}`))
