@@ -142,7 +142,7 @@ test('a dead collector and values that cannot be served cost a sentence, and no 
   })
   expect(dead.status).toBe(0)
   expect(dead.stdout).toContain('It is done.')
-  expect(dead.stderr).toMatch(/^halting: telemetry was not all sent.*127\.0\.0\.1:9\/v1\/traces.*\n$/)
+  expect(dead.stderr).toMatch(/^halting: some telemetry was not sent.*127\.0\.0\.1:9\/v1\/traces.*\n$/)
   expect(dead.stderr).not.toMatch(/secret|key=k/)
   const wrong = await run(prompt, {
     env: { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_METRICS_EXPORTER: 'prometheus' },
@@ -150,8 +150,8 @@ test('a dead collector and values that cannot be served cost a sentence, and no 
   expect([wrong.status, wrong.stderr.trimEnd().split('\n')]).toEqual([
     0,
     [
-      'halting: OTEL_EXPORTER_OTLP_PROTOCOL takes http/protobuf or http/json, which collectors take at port 4318; grpc is not spoken here. Spans are not sent.',
-      'halting: OTEL_METRICS_EXPORTER takes otlp or none, and is "prometheus". Metrics are not sent.',
+      'halting: OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json, not grpc, which halting does not support. Collectors usually accept both at port 4318. Spans are not sent.',
+      'halting: OTEL_METRICS_EXPORTER must be otlp or none, not "prometheus". Metrics are not sent.',
     ],
   ])
 })
@@ -190,7 +190,7 @@ test('what is said of one signal goes before what is said of both', () => {
   ])
   expect(problems).toEqual([])
   expect(telemetrySettings({ OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '-1' }).problems).toEqual([
-    'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT takes milliseconds, 1 or more. It is 10000 now.',
+    'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT must be a number of milliseconds, 1 or more. The default 10000 is used.',
   ])
 })
 
@@ -226,8 +226,8 @@ test('what the variables come to, each in its place, and what is wrong in words'
     content: { prompts: false, replies: false, toolInputs: true, toolResults: false },
   })
   expect([...new Set(settings.problems)]).toEqual([
-    'OTEL_EXPORTER_OTLP_HEADERS takes name=value, with commas between; one part is left out.',
-    'OTEL_EXPORTER_OTLP_HEADERS: "bad name" is no header, and is left out.',
-    'OTEL_EXPORTER_OTLP_TIMEOUT takes milliseconds, 1 or more. It is 10000 now.',
+    'OTEL_EXPORTER_OTLP_HEADERS must be name=value pairs, separated by commas. One invalid part is ignored.',
+    'OTEL_EXPORTER_OTLP_HEADERS: "bad name" is not a valid header, and is ignored.',
+    'OTEL_EXPORTER_OTLP_TIMEOUT must be a number of milliseconds, 1 or more. The default 10000 is used.',
   ])
 })

@@ -53,11 +53,11 @@ export async function openTelemetry(
       const sent = giveBack(key)
       if ((await within(sent, mostFlushMs)) === 'late') {
         const places = [traces, metrics].flatMap((place) => (place === undefined ? [] : [placeOf(place.url)]))
-        say(`telemetry was not all sent: ${places[0] ?? ''} did not answer within ${mostFlushMs / 1000} s.`)
+        say(`some telemetry was not sent: ${places[0] ?? ''} did not answer within ${mostFlushMs / 1000} s.`)
         return
       }
       const problem = providers.problem()
-      if (problem !== undefined) say(`telemetry was not all sent to ${problem}.`)
+      if (problem !== undefined) say(`some telemetry was not sent to ${problem}.`)
     },
   }
 }

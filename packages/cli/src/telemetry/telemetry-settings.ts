@@ -53,7 +53,7 @@ class Reader {
     const logs = this.#text('OTEL_LOGS_EXPORTER')
     if (logs !== undefined && logs !== 'none' && traces === undefined)
       this.#problems.push(
-        'OTEL_LOGS_EXPORTER does not count: no logs are sent. What happens is in spans: set OTEL_TRACES_EXPORTER=otlp.',
+        'OTEL_LOGS_EXPORTER is ignored, because halting sends no logs. Spans have this information: set OTEL_TRACES_EXPORTER=otlp.',
       )
     const traceparent = this.#text('TRACEPARENT')
     const tracestate = this.#text('TRACESTATE')
@@ -83,7 +83,7 @@ class Reader {
     const said = this.#text(name)?.toLowerCase()
     const found = known.find((value) => value === said)
     if (said !== undefined && found === undefined)
-      this.#problems.push(`${name} takes ${known.join(', ')}. It is ${usual} now.`)
+      this.#problems.push(`${name} must be one of ${known.join(', ')}. The default ${usual} is used.`)
     return found ?? usual
   }
 
@@ -93,7 +93,7 @@ class Reader {
     const value = Number(said)
     // A timer of Node takes no more.
     if (Number.isFinite(value) && value >= 1 && value < 2 ** 31) return Math.round(value)
-    this.#problems.push(`${name} takes milliseconds, 1 or more. It is ${usual} now.`)
+    this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${usual} is used.`)
     return usual
   }
 
@@ -118,7 +118,7 @@ class Reader {
     const name = `OTEL_${signal}_EXPORTER`
     const said = this.#text(name)?.toLowerCase()
     if (said === undefined) {
-      // Who names one of them wants no other.
+      // If one exporter is set, the other is off.
       const other = this.#text(`OTEL_${signal === 'TRACES' ? 'METRICS' : 'TRACES'}_EXPORTER`)?.toLowerCase()
       const hasOwnPlace = this.#text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) !== undefined
       return other === undefined || other === 'none' || hasOwnPlace ? 'otlp' : 'none'
@@ -126,7 +126,7 @@ class Reader {
     const names = said.split(',').map((each) => each.trim())
     if (names.includes('otlp')) return 'otlp'
     if (!names.includes('none'))
-      this.#problems.push(`${name} takes otlp or none, and is ${shown(said)}. ${kindOf(signal)} are not sent.`)
+      this.#problems.push(`${name} must be otlp or none, not ${shown(said)}. ${kindOf(signal)} are not sent.`)
     return 'none'
   }
 
@@ -140,9 +140,9 @@ class Reader {
     const name = this.#nameFor(signal, 'PROTOCOL')
     const said = this.#text(name)?.toLowerCase() ?? 'http/protobuf'
     if (said === 'http/json' || said === 'http/protobuf') return said
-    const what = said === 'grpc' ? 'grpc is not spoken here' : `it is ${shown(said)}`
+    const instead = said === 'grpc' ? 'not grpc, which halting does not support' : `not ${shown(said)}`
     this.#problems.push(
-      `${name} takes http/protobuf or http/json, which collectors take at port 4318; ${what}. ${kindOf(signal)} are not sent.`,
+      `${name} must be http/protobuf or http/json, ${instead}. Collectors usually accept both at port 4318. ${kindOf(signal)} are not sent.`,
     )
     return undefined
   }
@@ -153,7 +153,9 @@ class Reader {
     const said = this.#text(name) ?? 'http://localhost:4318'
     const url = URL.canParse(said) ? new URL(said) : undefined
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      this.#problems.push(`${name} takes an address with http:// or https://. ${kindOf(signal)} are not sent.`)
+      this.#problems.push(
+        `${name} must be an address that begins with http:// or https://. ${kindOf(signal)} are not sent.`,
+      )
       return undefined
     }
     if (name !== own) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`
@@ -166,7 +168,7 @@ class Reader {
       this.#pairs(name).filter(([header, value]) => {
         // What may stand in a header, as Node has it.
         const isFine = /^[\w!#$%&'*+.^`|~-]+$/.test(header) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-        if (!isFine) this.#problems.push(`${name}: ${shown(header)} is no header, and is left out.`)
+        if (!isFine) this.#problems.push(`${name}: ${shown(header)} is not a valid header, and is ignored.`)
         return isFine
       }),
     )
@@ -178,7 +180,7 @@ class Reader {
       const at = part.indexOf('=')
       const key = part.slice(0, at).trim()
       if (at > 0 && key !== '') return [[decoded(key), decoded(part.slice(at + 1).trim())] as const]
-      this.#problems.push(`${name} takes name=value, with commas between; one part is left out.`)
+      this.#problems.push(`${name} must be name=value pairs, separated by commas. One invalid part is ignored.`)
       return []
     })
   }
@@ -201,7 +203,7 @@ class Reader {
     const said = this.#text('OTEL_TRACES_SAMPLER_ARG')
     const ratio = said === undefined ? 1 : Number(said)
     if (ratio >= 0 && ratio <= 1) return ratio
-    this.#problems.push('OTEL_TRACES_SAMPLER_ARG takes a number from 0 to 1. It is 1 now.')
+    this.#problems.push('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1. The default 1 is used.')
     return 1
   }
 
