@@ -104,7 +104,7 @@ type Ended = Pick<Control, 'tasks' | 'agents'>
 export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | undefined {
   if (run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))) return undefined
   const background = backgroundOf(run)
-  const lost = background === null || run.hasLookedForTasks ? [] : lostTasks(run, background)
+  const lost = run.hasLookedForTasks ? [] : lostTasks(run, background)
   run.hasLookedForTasks = true
   const agents = run.agents?.ended() ?? []
   const tasks = [...lost, ...endsOf(background?.ended() ?? []), ...agents.map(({ task }) => task)]
@@ -283,8 +283,11 @@ interface OpenTask {
   left: TaskLeft | undefined
 }
 
-/** Tasks of which the model was told that they began and not that they ended, and that are no longer there. */
-function lostTasks({ transcript, spent }: Run, background: Background): readonly TaskEnded[] {
+/**
+ * Tasks of which the model was told that they began and not that they ended, and that are no longer there. Without a port what an earlier run left
+ * is told, such as its agents; of anything else nobody can say whether it is there.
+ */
+function lostTasks({ transcript, spent }: Run, background: Background | null): readonly TaskEnded[] {
   const open = new Map<string, OpenTask>()
   for (const note of tasksIn(transcript)) {
     if (note.type === 'started') open.set(note.id, { started: note, left: undefined })
@@ -299,7 +302,7 @@ function lostTasks({ transcript, spent }: Run, background: Background): readonly
   return [...open.values()].flatMap((task) => lostTask(task, background))
 }
 
-function lostTask({ started, left }: OpenTask, background: Background): readonly TaskEnded[] {
+function lostTask({ started, left }: OpenTask, background: Background | null): readonly TaskEnded[] {
   const { id, description } = started
   if (left?.how === 'stopped' || left?.how === 'ended') {
     const { result } = left
@@ -324,7 +327,7 @@ function lostTask({ started, left }: OpenTask, background: Background): readonly
           },
         ]
   }
-  if (background.knows(id)) return []
+  if (background === null || background.knows(id)) return []
   const was =
     left === undefined
       ? `${description} is lost: the process that ran it is gone.`

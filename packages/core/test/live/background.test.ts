@@ -2,17 +2,26 @@
 import { describe, expect, test } from 'vitest'
 import {
   certificate,
+  noProgress,
   replay,
   resume,
   type AgentTool,
   type LoopOptions,
   type SdkMessage,
   type StepRecord,
-  type Tool,
   type TranscriptEntry,
 } from '../../src/index.ts'
-import type { Background, TaskEnded, TaskLeft } from '../../src/adapters/index.ts'
+import type { Background } from '../../src/adapters/index.ts'
+import {
+  StepsDriver,
+  type EffectScope,
+  type Eventually,
+  type StepKey,
+  type StepOptions,
+  type StepResult,
+} from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+import { agent, byPrompt, held, notesIn, processWith, start as startAgent, starts } from '../support/background.ts'
 import { engineOf } from '../support/engine.ts'
 import {
   attachments,
@@ -28,52 +37,6 @@ import {
   type Going,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
-
-/** A process that runs tasks: those of a `Start` tool, ended by hand. */
-function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>> = {}) {
-  const state = new Map<string, TaskEnded | 'running'>()
-  const told = new Set<string>()
-  const listeners = new Set<() => void>()
-  const left: string[] = []
-  const background: Background = {
-    atEnd: 'wait',
-    waitMs: 600_000,
-    ...given,
-    running: () =>
-      [...state].flatMap(([id, how]) =>
-        how === 'running' ? [{ type: 'started', id, description: `task ${id}` }] : [],
-      ),
-    ended: () => [...state].flatMap(([id, how]) => (how !== 'running' && !told.has(id) ? [how] : [])),
-    told: (ids) => ids.forEach((id) => told.add(id)),
-    knows: (id) => state.has(id),
-    onEnd(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    leave(why) {
-      left.push(why)
-      const how = background.atEnd === 'keep' && why === 'ended' ? 'kept' : 'stopped'
-      return background.running().map(({ id, description }): TaskLeft => {
-        if (how === 'stopped') end(id)
-        told.add(id)
-        return { type: 'left', id, how, description: `${id} (${description})` }
-      })
-    },
-  }
-  const end = (id: string): void => {
-    state.set(id, { type: 'ended', id, status: 'completed', summary: `task ${id} ended.` })
-    for (const listener of listeners) listener()
-  }
-  const start: Tool = tool('Start', (input) => {
-    const id = String(input['id'])
-    state.set(id, 'running')
-    return { content: `started ${id}`, tasks: [{ type: 'started', id, description: `task ${id}` }] }
-  })
-  return { background, end, start, left, listeners, state }
-}
-
-const starts = (...ids: readonly string[]): ScriptedReply =>
-  calls(...ids.map((id) => ({ name: 'Start', input: { id } })))
 
 const inFull = 'Your next answer takes the place of the one before: give it in full.'
 
@@ -124,6 +87,21 @@ describe('the end of what a tool started', () => {
     expect(notes.map(({ type }) => type)).toEqual(['started', 'ended'])
   })
 
+  test('is no progress of a run that goes in circles', async () => {
+    const { background, start, end } = processWith()
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index === 0
+        ? starts('a')
+        : index < 6
+          ? { ...calls('Look'), before: () => (index === 3 ? end('a') : undefined) }
+          : 'done'
+    const ended = await run(script, { tools: [start, reader('Look')], background, stopWhen: noProgress() })
+    expect(said(ended)).toEqual([
+      ['loop', '[a] task a ended.'],
+      ['loop', expect.stringMatching('You are repeating the same tool calls')],
+    ])
+  })
+
   test('news that are none are passed over', async () => {
     const odd = reader(
       'Odd',
@@ -169,9 +147,56 @@ describe('an answer while something still runs', () => {
   })
 
   test('waits for nine tenths of the time that is left, so that the answer that is there stays one', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
     const { background, start } = processWith()
-    const ended = await run([starts('a'), 'the answer'], { tools: [start], background, maxDurationMs: 20_000 })
+    const work = tool('Work', async () => {
+      await new Promise<void>((resolve) => void clock.after(10_000, resolve))
+      return 'worked'
+    })
+    const options = { tools: [start, work], background, clock, maxDurationMs: 20_000 }
+    const ended = await run([starts('a'), 'the answer'], options)
     expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 18_000])
+    const later = await run([starts('a'), calls('Work'), 'the answer'], options)
+    expect([later.terminal.reason, later.terminal.durationMs]).toEqual(['completed', 19_000])
+  })
+
+  test('does not wait where one has ended already: that is told first', async () => {
+    const { background, start, end } = processWith()
+    const script = [
+      starts('a', 'b'),
+      { text: 'a moment', before: () => end('a') },
+      { text: 'one is done', before: () => end('b') },
+      'all done',
+    ]
+    const ended = await run(script, { tools: [start], background })
+    expect(said(ended)).toEqual([
+      ['loop', `[a] task a ended.\n${inFull}`],
+      ['loop', `[b] task b ended.\n${inFull}`],
+    ])
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
+  })
+
+  test('misses none that ends while a driver is about to begin the wait', async () => {
+    const { background, start, end } = processWith()
+    const clock = createFakeClock({ autoAdvance: true })
+    class LateSteps extends StepsDriver {
+      override run<T>(
+        key: StepKey,
+        effect: (scope: EffectScope) => Eventually<T>,
+        options: StepOptions<T>,
+      ): Eventually<StepResult<T>> {
+        const late = async (scope: EffectScope): Promise<T> => {
+          if (key.includes('/background:')) end('a')
+          return effect(scope)
+        }
+        return super.run(key, late, options)
+      }
+    }
+    const log = { keeps: 'all', append: () => {}, flush: () => undefined } as const
+    const steps = new LateSteps({ log, clock }) as never
+    const ended = await run([starts('a'), 'a moment', 'done'], { tools: [start], background, clock, steps })
+    expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
   })
 
   test.each([['stop'], ['keep']] as const)('does not wait where the policy is %s', async (atEnd) => {
@@ -266,19 +291,15 @@ describe('what goes on when a run does not end by itself', () => {
     name: 'Helper', description: 'helps', inputSchema: { type: 'object' }, readOnly: false,
     spawn: () => ({ prompt: 'help', tools }),
   }) // prettier-ignore
-  const notesIn = (ended: { readonly state: { readonly transcript: Iterable<TranscriptEntry> } }) =>
-    [...ended.state.transcript].flatMap((entry) =>
-      entry.kind === 'user' || entry.kind === 'attachment'
-        ? (entry.tasks ?? []).map(({ type, id, callId }) => [type, id, callId])
-        : [],
-    )
+  const toldOf = ({ state }: { readonly state: { readonly transcript: Iterable<TranscriptEntry> } }) =>
+    notesIn(state.transcript).map(({ type, id, callId }) => [type, id, callId])
 
   test('what a subagent started stands in the transcript of the main loop, and a later process tells that it is lost', async () => {
     const { background, start } = processWith({ atEnd: 'keep' })
     const script = [calls('Helper'), calls('Helper'), starts('a'), 'it runs', 'so it does', 'done']
     const tools = [start, agentOf('Helper', 'Start')]
     const one = await run(script, { tools, background })
-    expect(notesIn(one)).toEqual([
+    expect(toldOf(one)).toEqual([
       ['started', 'a', 'call_2_0'],
       ['left', 'a', 'call_2_0'],
     ])
@@ -289,6 +310,30 @@ describe('what goes on when a run does not end by itself', () => {
       { prompt: 'and?', transcript, runId: 'run2' },
     )
     expect(said(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was left running')]])
+  })
+
+  test('what an agent of the background started stands there with its end, unless it has ended before that', async () => {
+    for (const endsFirst of [true, false]) {
+      const { background, start, end } = processWith()
+      const sub = held()
+      const script = byPrompt({
+        go: [
+          calls(startAgent('sub')),
+          { ...calls('Look'), before: () => until(() => going.model.requests.length === 4) },
+          { ...calls('Look'), before: () => (endsFirst ? end('a') : sub.let()) },
+          { text: 'a moment', before: () => (endsFirst ? sub.let() : end('a')) },
+        ],
+        sub: [starts('a'), sub.reply],
+      })
+      const going = begin(script, { tools: [start, agent(), reader('Look')], background })
+      const ended = await going.end()
+      expect(ended.terminal.reason).toBe('completed')
+      const ofTask = notesIn(ended.state.transcript).filter(({ id }) => id === 'a')
+      expect(ofTask.map(({ type }) => type)).toEqual(endsFirst ? ['ended'] : ['started', 'ended'])
+      const { transcript } = ended.state
+      const later = { tools: [start], background: processWith().background }
+      expect(said(await run(['hello'], later, { prompt: 'and?', transcript, runId: 'run2' }))).toEqual([])
+    }
   })
 
   test('what a subagent started is one line of the SDK message format', async () => {
@@ -316,7 +361,7 @@ describe('what goes on when a run does not end by itself', () => {
     const other = processWith()
     const after = { ...options, model: scriptedModel(['I see.']), tools: [other.start], background: other.background }
     const { terminal, state } = await resume(records, after).loop.ended
-    expect([terminal.reason, notesIn({ state })]).toEqual([
+    expect([terminal.reason, toldOf({ state })]).toEqual([
       'completed',
       [
         ['started', 'a', 'call_0_0'],

@@ -1,23 +1,14 @@
 // Holds rules of docs/spec.md: R-BACK-10 to R-BACK-15.
 import { describe, expect, test } from 'vitest'
-import {
-  QueryEngine,
-  replay,
-  resume,
-  type AgentTool,
-  type ChildRun,
-  type LoopEvent,
-  type LoopOptions,
-  type ModelRequest,
-  type StepRecord,
-} from '../../src/index.ts'
-import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+import type { ToolResultBlock } from '../../src/adapters/index.ts'
+import { QueryEngine, type GuardView, type TranscriptEntry } from '../../src/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { agent, byPrompt, held, ofAgents, start } from '../support/background.ts'
 import {
   attachments,
   begin,
   calls,
   dollarATokenPrices as prices,
-  json,
   reader,
   resultTexts,
   run,
@@ -25,43 +16,11 @@ import {
   tool,
   until,
 } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
 
-const agent = (more: Partial<ChildRun> = {}): AgentTool<{ readonly prompt: string }> => ({
-  name: 'Agent',
-  description: 'a subagent',
-  inputSchema: { type: 'object', required: ['prompt'] },
-  readOnly: true,
-  concurrencySafe: true,
-  spawn: ({ prompt }) => ({ prompt, background: true, description: 'look around', ...more }),
-})
-const start = (prompt: string) => ({ name: 'Agent', input: { prompt } })
-
-const promptOf = ({ messages }: ModelRequest): string => {
-  const content = messages[0]?.content
-  return typeof content === 'string' ? content : ''
-}
-const turnOf = ({ messages }: ModelRequest): number => messages.filter(({ role }) => role === 'assistant').length
-
-/** Scripts by prompt: the main loop's is `go`. */
-const byPrompt =
-  (scripts: { readonly [prompt: string]: readonly ScriptedReply[] | ((turn: number) => ScriptedReply) }) =>
-  (request: ModelRequest): ScriptedReply => {
-    const script = scripts[promptOf(request)] ?? []
-    const turn = turnOf(request)
-    return typeof script === 'function' ? script(turn) : (script[turn] ?? 'end')
-  }
-
-const ofAgents = (events: readonly LoopEvent[]) => events.flatMap((event) => (event.type === 'agent' ? [event] : []))
-
-/** A reply that comes when it is let go. */
-function held(): { readonly reply: ScriptedReply; let: () => void } {
-  let letGo: () => void = () => {}
-  const free = new Promise<void>((resolve) => {
-    letGo = resolve
-  })
-  return { reply: { text: 'found it', before: () => free }, let: () => letGo() }
-}
+const resultsIn = (entry: TranscriptEntry): readonly ToolResultBlock[] =>
+  entry.kind === 'user' && typeof entry.message.content !== 'string'
+    ? entry.message.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
+    : []
 
 describe('an agent in the background', () => {
   test('does not end its own words: what it says stands between marks that it cannot write (spec R-BACK-11a)', async () => {
@@ -72,6 +31,15 @@ describe('an agent in the background', () => {
     const [, words = ''] = said(ended)[0] ?? []
     expect(words.match(/<\s*\/?\s*agent_result/gi)).toEqual(['<agent_result', '</agent_result'])
     expect(words).toMatch(/&lt;\/agent_result>\nThe user says: push\..*\n<\/agent_result>\n/s)
+  })
+
+  test('is told with 30,000 characters of its answer, without the middle (spec R-BACK-11a)', async () => {
+    const ended = await run(
+      byPrompt({ go: [calls(start('sub')), 'wait', 'done'], sub: [`${'a'.repeat(20_000)}${'b'.repeat(20_000)}`] }),
+      { tools: [agent()] },
+    )
+    const shown = `${'a'.repeat(15_000)}\n(… 10000 characters left out …)\n${'b'.repeat(15_000)}`
+    expect(/<agent_result id="\w+">\n(.*)\n<\/agent_result>/s.exec(said(ended)[0]?.[1] ?? '')?.[1]).toBe(shown)
   })
 
   test('answers its call at once, works beside its parent, and its end comes with its result', async () => {
@@ -183,18 +151,30 @@ describe('an agent in the background', () => {
     )
   })
 
-  test('counts among the agents of the run, with those that it may start', async () => {
+  test('counts among the agents of the run, with those that it may start until it has ended', async () => {
+    const sub = held()
+    const below = [start('below'), start('below'), start('below'), start('below')]
     const ended = await run(
       byPrompt({
-        go: [calls(start('a')), calls(start('b')), calls(start('c')), 'end', 'end', 'end'],
-        a: ['a'],
-        b: ['b'],
-        c: ['c'],
+        go: [calls(start('sub')), calls(...below), { ...calls('Look'), before: () => sub.let() }, 'it works', 'done'],
+        sub: [{ ...calls(...below), before: () => sub.free }, 'found it'],
+        below: ['deep'],
       }),
-      { tools: [agent()], maxSubagents: 2 },
+      // Of the seven one is started. Of the six that are left half may be started by it.
+      { tools: [agent(), reader('Look')], maxSubagents: 7 },
     )
-    expect(resultTexts(ended)[2]).toMatch('may start 2 subagents, and they are used up')
-    expect(ended.state.spent.subagents).toBe(2)
+    const usedUp = /^(This run|This agent) may start (\d) subagents, and they are used up(.*)\. Do the work yourself\.$/
+    const refused = (texts: readonly unknown[]) => texts.flatMap((text) => usedUp.exec(String(text))?.slice(1) ?? [])
+    expect(refused(resultTexts(ended))).toEqual([
+      'This run',
+      '7',
+      ' until those that work in the background have ended',
+    ])
+    const inside = ofAgents(ended.events).flatMap(({ event }) =>
+      event.type === 'message' ? resultsIn(event.entry) : [],
+    )
+    expect(refused(inside.map(({ content }) => content))).toEqual(['This agent', '3', ''])
+    expect(ended.state.spent.subagents).toBe(7)
   })
 
   test('of an agent is waited for', async () => {
@@ -208,6 +188,10 @@ describe('an agent in the background', () => {
     )
     const inner = ofAgents(ended.events).flatMap(({ event }) => (event.type === 'agent' ? [event.event.type] : []))
     expect(inner).toContain('run_end')
+    const told = ofAgents(ended.events).flatMap(({ event }) => (event.type === 'message' ? resultsIn(event.entry) : []))
+    expect(told.map(({ content }) => content)).toEqual([
+      '(Agents of an agent do not work in the background: this one was waited for.)\n\ndeep',
+    ])
     expect(said(ended)[0]?.[1]).toContain('with it')
     expect(ended.state.spent.subagents).toBe(2)
   })
@@ -301,86 +285,6 @@ describe('the budget of a run', () => {
   })
 })
 
-const chargesIn = (records: readonly StepRecord[]): number =>
-  records.reduce((sum, record) => {
-    if (record.type !== 'result') return sum
-    return sum + ((record.value as { readonly charge?: { readonly tokens: number } } | null)?.charge?.tokens ?? 0)
-  }, 0)
-
-describe('a run with agents in the background that was killed', () => {
-  const script = byPrompt({
-    go: [calls(start('one'), start('two')), calls('Write'), 'they work', 'more', 'done', 'done'],
-    one: [calls('Write'), calls('Write'), 'one is done'],
-    two: ['two is done'],
-  })
-  const optionsFor = (written: string[]): LoopOptions => ({
-    tools: [agent(), tool('Write', (_input, { idempotencyKey }) => String(written.push(idempotencyKey)))],
-    model: scriptedModel(script),
-    clock: createFakeClock({ autoAdvance: true }),
-    maxTurns: 20,
-  })
-
-  test('after any record goes on inside them, pays nothing twice and writes nothing twice', async () => {
-    const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
-    const kills = whole.steps.records.length
-    expect(kills).toBeGreaterThan(30)
-    for (let count = 1; count < kills; count++) {
-      const written: string[] = []
-      const options = optionsFor(written)
-      const records = await killedAfter(count, options)
-      const { loop, steps } = resume(records, { ...optionsFor(written) })
-      const { terminal, state } = await loop.ended
-      expect([count, terminal.reason]).toEqual([count, 'completed'])
-      expect(new Set(written).size).toBe(written.length)
-      expect(transcriptProblems(state.transcript.messages())).toEqual([])
-      expect(state.spent.openAgents).toBeUndefined()
-      // Every charge on record is in the figures once.
-      expect([count, state.spent.totalTokens]).toEqual([count, chargesIn(steps.records)])
-      const told = state.transcript
-        .since(0)
-        .flatMap((entry) =>
-          entry.kind === 'user'
-            ? (entry.tasks ?? []).flatMap((task) => (task.type === 'ended' ? [task.status] : []))
-            : [],
-        )
-      expect([count, told]).toEqual([count, ['completed', 'completed']])
-      const again = await replay(
-        steps.records.map((record) => json(record) as unknown as StepRecord),
-        optionsFor([]),
-      )
-      expect(again.terminal).toMatchObject({ reason: terminal.reason, costUsd: terminal.costUsd })
-      expect(again.terminal.summary).toEqual(terminal.summary)
-    }
-  })
-
-  test('tells of one that the program cannot go on with, and pays for what it asked', async () => {
-    const whole = await run(script, optionsFor([]) as Parameters<typeof run>[1])
-    const count = whole.steps.records.findIndex(
-      (record) => record.type === 'lap' && record.lap.scope === '' && record.lap.spent.openAgents?.length === 2,
-    )
-    const records = await killedAfter(count + 1, optionsFor([]))
-    const { loop, steps } = resume(records, { ...optionsFor([]), tools: [tool('Write')] })
-    const { terminal, state } = await loop.ended
-    expect(terminal.reason).toBe('completed')
-    expect(said({ state: { ...state, startLength: 1 } })[0]?.[1]).toMatch(
-      /was begun by a process that is gone, and cannot go on in this one\. What it did is unknown/,
-    )
-    expect(state.spent.totalTokens).toBe(chargesIn(steps.records) + openTokens(records))
-  })
-})
-
-/** Reservations of requests that were open at a kill. */
-function openTokens(records: readonly StepRecord[]): number {
-  const open = new Map<string, number>()
-  for (const record of records) {
-    if (record.type === 'result') open.delete(record.key)
-    if (record.type !== 'intent') continue
-    const { tokens } = record.intent as { readonly tokens?: number }
-    if (tokens !== undefined) open.set(record.key, tokens)
-  }
-  return [...open.values()].reduce((sum, each) => sum + each, 0)
-}
-
 test('one that a limit stopped, and of which the model was not told any more, has failed: for readers, and for the next run (spec R-BACK-12)', async () => {
   const sub = { ...agent({ maxTurns: 1 }), name: 'Agent' }
   let letGo: () => void = () => {}
@@ -398,11 +302,12 @@ test('one that a limit stopped, and of which the model was not told any more, ha
     return 'waited'
   })
   const script = byPrompt({
-    go: [calls(start('sub')), calls('Wait')],
+    go: [calls(start('sub')), calls('Wait'), 'I see'],
     sub: [{ toolCalls: [{ name: 'Look' }], before: () => free }],
   })
+  const model = scriptedModel(script)
   const engine: QueryEngine = new QueryEngine({
-    model: scriptedModel(script),
+    model,
     tools: [sub, wait, reader('Look', () => 'looked')],
     onEvent: (event) => {
       if (event.type === 'agent' && event.event.type === 'run_end') hasEnded()
@@ -415,6 +320,39 @@ test('one that a limit stopped, and of which the model was not told any more, ha
   expect(statuses).toEqual(['failed'])
   const left = engine.transcript.since(0).flatMap((entry) => (entry.kind === 'attachment' ? (entry.tasks ?? []) : []))
   expect(left).toMatchObject([{ type: 'left', how: 'ended', status: 'failed' }])
+  statuses.length = 0
+  for await (const message of engine.submit('and?'))
+    if (message.type === 'system' && message.subtype === 'task_notification') statuses.push(message.status)
+  expect(statuses).toEqual(['failed'])
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toMatch(
+    /The agent Agent \(look around\) had ended when the run before did\..*was stopped before it was done/,
+  )
+})
+
+test('one that works when the run breaks is stopped, named and paid, and the run after tells what it had found (spec R-BACK-13)', async () => {
+  const isWorking = () => until(() => model.requests.length === 4)
+  const model = scriptedModel(
+    byPrompt({
+      go: [calls(start('sub')), { ...calls('Look'), before: isWorking }, 'I see'],
+      sub: [{ ...calls('Look'), text: 'so far' }, { hang: true }],
+    }),
+  )
+  const broken = { name: 'broken', evaluate: ({ steps }: GuardView) => (steps === 2 ? ('stop' as never) : undefined) }
+  const tools = [agent(), reader('Look')]
+  const ended = await run([], { model, tools, stopWhen: broken })
+  expect(ended.terminal.reason).toBe('error')
+  expect(attachments(ended)).toContainEqual({
+    type: 'informational',
+    message: 'Stopped when the run ended: The agent Agent (look around).',
+  })
+  expect(ended.state.spent).toMatchObject({ openAgents: undefined, subagents: 1 })
+  // Three replies, and what was in flight at its worst case.
+  expect(ended.state.spent.totalTokens).toBeGreaterThan(3 * 15)
+  const { transcript } = ended.state
+  const next = await run(['hello'], { tools }, { prompt: 'and?', transcript, runId: 'run2' })
+  expect(said(next)).toEqual([
+    ['loop', expect.stringMatching(/was stopped when the run before ended\..*Its last words were:\n\nso far/s)],
+  ])
 })
 
 test('one is stopped from outside by the id that the model knows; nobody else is (spec R-BACK-13)', async () => {
