@@ -48,6 +48,7 @@ const onlyDeep = [
   'packages/inspector/test/page/large.test.ts',
   'packages/inspector/test/page/picture/pictures.test.ts',
   'packages/inspector/test/page/plots/plots-browser.test.ts',
+  'packages/inspector/test/page/readable.test.ts',
   'packages/inspector/test/page/session.test.ts',
   'packages/inspector/test/page/sessions/sessions-view.test.ts',
   'packages/cli/test/acp/ends.test.ts',

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import UPlot from 'uplot'
 import { colorOf } from '../common/colors.ts'
 import { isDark } from '../common/theme.ts'
+import { textWidth } from '../picture/text-width.ts'
 import {
   allOf,
   allOnAxis,
@@ -40,7 +41,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
   const dark = isDark.value
   const tell = (index: number): void => {
     pointed.current = index
-    if (readout.current !== null) readout.current.textContent = index < 0 ? '' : toldAt(plot, hidden, index)
+    if (readout.current !== null) readout.current.textContent = index < 0 ? untold : toldAt(plot, hidden, index)
   }
   useEffect(() => {
     const place = host.current
@@ -94,10 +95,14 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
         aria-label={`${plot.name}: left and right go from place to place, plus and minus zoom, comma and full stop move, 0 shows all`}
         onKeyDown={onKeyDown}
       />
-      <p ref={readout} class="plot-readout numbers soft" aria-live="polite" />
+      <p ref={readout} class="plot-readout numbers soft" aria-live="polite">
+        {untold}
+      </p>
     </>
   )
 }
+
+const untold = 'Point at the plot, or use the arrow keys, for its values.'
 
 /** What stands at a place, in words. */
 function toldAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {
@@ -147,7 +152,9 @@ function optionsFor(
   const hasRight = series.some(({ side }) => side === 'right')
   const look = { stroke: colorOf('soft'), font, ticks: { show: false } }
   const { names, values, unit } = plot.x
-  const wide = 4.6 * rem()
+  const small = 0.75 * rem()
+  const size = (_: UPlot, texts: readonly string[] | null): number =>
+    Math.max(0, ...(texts ?? []).map((text) => textWidth(text, { size: small }))) + small
   return {
     ...sizeOf(place),
     legend: { show: false },
@@ -162,14 +169,17 @@ function optionsFor(
       {
         ...look,
         grid: { show: false },
-        space: 5 * rem(),
-        size: 2 * rem(),
+        label: plot.x.label,
+        labelFont: font,
+        labelSize: 1.25 * rem(),
+        space: (unit === 'count' ? 2.5 : 5) * rem(),
+        size: 1.75 * rem(),
         ...(names === undefined ? ticksOf(unit) : { splits: [...values], values: [...names] }),
       },
       {
         ...look,
         scale: 'left',
-        size: wide,
+        size,
         grid: { stroke: colorOf('line'), width: 1 },
         ...ticksOf(plot.left),
       },
@@ -179,7 +189,7 @@ function optionsFor(
         scale: 'right',
         // oxlint-disable-next-line no-unsafe-enum-assignment -- Its enum has no values at run time: 1 is the right side.
         side: 1,
-        size: wide,
+        size,
         grid: { show: false },
         ...ticksOf(plot.right),
       },
@@ -226,8 +236,10 @@ function optionsFor(
 }
 
 function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Series {
-  const stroke = colorOf(color)
+  const own = colorOf(color)
   const isFilled = shape === 'area' || shape === 'bars'
+  // What is stacked has an edge between, so that colours need not be told apart.
+  const stroke = shape === 'area' ? colorOf('paper') : own
   const { bars, stepped, linear } = UPlot.paths
   const paths =
     shape === 'bars' ? bars?.({ size: [0.8, 64] }) : shape === 'steps' ? stepped?.({ align: 1 }) : linear?.()
@@ -235,8 +247,8 @@ function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Se
     scale: side,
     stroke,
     width: shape === 'bars' ? 0 : isFilled ? 1 : 2,
-    points: { show: shape !== 'bars' && tops.length <= 60, size: 5, fill: stroke },
-    ...(isFilled && { fill: stroke }),
+    points: { show: !isFilled && tops.length <= 60, size: 5, fill: own },
+    ...(isFilled && { fill: own }),
     ...(isDashed && { dash: [6, 4] }),
     ...(paths !== undefined && { paths }),
   }
@@ -265,13 +277,21 @@ function drawLines(chart: UPlot, plot: Plot, font: string): void {
   }
   ctx.setLineDash([])
   ctx.strokeStyle = colorOf('bad')
+  const shown = plot.levels.filter(({ value }) => inside(value, scales['left']))
+  const yOf = (value: number): number => chart.valToPos(value, 'left', true)
+  for (const { value } of shown) stroke(left, yOf(value), left + width, yOf(value))
   ctx.fillStyle = colorOf('ink')
-  ctx.textAlign = 'right'
-  for (const { value, label } of plot.levels) {
-    if (!inside(value, scales['left'])) continue
-    const y = chart.valToPos(value, 'left', true)
-    stroke(left, y, left + width, y)
-    ctx.fillText(`${label}: ${inWords(value, plot.left)}`, left + width - 4 * density, y - 5 * density)
+  // An edge around the letters, for where they stand on an area.
+  ctx.strokeStyle = colorOf('paper')
+  ctx.lineWidth = 3 * density
+  for (const [index, { value, label }] of shown.entries()) {
+    // Two that are near each other have their names at either end.
+    const isAtEnd = index % 2 === 0
+    const place = [isAtEnd ? left + width - 4 * density : left + 4 * density, yOf(value) - 5 * density] as const
+    const text = `${label}: ${inWords(value, plot.left)}`
+    ctx.textAlign = isAtEnd ? 'right' : 'left'
+    ctx.strokeText(text, ...place)
+    ctx.fillText(text, ...place)
   }
   ctx.restore()
 }

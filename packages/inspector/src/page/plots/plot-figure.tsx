@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Picture } from '../picture/picture.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { allOf, movedBy, zoomedBy, type Plot, type Seen } from './plot.ts'
+import { allOf, legendLabel, movedBy, zoomedBy, type Plot, type Seen } from './plot.ts'
 import { PlotCanvas } from './plot-canvas.tsx'
 import { PlotTable } from './plot-table.tsx'
 import { pictureOfPlot } from './plot-picture.ts'
@@ -43,21 +43,24 @@ export function PlotFigure({ plot, onChoose, pictureOf = pictureOfPlot }: PlotFi
       ) : (
         <>
           <div class="plot-bar" role="group" aria-label={`Series of ${plot.name}`}>
-            {plot.series.map(({ label, color }) => (
-              <button
-                key={label}
-                type="button"
-                class="plot-series"
-                aria-pressed={!hidden.value.has(label)}
-                onClick={() => toggle(label)}
-              >
-                <span
-                  class="plot-color"
-                  ref={(element) => element?.style.setProperty('background', `var(--${color})`)}
-                />
-                {label}
-              </button>
-            ))}
+            {plot.series.map((series) => {
+              const { label, color } = series
+              return (
+                <button
+                  key={label}
+                  type="button"
+                  class="plot-series"
+                  aria-pressed={!hidden.value.has(label)}
+                  onClick={() => toggle(label)}
+                >
+                  <span
+                    class="plot-color"
+                    ref={(element) => element?.style.setProperty('background', `var(--${color})`)}
+                  />
+                  {legendLabel(plot, series)}
+                </button>
+              )
+            })}
           </div>
           <PlotCanvas plot={plot} hidden={hidden.value} seen={seen} onSeen={see} onChoose={onChoose} />
           <div class="plot-bar" role="group" aria-label={`What is seen of ${plot.name}`}>

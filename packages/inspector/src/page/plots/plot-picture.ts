@@ -10,6 +10,7 @@ import {
   drawnOf,
   inWords,
   leastStep,
+  legendLabel,
   placeInWords,
   topOf,
   type DrawnSeries,
@@ -50,7 +51,7 @@ export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string
 export function plotBlock(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Block {
   const drawn = drawnOf(plot, hidden)
   return below([
-    legendBlock(drawn.map(({ label, color }) => ({ label, color }))),
+    legendBlock(drawn.map((series) => ({ label: legendLabel(plot, series), color: series.color }))),
     drawing(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
   ])
 }
@@ -145,7 +146,7 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
   if (hasRight) svg.text(place.left + place.width - 4, (top + bottom) / 2, unitNames[plot.right], upward)
 }
 
-const unitNames = { tokens: 'tokens', usd: 'US dollars', ms: 'time', count: 'times', share: 'share' } as const
+const unitNames = { tokens: 'tokens', usd: 'US dollars', ms: 'time', count: 'number', share: 'share' } as const
 
 function drawSeries(frame: Frame, series: DrawnSeries): void {
   const { svg, plot, color, xOf, yOf } = frame
@@ -171,6 +172,8 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
         piece.map((index) => ({ x: xOf(plot.x.values[index] ?? 0), y: yOf(base?.[index] ?? 0, side) })),
       )
       svg.area([...line, ...ground.toReversed()], ink, label)
+      // What lies above begins behind an edge, so that colours need not be told apart.
+      svg.line(line, { color: color('paper'), width: 1 })
     } else svg.line(line, { color: ink, width: 2, isDashed }, label)
     // A line of few places says where they are.
     if (near.length <= 40 && shape !== 'area')

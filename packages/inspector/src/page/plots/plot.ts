@@ -145,12 +145,19 @@ export function onAxis(value: number, unit: Unit): string {
   if (unit === 'ms' && value === 0) return '0'
   if (unit !== 'tokens' && unit !== 'count') return inWords(value, unit)
   if (Math.abs(value) >= 1e6) return `${shortest(value / 1e6)}M`
-  return Math.abs(value) >= 1e4 ? `${shortest(value / 1e3)}k` : shortest(value)
+  return Math.abs(value) >= 1e4 ? thousands(value) : Number.isInteger(value) ? counted(value) : shortest(value)
 }
 
-/** The values beside one axis. Dollars have as many digits as the finest of them needs, and at least cents. */
+function thousands(value: number): string {
+  return `${shortest(value / 1e3)}k`
+}
+
+/** The values beside one axis, written alike. Dollars have as many digits as the finest of them needs, and at least cents. */
 export function allOnAxis(values: readonly number[], unit: Unit): readonly string[] {
-  if (unit !== 'usd') return values.map((value) => onAxis(value, unit))
+  if (unit !== 'usd') {
+    const inThousands = (unit === 'tokens' || unit === 'count') && values.some((value) => value >= 1e4)
+    return values.map((value) => (inThousands && value >= 1e3 && value < 1e6 ? thousands(value) : onAxis(value, unit)))
+  }
   const digits = Math.max(2, ...values.map(digitsOf))
   return values.map((value) => {
     const [whole = '', fraction = ''] = value.toFixed(digits).split('.')
@@ -170,6 +177,12 @@ export function leastStep(unit: Unit): number {
 
 function shortest(value: number): string {
   return String(Math.round(value * 100) / 100)
+}
+
+/** What a series is called in a legend: where there are two scales, by which it is read. */
+export function legendLabel({ series }: Pick<Plot, 'series'>, { label, side }: PlotSeries): string {
+  const hasLeft = series.some((each) => each.side === 'left')
+  return side === 'right' && hasLeft ? `${label} (right scale)` : label
 }
 
 /** The place of a plot nearest to this one; -1 where there is none. */

@@ -156,7 +156,7 @@ function timePlot({ points }: RunView): Plot {
   const shape = barsOrArea(points.length)
   return {
     name: 'Time by turn',
-    about: 'Milliseconds of each turn: of the model, of tools, of hooks, of compactions, and of waiting for a person.',
+    about: 'How long each turn took: the model, tools, hooks, compactions, and waiting for a person.',
     x: alongTurns(points),
     left: 'ms',
     right: 'ms',

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   allOnAxis,
   drawnOf,
+  legendLabel,
   movedBy,
   nearest,
   onAxis,
@@ -106,6 +107,17 @@ describe('a plot', () => {
     expect([0, 950, 20_000, 1_500_000].map((value) => onAxis(value, 'tokens'))).toEqual(['0', '950', '20k', '1.5M'])
     expect(onAxis(0.25, 'share')).toBe('25 %')
     expect(onAxis(0.5, 'usd')).toBe('$0.5000')
+  })
+
+  it('says the numbers of one axis alike', () => {
+    expect(allOnAxis([0, 500, 5_000, 10_000], 'tokens')).toEqual(['0', '500', '5k', '10k'])
+    expect(allOnAxis([0, 500, 1_000], 'count')).toEqual(['0', '500', '1,000'])
+  })
+
+  it('says of a series by which of two scales it is read', () => {
+    const [one, other] = [seriesWith('a', [1]), seriesWith('b', [1], { side: 'right' })]
+    expect([one, other].map((each) => legendLabel(plotWith([one, other]), each))).toEqual(['a', 'b (right scale)'])
+    expect(legendLabel(plotWith([other]), other)).toBe('b')
   })
 
   it('says the dollars of one axis with the same digits, as many as the finest needs', () => {

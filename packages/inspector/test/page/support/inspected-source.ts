@@ -1,5 +1,22 @@
 import { transcriptParts, viewOf, type InspectedSession, type SessionSource } from '../../../src/index.ts'
 import type { SessionRow } from '../../../src/view/types.ts'
+import { picturedSessions } from '../../support/pictured-sessions.ts'
+import { hostileSession } from '../../support/sessions.ts'
+import type { EveryView } from './every-view.ts'
+import { manyRows } from './many-rows.ts'
+
+/** The sessions that every view is looked at with: those of the pictures, and a hostile one. */
+export async function viewedSessions(): Promise<readonly InspectedSession[]> {
+  return [...(await picturedSessions()), hostileSession()]
+}
+
+export const hostileKey: string = hostileSession().key
+
+/** What a view is over. */
+export function sourceFor(view: EveryView, sessions: readonly InspectedSession[]): SessionSource {
+  if (view.isEmpty === true) return inspectedSource([])
+  return inspectedSource(sessions, view.hasRows === true ? manyRows(400) : [])
+}
 
 /** A source over sessions as they were read, and rows that only the list has. */
 export function inspectedSource(

@@ -1,0 +1,44 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { isChromiumThere, withBrowser, type OpenOptions } from '../support/browser.ts'
+import { everyView, type EveryView } from './support/every-view.ts'
+import { hostileKey, sourceFor, viewedSessions } from './support/inspected-source.ts'
+import { outOfReach, paleColors, paleOn } from './support/readable.ts'
+
+describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
+  const open = withBrowser()
+  let sessions: Awaited<ReturnType<typeof viewedSessions>> = []
+  beforeAll(async () => {
+    sessions = await viewedSessions()
+  })
+
+  async function shown(view: EveryView, options: OpenOptions): Promise<Page> {
+    const fragment = view.fragment.replace('HOSTILE', encodeURIComponent(hostileKey))
+    const { page } = await open(sourceFor(view, sessions), { ...options, fragment })
+    await page.locator('main h1').waitFor()
+    await view.act?.(page)
+    return page
+  }
+  const views = Object.entries<EveryView>(everyView)
+
+  it.each(views)('%s: texts and marks stand out, in the light and in the dark', async (name, view) => {
+    for (const isDark of [false, true]) {
+      const page = await shown(view, { isDark })
+      expect({ name, isDark, ...(await paleOn(page)) }).toEqual({ name, isDark, texts: [], marks: [] })
+    }
+  })
+
+  it.each([false, true])('what is drawn on canvases stands out (dark: %s)', async (isDark) => {
+    expect(await paleColors(await shown(everyView.plots, { isDark }))).toEqual([])
+  })
+
+  // A page of 1,280 pixels at 400 %.
+  it.each(views)('%s: all of it is in reach at 320 pixels, and nothing scrolls sideways', async (name, view) => {
+    const page = await shown(view, { width: 320, height: 640 })
+    expect({ name, width: await page.evaluate(() => document.documentElement.scrollWidth) }).toEqual({
+      name,
+      width: 320,
+    })
+    expect(await outOfReach(page)).toEqual([])
+  })
+})
