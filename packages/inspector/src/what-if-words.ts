@@ -33,6 +33,14 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
   return `${shown[limit](used)} of ${shown[limit](max)}`
 }
 
+/** That runs are left out since they count elsewhere; '' for none. */
+export function copiesLeftOut(copies: number): string {
+  if (copies === 0) return ''
+  return copies === 1
+    ? '1 run is a copy, and left out: it counts in the session in which it was made.'
+    : `${counted(copies)} runs are copies, and left out: they count in the sessions in which they were made.`
+}
+
 /** What was spent, or is saved. */
 export function spentText({ turns, tokens, costUsd, activeMs }: WhatIf['saved']): string {
   return [

@@ -2,6 +2,7 @@ import { readJournal } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
 import {
+  isCopiedRun,
   recordsOfForeign,
   trajectoryOf,
   trajectoryOfForeign,
@@ -74,8 +75,19 @@ export function readNamedSession(path: string, prices: PricesFor): Promise<AnySe
 /** What limits see of a session. Its messages are of no use for that, and may be many. */
 export interface PastSession {
   readonly sessionId: string
-  readonly runs: readonly ForeignTrajectory[]
+  readonly runs: readonly PastTrajectory[]
   readonly foreign?: ForeignSession
+}
+
+/** A run as limits see it. */
+interface PastTrajectory extends ForeignTrajectory {
+  /** It counts in the session in which it was made. */
+  readonly isCopy: boolean
+}
+
+/** This of a run of ours, which has its prices. */
+export function pastTrajectory(records: readonly StepRecord[]): PastTrajectory {
+  return { trajectory: trajectoryOf(records), unpriced: [], isCopy: isCopiedRun(records) }
 }
 
 /** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
@@ -83,13 +95,13 @@ export async function readPastSession(path: string, prices: PricesFor, together:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const { sessionId, runs } = await readJournal(path, { intents: 'open' })
-    return { sessionId, runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })) }
+    return { sessionId, runs: runs.map(pastTrajectory) }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)
   const known = await prices()
   return {
     sessionId: foreign.sessionId,
-    runs: runs.map((run) => trajectoryOfForeign(run, known)),
+    runs: runs.map((run) => ({ ...trajectoryOfForeign(run, known), isCopy: false })),
     foreign: { ...foreign, runs: [] },
   }
 }

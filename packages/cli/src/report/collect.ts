@@ -2,7 +2,7 @@ import { programNames, type ForeignSession, type SessionKind } from '@halting/ag
 import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { noUsage } from '@halting/core/adapters'
 import { endings } from '@halting/core'
-import type { StepRecord } from '@halting/core/steps'
+import { isCopiedRun, type StepRecord } from '@halting/core/steps'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../foreign/read-session.ts'
 import { LimitSums } from './limit-sums.ts'
@@ -63,8 +63,8 @@ export class Collector {
       if (!isWithin(this.#period, at)) continue
       const facts = runFactsOf(records)
       if (title === '') title = facts.prompt
-      const { runId, isCopy } = facts.account.run
-      if (isCopy === true) continue
+      if (isCopiedRun(records)) continue
+      const { runId } = facts.account.run
       const unpriced = session.unpriced[index] ?? []
       const paid = paidFor(facts.work.requests)
       const places = [sum, this.#total, this.#days.of(dayOf(at)), this.#folders.of(cwd), this.#programs.of(program)]

@@ -10,6 +10,8 @@ export interface RunAnswer {
   readonly program: SessionKind
   /** Models without a price: dollars say nothing of this run. */
   readonly unpriced: readonly string[]
+  /** It was made in another session, of which this one is a copy. */
+  readonly isCopy: boolean
   readonly answer: WhatIf
 }
 

@@ -35,12 +35,12 @@ export function whatIfText({ answers, suggested, runs, skipped, notes }: Told, w
 const mostParagraphs = 8
 
 function answerLines(
-  { session, run, program, unpriced, answer }: RunAnswer,
+  { session, run, program, unpriced, isCopy, answer }: RunAnswer,
   columns: number,
   style: Style,
 ): readonly string[] {
   const by = program === 'halting' ? '' : ` of ${programNames[program]}`
-  const name = `${oneLine(session.slice(0, 8), 8)} ${oneLine(run, 12)}${by}`
+  const name = `${oneLine(session.slice(0, 8), 8)} ${oneLine(run, 12)}${by}${isCopy ? ', a copy' : ''}`
   const indented = (text: string): readonly string[] =>
     wrapped(oneLine(text, Infinity), columns - 2)
       .split('\n')

@@ -1,19 +1,15 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { ForeignSession, SessionKind } from '@halting/agent/foreign'
 import { HaltingError } from '@halting/core'
-import {
-  suggestLimits,
-  trajectoryOf,
-  type OtherLimits,
-  type PastCall,
-  type PastTurn,
-  type Trajectory,
-} from '@halting/core/steps'
+import { suggestLimits, type OtherLimits, type PastCall, type PastTurn, type Trajectory } from '@halting/core/steps'
 import { changes, whatIfPriced } from '@halting/inspector/changing-calls'
+import { copiesLeftOut } from '@halting/inspector/what-if-words'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
-import { readPastSession, type PastSession } from '../foreign/read-session.ts'
+import { pastTrajectory, readPastSession, type PastSession } from '../foreign/read-session.ts'
 import { manySessions, type ManySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -29,6 +25,8 @@ type PastRun = Omit<RunAnswer, 'answer'> & { readonly trajectory: Trajectory }
 interface Wanted {
   readonly limits: OtherLimits | undefined
   readonly suggests: boolean
+  /** Runs that count in another session. */
+  readonly copies: 'shown' | 'left out'
 }
 
 /** What was read, and what of it is told beside the answers. */
@@ -40,6 +38,8 @@ interface ReadRuns {
   readonly unpriced: ReadonlySet<string>
   readonly skipped: readonly string[]
   readonly foreign: readonly { readonly foreign: ForeignSession; readonly costUsd: number }[]
+  /** Copies of runs that were left out. */
+  readonly copies: number
 }
 
 /** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: where other limits would have stopped sessions. Asks nobody, changes nothing. */
@@ -50,18 +50,26 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     throw new UsageError(
       'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --no-progress; or --suggest.',
     )
-  const wanted = { limits: isAsked ? limits : undefined, suggests: flags.suggest === true }
-  const { runs, answers, trajectories, unpriced, skipped, foreign } = await readRuns(
+  const wanted = {
+    limits: isAsked ? limits : undefined,
+    suggests: flags.suggest === true,
+    copies: (await isNamedAlone(words, program)) ? ('shown' as const) : ('left out' as const),
+  }
+  const { runs, answers, trajectories, unpriced, skipped, foreign, copies } = await readRuns(
     await sourceOf(flags, words, program),
     wanted,
   )
-  if (runs === 0) throw new UsageError(`Nothing to look at: ${skipped[0] ?? 'no run is on record'}`)
+  if (runs === 0) {
+    const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is on record')
+    throw new UsageError(`Nothing to look at: ${why}`)
+  }
   const told: Told = {
     answers,
     suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
     runs,
     skipped,
     notes: [
+      copiesLeftOut(copies),
       unpricedText([...unpriced]),
       recordedText(foreign),
       skippedText(foreign.map((each) => each.foreign.skipped)),
@@ -89,14 +97,15 @@ function sourceOf(flags: Flags, words: readonly string[], program: Program): Pro
     ofFile: readPastSession,
     ofCluster: ({ sessionId, runs }) => ({
       sessionId,
-      runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })),
+      runs: runs.map(pastTrajectory),
     }),
   })
 }
 
 /** One after another: a folder may hold a great many. */
-async function readRuns({ names, read }: ManySessions<PastSession>, { limits, suggests }: Wanted): Promise<ReadRuns> {
-  let runs = 0
+async function readRuns({ names, read }: ManySessions<PastSession>, wanted: Wanted): Promise<ReadRuns> {
+  const { limits, suggests } = wanted
+  let [runs, copies] = [0, 0]
   const answers: RunAnswer[] = []
   const trajectories: Trajectory[] = []
   const unpriced = new Set<string>()
@@ -106,6 +115,10 @@ async function readRuns({ names, read }: ManySessions<PastSession>, { limits, su
     try {
       const past = pastRunsOf(await read(name), name)
       for (const run of past.runs) {
+        if (run.isCopy && wanted.copies === 'left out') {
+          copies++
+          continue
+        }
         runs++
         for (const model of run.unpriced) unpriced.add(model)
         if (limits !== undefined) answers.push(answerFor(run, limits))
@@ -117,7 +130,14 @@ async function readRuns({ names, read }: ManySessions<PastSession>, { limits, su
       skipped.push(error.message)
     }
   }
-  return { runs, answers, trajectories, unpriced, skipped, foreign }
+  return { runs, answers, trajectories, unpriced, skipped, foreign, copies }
+}
+
+/** One session that somebody names is told whole; of many each run counts once. */
+async function isNamedAlone(words: readonly string[], { cwd }: Program): Promise<boolean> {
+  const [word, ...more] = words
+  if (word === undefined || more.length > 0) return false
+  return (await stat(resolve(cwd, word)).catch(() => undefined))?.isDirectory() !== true
 }
 
 interface PastRuns {

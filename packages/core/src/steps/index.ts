@@ -7,6 +7,7 @@ export {
   type StepFigures,
   type Totals,
 } from '../account/account.ts'
+export { isCopiedRun } from '../account/copied-run.ts'
 export type { LapFigures, RankingLeft } from '../account/laps.ts'
 export type { LimitFigures, LimitName } from '../account/limits.ts'
 export { allowancesLeft, type AllowancesLeft } from '../allowance.ts'

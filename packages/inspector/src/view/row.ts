@@ -1,6 +1,6 @@
 import { endings, type MessageContent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
+import { accountOf, isCopiedRun, type Account, type StepRecord } from '@halting/core/steps'
 import { plainText } from '../told/told-session.ts'
 import type { InspectedSession } from './inspected.ts'
 import type { SessionRow } from './types.ts'
@@ -8,17 +8,41 @@ import type { SessionRow } from './types.ts'
 /** Longer titles are cut: a list shows a line. */
 const longestTitle = 300
 
-/** The figures of one session, for a list of many. @throws ConfigurationError for what are no records of runs. */
+/** One session in a list of many: its copies of runs count elsewhere. @throws ConfigurationError for what are no records of runs. */
 export function rowOf(session: InspectedSession): SessionRow {
-  return rowWith(session, session.runs.map(accountOf))
+  const { runs, unpriced } = session
+  const accounts = runs.map(accountOf)
+  const own = runs.flatMap((records, index) => (isCopiedRun(records) ? [] : [index]))
+  const of = <Value>(all: readonly Value[]): readonly Value[] => all.filter((_, index) => own.includes(index))
+  return { ...about(session, accounts), ...figuresOf(of(accounts), of(unpriced)) }
 }
 
-/** The same where the accounts of its runs are there. */
+/** The row of a session that is shown alone: with the figures of all of its runs, whose accounts these are. */
 export function rowWith(session: InspectedSession, accounts: readonly Account[]): SessionRow {
-  const { key, sessionId, program, title, cwd, path, changedAt, isLive, runs, unpriced } = session
-  const ending = accounts.at(-1)?.ending?.reason ?? null
+  return { ...about(session, accounts), ...figuresOf(accounts, session.unpriced) }
+}
+
+type Figures = 'turns' | 'tokens' | 'costUsd' | 'unpriced' | 'activeMs' | 'calls' | 'failedCalls'
+
+/** What runs came to. */
+function figuresOf(accounts: readonly Account[], unpriced: readonly (readonly string[])[]): Pick<SessionRow, Figures> {
   const sum = (of: (account: Account) => number): number => accounts.reduce((total, account) => total + of(account), 0)
   const tools = accounts.flatMap((account) => account.tools.filter(({ tool }) => tool !== null))
+  return {
+    turns: sum(({ totals, carried }) => totals.turns - carried.turns),
+    tokens: sum(({ totals, carried }) => totals.tokens - carried.tokens),
+    costUsd: sum(({ totals, carried }) => totals.committedUsd - carried.costUsd),
+    unpriced: [...new Set(unpriced.flat())],
+    activeMs: sum(({ totals, carried }) => totals.activeMs - carried.activeMs),
+    calls: tools.reduce((total, { calls }) => total + calls, 0),
+    failedCalls: tools.reduce((total, { failed }) => total + failed, 0),
+  }
+}
+
+/** What a session is, whichever of its runs count. */
+function about(session: InspectedSession, accounts: readonly Account[]): Omit<SessionRow, Figures> {
+  const { key, sessionId, program, title, cwd, path, changedAt, isLive, runs } = session
+  const ending = accounts.at(-1)?.ending?.reason ?? null
   return {
     key,
     sessionId,
@@ -32,13 +56,7 @@ export function rowWith(session: InspectedSession, accounts: readonly Account[])
     exitCode: ending === null ? null : endings[ending].exitCode,
     models: [...new Set(runs.flatMap(modelsIn))],
     runs: runs.length,
-    turns: sum(({ totals, carried }) => totals.turns - carried.turns),
-    tokens: sum(({ totals, carried }) => totals.tokens - carried.tokens),
-    costUsd: sum(({ totals, carried }) => totals.committedUsd - carried.costUsd),
-    unpriced: [...new Set(unpriced.flat())],
-    activeMs: sum(({ totals, carried }) => totals.activeMs - carried.activeMs),
-    calls: tools.reduce((total, { calls }) => total + calls, 0),
-    failedCalls: tools.reduce((total, { failed }) => total + failed, 0),
+    copiedRuns: runs.filter(isCopiedRun).length,
   }
 }
 
@@ -56,6 +74,7 @@ export function unreadRow(
     exitCode: null,
     models: [],
     runs: 0,
+    copiedRuns: 0,
     turns: 0,
     tokens: 0,
     costUsd: 0,

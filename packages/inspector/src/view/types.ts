@@ -24,7 +24,13 @@ export interface SessionRow {
   readonly ending: string | null
   readonly exitCode: number | null
   readonly models: readonly string[]
+  /** All that there are. */
   readonly runs: number
+  /**
+   * Of these, runs that are copies: they were made in another session, and count there. In a list the figures of a session are without them; one that is shown
+   * alone has them.
+   */
+  readonly copiedRuns: number
   readonly turns: number
   readonly tokens: number
   readonly costUsd: number
@@ -49,6 +55,8 @@ export interface RunView {
   readonly runId: string
   /** The first that was asked, shortened. */
   readonly prompt: string
+  /** It was made in another session, of which this one is a copy. */
+  readonly isCopy: boolean
   /** Why it ended and where everything went, as `halting why` tells it, plain. */
   readonly why: string
   readonly account: Account

@@ -1,6 +1,7 @@
 import {
   accountOf,
   foldSession,
+  isCopiedRun,
   trajectoryOf,
   type Account,
   type StepRecord,
@@ -33,6 +34,7 @@ export function viewOf(session: InspectedSession): SessionView {
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
       prompt: firstPrompt(records).slice(0, longestPrompt),
+      isCopy: isCopiedRun(records),
       why: session.why(index),
       account,
       trajectory: withoutInputs(trajectoryOf(records)),

@@ -91,6 +91,7 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
   const run: RunView = {
     runId: `run${index + 1}`,
     prompt: say(`Prompt of run ${index + 1}`),
+    isCopy: false,
     why: say(`max_turns: why of run ${index + 1}`),
     account: madeAccount(turns, message, say),
     trajectory: madeTrajectory(turns),

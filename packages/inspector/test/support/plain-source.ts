@@ -22,6 +22,7 @@ export function plainRow(key: string, more: Partial<SessionRow> = {}): SessionRo
     exitCode: 0,
     models: ['m'],
     runs: 1,
+    copiedRuns: 0,
     turns: 1,
     tokens: 10,
     costUsd: 0.01,
@@ -75,7 +76,7 @@ function pieceOf<Value>(
 function viewOf(session: PlainSession | undefined): SessionView | undefined {
   if (session === undefined) return undefined
   const { row, records, parts } = session
-  const run = { runId: 'run1', prompt: 'go', why: row.title, items: [], points: [], unpriced: [] }
+  const run = { runId: 'run1', prompt: 'go', isCopy: false, why: row.title, items: [], points: [], unpriced: [] }
   // True where nobody asks for the figures: what is tested is how they are sent.
   const figures = { account: {}, trajectory: {} } as unknown as Pick<
     SessionView['runs'][number],

@@ -71,7 +71,7 @@ function picturedOf({ row, runs }: SessionView, run: RunView, index: number): re
   return [
     titleOf(row),
     [row.program, row.sessionId, row.cwd, row.models.join(', ')].filter((text) => text !== '').join(' · '),
-    `Run ${index + 1} of ${runs.length}, ending: ${run.account.ending?.reason ?? 'none on record'}.`,
+    `Run ${index + 1} of ${runs.length}${run.isCopy ? ', a copy' : ''}, ending: ${run.account.ending?.reason ?? 'none on record'}.`,
   ]
 }
 
@@ -126,6 +126,12 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
           </>
         )}
       </p>
+      {row.copiedRuns === 0 ? null : (
+        <p class="soft">
+          {counted(row.copiedRuns)} of {many(row.runs, 'run')} {row.copiedRuns === 1 ? 'is a copy' : 'are copies'} of
+          what was run in another session. All of it is shown here; in the list and in sums it counts there.
+        </p>
+      )}
       {notes.map((note) => (
         <p key={note} class="soft">
           {visible(note)}
@@ -137,9 +143,10 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
             <label>
               Run{' '}
               <select value={index + 1} onChange={({ currentTarget }) => onRun(Number(currentTarget.value))}>
-                {runs.map(({ runId, prompt }, number) => (
+                {runs.map(({ runId, prompt, isCopy }, number) => (
                   <option key={runId} value={number + 1}>
-                    {number + 1}: {shownText(prompt, 60)}
+                    {number + 1}
+                    {isCopy ? ' (a copy)' : ''}: {shownText(prompt, 60)}
                   </option>
                 ))}
               </select>

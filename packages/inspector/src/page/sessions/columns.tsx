@@ -5,7 +5,7 @@ import { visible } from '../../visible.ts'
 import { endingColor, type ColorName } from '../common/colors.ts'
 import { addressOf } from '../data/route.ts'
 import { dayAndTime } from './figure-text.ts'
-import { endingOf, standingOf, standings } from './row-kinds.ts'
+import { endingOf, ownRuns, standingOf, standings } from './row-kinds.ts'
 import type { ColumnName } from './sorting.ts'
 
 export interface Column {
@@ -28,7 +28,7 @@ export const columns: readonly Column[] = [
   { name: 'activeMs', title: 'Time', isNumber: true, text: ({ activeMs }) => elapsed(activeMs) },
   { name: 'calls', title: 'Calls', isNumber: true, text: ({ calls }) => counted(calls) },
   { name: 'failedCalls', title: 'Failed', isNumber: true, text: ({ failedCalls }) => counted(failedCalls) },
-  { name: 'runs', title: 'Runs', isNumber: true, text: ({ runs }) => counted(runs) },
+  { name: 'runs', title: 'Runs', isNumber: true, text: runsText },
   { name: 'models', title: 'Models', isNumber: false, text: ({ models }) => visible(models.join(', ')) },
   { name: 'cwd', title: 'Folder', isNumber: false, text: ({ cwd }) => visible(cwd) },
   { name: 'program', title: 'Program', isNumber: false, text: ({ program }) => program },
@@ -44,6 +44,12 @@ export const columns: readonly Column[] = [
 function costText({ costUsd, unpriced }: SessionRow): string {
   if (unpriced.length === 0) return money(costUsd)
   return costUsd === 0 ? 'no price' : `${money(costUsd)} + ?`
+}
+
+/** The runs that count here, and beside them those that are copies. */
+function runsText(row: SessionRow): string {
+  const own = counted(ownRuns(row))
+  return row.copiedRuns === 0 ? own : `${own} (+${counted(row.copiedRuns)})`
 }
 
 /** What a session is called; its id where it has no title. */

@@ -19,7 +19,7 @@ import {
   type WordDimension,
 } from './filter.ts'
 import { wordText } from './filter-text.ts'
-import { endingOf, type FigureName } from './row-kinds.ts'
+import { endingOf, isOnlyCopy, type FigureName } from './row-kinds.ts'
 import { shownText } from './sessions-picture.ts'
 
 interface DistributionsProps {
@@ -59,7 +59,8 @@ export function Distributions(props: DistributionsProps): JSX.Element {
 function useOthers(props: DistributionsProps, left: RangeDimension | WordDimension): readonly SessionRow[] {
   const { rows, filter, outlierKeys } = props
   return useMemo(
-    () => rows.filter((row) => row.problem === undefined && isShownBut(row, filter, outlierKeys, left)),
+    () =>
+      rows.filter((row) => row.problem === undefined && !isOnlyCopy(row) && isShownBut(row, filter, outlierKeys, left)),
     [rows, filter, outlierKeys, left],
   )
 }

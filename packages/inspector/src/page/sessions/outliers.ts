@@ -1,7 +1,7 @@
 import { counted, many, money } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
 import { figureText } from './figure-text.ts'
-import { figureNames, standingOf, type FigureName } from './row-kinds.ts'
+import { figureNames, ownRuns, standingOf, type FigureName } from './row-kinds.ts'
 
 /** By which rule a session is one that somebody should look at. */
 export type OutlierRule = 'far' | 'failed-with-cost' | 'open' | 'failed-calls'
@@ -85,7 +85,7 @@ function failedWithCost(row: SessionRow): readonly Outlier[] {
 }
 
 function openOne(row: SessionRow): readonly Outlier[] {
-  if (standingOf(row) !== 'open' || row.runs === 0) return []
+  if (standingOf(row) !== 'open' || ownRuns(row) === 0) return []
   const why = `Its last run has no ending after ${many(row.turns, 'turn')}, and nothing works at it.`
   return [{ key: row.key, rule: 'open', why }]
 }

@@ -46,6 +46,16 @@ export function standingOf(row: SessionRow): Standing {
   }
 }
 
+/** How many of its runs count here. */
+export function ownRuns({ runs, copiedRuns }: SessionRow): number {
+  return runs - copiedRuns
+}
+
+/** Whether nothing was run in it yet: all of it counts in the session of which it is a copy. */
+export function isOnlyCopy(row: SessionRow): boolean {
+  return row.copiedRuns > 0 && ownRuns(row) === 0
+}
+
 /** Why its last run ended; `running`, `open` or `unread` where it did not. */
 export function endingOf(row: SessionRow): string {
   return row.problem === undefined && row.ending !== null ? row.ending : standingOf(row)

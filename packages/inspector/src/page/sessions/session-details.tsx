@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { counted, many } from '../../figures.ts'
 import { visible } from '../../visible.ts'
 import type { SessionRow } from '../../view/types.ts'
 import { columns, sessionAddress, titleOf } from './columns.tsx'
@@ -10,6 +11,12 @@ interface SessionDetailsProps {
   readonly why: readonly Outlier[]
 }
 
+/** Whose runs count where. */
+function copiedText({ runs, copiedRuns }: SessionRow): string {
+  const [are, they] = copiedRuns === 1 ? ['is a copy', 'It counts'] : ['are copies', 'They count']
+  return `${counted(copiedRuns)} of ${many(runs, 'run')} ${are} of what was run in another session. ${they} there, and not in these figures.`
+}
+
 /** All that is known of the chosen session: also what the table has no room for. */
 export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
   const isMarked = marked.value.includes(row.key)
@@ -19,6 +26,7 @@ export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
         <a href={sessionAddress(row)}>{titleOf(row)}</a>
       </h2>
       {row.problem === undefined ? null : <p class="note bad">It could not be read: {visible(row.problem)}</p>}
+      {row.copiedRuns === 0 ? null : <p class="note soft">{copiedText(row)}</p>}
       {why.map(({ rule, why: text }) => (
         <p key={`${rule} ${text}`} class="note warn">
           {text}

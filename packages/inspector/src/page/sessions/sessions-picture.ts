@@ -30,7 +30,7 @@ export function shownText(filter: SessionFilter, said: string): string {
 
 /** The table of sessions with what they come to, in the order in which they stand. */
 export function pictureOfSessions({ shown, all, filter, sorting, outliers, said }: PicturedList): Picture {
-  const { shown: count, figures, unpriced, unread } = sumTexts(sumsOf(shown), all)
+  const { shown: count, figures, copies, unpriced, unread } = sumTexts(sumsOf(shown), all)
   const sortedBy = columns.find(({ name }) => name === sorting.by)?.title.toLowerCase() ?? sorting.by
   const rows = shown.slice(0, mostPictureRows).map((row): readonly PictureCell[] => [
     { text: outliers.has(row.key) ? '!' : '', color: 'warn' },
@@ -45,7 +45,7 @@ export function pictureOfSessions({ shown, all, filter, sorting, outliers, said 
     about: [shownText(filter, said), `Sorted by ${sortedBy}, ${sorting.isDown ? 'descending' : 'ascending'}.${marked}`],
     width: 1_400,
     blocks: [
-      paragraph([`${count}: ${figures}`, unpriced, unread].filter((text) => text !== '').join(' · ')),
+      paragraph([`${count}: ${figures}`, copies, unpriced, unread].filter((text) => text !== '').join(' · ')),
       table({
         columns: [{ title: '' }, ...columns.map(({ title, isNumber }) => ({ title, isNumber }))],
         rows,

@@ -1,5 +1,5 @@
 import type { SessionRow } from '../../view/types.ts'
-import { endingOf } from './row-kinds.ts'
+import { endingOf, ownRuns } from './row-kinds.ts'
 
 /** The columns of the table, each of which sorts it. */
 export type ColumnName =
@@ -68,6 +68,8 @@ function valueOf(row: SessionRow, by: ColumnName): string | number | null {
       return endingOf(row)
     case 'models':
       return row.models.join(' ')
+    case 'runs':
+      return ownRuns(row)
     default:
       return row[by]
   }

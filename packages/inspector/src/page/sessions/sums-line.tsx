@@ -11,10 +11,11 @@ interface SumsLineProps {
 
 /** What the sessions that are shown come to. */
 export function SumsLine({ rows, all }: SumsLineProps): JSX.Element {
-  const { shown, figures, unpriced, unread } = useMemo(() => sumTexts(sumsOf(rows), all), [rows, all])
+  const { shown, figures, copies, unpriced, unread } = useMemo(() => sumTexts(sumsOf(rows), all), [rows, all])
   return (
     <p class="sums numbers" role="status">
       <strong>{shown}</strong>: {figures}
+      {copies === '' ? null : <span class="soft"> · {copies}</span>}
       {unpriced === '' ? null : <span class="warn"> · {unpriced}</span>}
       {unread === '' ? null : <span class="bad"> · {unread}</span>}
     </p>

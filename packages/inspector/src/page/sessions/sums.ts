@@ -1,12 +1,16 @@
 import { counted, elapsed, many, money } from '../../figures.ts'
 import type { SessionRow } from '../../view/types.ts'
 import { visible } from '../../visible.ts'
+import { copiesLeftOut } from '../../what-if-words.ts'
 import { shownOf } from './figure-text.ts'
+import { ownRuns } from './row-kinds.ts'
 
 /** What sessions come to together. */
 export interface RowSums {
   readonly sessions: number
   readonly runs: number
+  /** Runs that are copies: none of the figures has them. */
+  readonly copiedRuns: number
   readonly turns: number
   readonly tokens: number
   readonly costUsd: number
@@ -24,7 +28,8 @@ export function sumsOf(rows: readonly SessionRow[]): RowSums {
   const sum = (figure: (row: SessionRow) => number): number => rows.reduce((total, row) => total + figure(row), 0)
   return {
     sessions: rows.length,
-    runs: sum(({ runs }) => runs),
+    runs: sum(ownRuns),
+    copiedRuns: sum(({ copiedRuns }) => copiedRuns),
     turns: sum(({ turns }) => turns),
     tokens: sum(({ tokens }) => tokens),
     // In billionths: the same sum in every order of the rows.
@@ -43,6 +48,7 @@ export interface SumTexts {
   /** How many of all there are. */
   readonly shown: string
   readonly figures: string
+  readonly copies: string
   readonly unpriced: string
   readonly unread: string
 }
@@ -62,6 +68,7 @@ export function sumTexts(sums: RowSums, all: number): SumTexts {
       many(sums.runs, 'run'),
       `${many(sums.calls, 'call')}, ${counted(sums.failedCalls)} failed`,
     ].join(' · '),
+    copies: copiesLeftOut(sums.copiedRuns),
     unpriced:
       sessionsUnpriced === 0
         ? ''

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { many } from '../../figures.ts'
 import { visible } from '../../visible.ts'
+import { copiesLeftOut } from '../../what-if-words.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf } from '../data/route.ts'
 import { listing, rows } from '../data/store.ts'
@@ -25,7 +26,7 @@ import { readAll, reading, stopReading } from './reading.ts'
 
 /** What other limits would have done with all sessions: savings against losses for each value of a limit, and the limits that lose nothing. */
 export function FolderWhatIf(): JSX.Element {
-  const { kind, read, of, runs, skipped } = reading.value
+  const { kind, read, of, runs, copies, skipped } = reading.value
   const listed = listing.value
   if (listed.kind === 'failed') return <ErrorNote>{listed.message}</ErrorNote>
   return (
@@ -43,7 +44,7 @@ export function FolderWhatIf(): JSX.Element {
         </>
       ) : (
         <p>
-          {kind === 'done' ? `${readText(runs.length, of)} ` : ''}
+          {kind === 'done' ? `${readText(runs.length, of, copies)} ` : ''}
           {kind === 'stopped' ? 'Stopped: figures of a part would mislead. ' : ''}
           <button type="button" disabled={listed.kind === 'loading'} onClick={() => void readAll()}>
             {kind === 'idle' ? `Read ${many(rows.value.length, 'session')}` : 'Read again'}
@@ -60,13 +61,13 @@ export function FolderWhatIf(): JSX.Element {
           </ul>
         </details>
       )}
-      {kind === 'done' && runs.length > 0 ? <Tried runs={runs} read={readText(runs.length, of)} /> : null}
+      {kind === 'done' && runs.length > 0 ? <Tried runs={runs} read={readText(runs.length, of, copies)} /> : null}
     </article>
   )
 }
 
-function readText(runs: number, sessions: number): string {
-  return `${many(runs, 'run')} of ${many(sessions, 'session')} were read.`
+function readText(runs: number, sessions: number, copies: number): string {
+  return `${many(runs, 'run')} of ${many(sessions, 'session')} were read. ${copiesLeftOut(copies)}`.trim()
 }
 
 function Tried({ runs, read }: { readonly runs: readonly PastRun[]; readonly read: string }): JSX.Element {

@@ -8,11 +8,13 @@ export interface Reading {
   readonly read: number
   readonly of: number
   readonly runs: readonly PastRun[]
+  /** Runs that count in the session of which theirs is a copy: they are not among these. */
+  readonly copies: number
   /** Sessions that could not be read, and why. */
   readonly skipped: readonly string[]
 }
 
-const nothing: Reading = { kind: 'idle', read: 0, of: 0, runs: [], skipped: [] }
+const nothing: Reading = { kind: 'idle', read: 0, of: 0, runs: [], copies: 0, skipped: [] }
 const state = signal<Reading>(nothing)
 
 /** What was read stays, when another view is shown meanwhile. */
@@ -26,14 +28,16 @@ export async function readAll(): Promise<void> {
   const listed = rows.value
   const runs: PastRun[] = []
   const skipped: string[] = []
+  let copies = 0
   state.value = { ...nothing, kind: 'reading', of: listed.length }
   let shownAt = performance.now()
   for (const [index, { key, title, problem }] of listed.entries()) {
     if (problem === undefined)
       try {
         const view = await source().session(key)
-        for (const [place, { trajectory, unpriced }] of view.runs.entries())
-          runs.push({ key, run: place + 1, title, trajectory, unpriced })
+        for (const [place, { trajectory, unpriced, isCopy }] of view.runs.entries())
+          if (isCopy) copies++
+          else runs.push({ key, run: place + 1, title, trajectory, unpriced })
       } catch (error) {
         skipped.push(`${title}: ${messageOf(error)}`)
       }
@@ -43,9 +47,9 @@ export async function readAll(): Promise<void> {
     // A few times a second is enough for who waits.
     if (!isLast && performance.now() - shownAt < 200) continue
     shownAt = performance.now()
-    state.value = { kind: 'reading', read: index + 1, of: listed.length, runs: [], skipped: [...skipped] }
+    state.value = { kind: 'reading', read: index + 1, of: listed.length, runs: [], copies, skipped: [...skipped] }
   }
-  state.value = { kind: 'done', read: listed.length, of: listed.length, runs, skipped }
+  state.value = { kind: 'done', read: listed.length, of: listed.length, runs, copies, skipped }
 }
 
 /** Reads no further. */

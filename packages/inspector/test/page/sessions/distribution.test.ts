@@ -4,7 +4,7 @@ import { histogramOf, wordCounts } from '../../../src/page/sessions/distribution
 import { rangeText } from '../../../src/page/sessions/figure-text.ts'
 import { isIn } from '../../../src/page/sessions/filter.ts'
 import { figures } from '../../../src/page/sessions/row-kinds.ts'
-import { sumsOf } from '../../../src/page/sessions/sums.ts'
+import { sumsOf, sumTexts } from '../../../src/page/sessions/sums.ts'
 import { rowWith, someRows } from '../support/rows.ts'
 
 const someValue = fc.oneof(
@@ -127,5 +127,14 @@ describe('sums', () => {
   it('say which models have no price', () => {
     const rows = [rowWith({ unpriced: ['x'] }), rowWith({ unpriced: ['x', 'a'] }), rowWith()]
     expect(sumsOf(rows)).toMatchObject({ unpriced: ['a', 'x'], sessionsUnpriced: 2, sessions: 3 })
+  })
+
+  it('have each run once, and say how many copies they leave out', () => {
+    const sums = sumsOf([rowWith({ runs: 3, copiedRuns: 2 }), rowWith({ runs: 1 })])
+    expect([sums.runs, sums.copiedRuns]).toEqual([2, 2])
+    expect(sumTexts(sums, 2).copies).toBe(
+      '2 runs are copies, and left out: they count in the sessions in which they were made.',
+    )
+    expect(sumTexts(sumsOf([rowWith()]), 1).copies).toBe('')
   })
 })

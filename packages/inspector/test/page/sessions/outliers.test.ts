@@ -62,6 +62,7 @@ describe('outliers', () => {
     rowWith({ calls: 100, failedCalls: 6 }),
     rowWith({ calls: 4, failedCalls: 4 }),
     rowWith({ problem: 'torn', ending: null, exitCode: null }),
+    rowWith({ ending: null, exitCode: null, runs: 1, copiedRuns: 1 }),
   ])('are no others: %#', (row) => {
     expect(outliersOf([row])).toEqual([])
   })

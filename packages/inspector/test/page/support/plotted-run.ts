@@ -75,6 +75,7 @@ export function plottedRun(given: {
   return {
     runId: 'run1',
     prompt: 'go',
+    isCopy: false,
     why: 'because',
     account,
     trajectory: given.trajectory ?? trajectoryWith([]),

@@ -17,6 +17,7 @@ export function rowWith(given: Partial<SessionRow> = {}): SessionRow {
     exitCode: 0,
     models: ['claude-sonnet-5'],
     runs: 1,
+    copiedRuns: 0,
     turns: 3,
     tokens: 1_000,
     costUsd: 0.01,

@@ -53,6 +53,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
   return {
     runId: 'run',
     prompt: 'Do it',
+    isCopy: false,
     why: 'because',
     account,
     // Never looked at here.

@@ -1,0 +1,7 @@
+import type { StepRecord } from '../steps/log.ts'
+
+/** Whether these records of a run are a copy of one that was made in another session, where it counts: what a fork has of its origin, or what was taken over. */
+export function isCopiedRun(records: readonly StepRecord[]): boolean {
+  const [first] = records
+  return first?.type === 'start' && first.start.run.isCopy === true
+}
