@@ -1,4 +1,4 @@
-import { checkAgreement, checkOnePrompt, checkOneSession, warningsOf } from './flags/agreement.ts'
+import { checkAgreement, checkOnePrompt, checkOneSession, refuseLimits, warningsOf } from './flags/agreement.ts'
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
@@ -104,6 +104,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
+  refuseLimits(read.flags, command)
   refuseFlagsOfClusters(read.flags, command)
   for (const [flag, given, owners, names] of [
     [

@@ -122,10 +122,14 @@ describe('halting sessions export', () => {
     const [pipe, link] = [join(here(), 'pipe'), join(here(), 'link')]
     execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     symlinkSync(pipe, link)
-    for (const file of [pipe, link, here()])
+    for (const [file, said] of [
+      [pipe, 'is not a regular file'],
+      [link, 'is not a regular file'],
+      [here(), 'is a folder'],
+    ] as const)
       expect(await run(['sessions', 'export', id, '--output', file, '--force'])).toMatchObject({
         status: 2,
-        stderr: expect.stringContaining('is no file'),
+        stderr: expect.stringContaining(said),
       })
     expect([lstatSync(pipe).isFIFO(), lstatSync(link).isSymbolicLink()]).toEqual([true, true])
     rmSync(pipe)

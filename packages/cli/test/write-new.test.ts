@@ -48,6 +48,11 @@ test.each([
   expect(Object.fromEntries(after)).toEqual(before)
 })
 
+test('a folder is not written over, and the message says what it is', async () => {
+  for (const isForced of [false, true])
+    await expect(writeNew(folder, ['all'], { shown: '.', isForced })).rejects.toThrow('. is a folder. Name a file.')
+})
+
 test('a name as long as a system takes is one', async () => {
   const path = join(folder, 'x'.repeat(255))
   await writeNew(path, ['all'], options)

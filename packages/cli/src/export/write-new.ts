@@ -28,8 +28,9 @@ export async function writeNew(
   if (there !== undefined && from.includes(there))
     throw new UsageError(`${shown} is the session itself. Name another file.`)
   const kind = await stat(path).catch(() => undefined)
-  // A device or a pipe would give way to a file of that name.
-  if (kind?.isFile() === false) throw new UsageError(`${shown} is no file. Without --output it is written to stdout.`)
+  if (kind?.isDirectory() === true) throw new UsageError(`${shown} is a folder. Name a file.`)
+  // A device or a pipe would be replaced by a file of that name.
+  if (kind?.isFile() === false) throw new UsageError(`${shown} is not a regular file. Name another file.`)
   const isThere = `${shown} is there already. Name another file, or add --force.`
   if (there !== undefined && !isForced) throw new UsageError(isThere)
   const draft = new Draft(path)

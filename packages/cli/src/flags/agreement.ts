@@ -1,4 +1,5 @@
 import { UsageError } from '../usage-error.ts'
+import type { Command } from './commands.ts'
 import type { Flags } from './flags.ts'
 import { unknownToolWarning } from './tool-names.ts'
 
@@ -79,6 +80,25 @@ function checkSession({ resume, sessionId, forkSession, noSessionPersistence, on
     throw new UsageError('--no-session-persistence keeps nothing, so it does not go with --resume or --continue.')
   if (onAsk === 'defer')
     throw new UsageError('--on-ask defer needs a session that is kept: leave --no-session-persistence out.')
+}
+
+/** They read what was recorded, and start no run. */
+const readers: ReadonlySet<Command | undefined> = new Set<Command>(['inspect', 'replay', 'report', 'sessions', 'why'])
+
+/** @throws UsageError for a limit of runs where no run starts: a person would think that it had an effect. */
+export function refuseLimits(flags: Flags, command: Command | undefined): void {
+  if (!readers.has(command)) return
+  for (const [name, given] of [
+    ['--max-turns', flags.maxTurns],
+    ['--max-budget-usd', flags.maxBudgetUsd],
+    ['--max-tokens', flags.maxTokens],
+    ['--max-duration', flags.maxDuration],
+  ] as const) {
+    if (given !== undefined)
+      throw new UsageError(
+        `halting ${command} has no use for ${name}. halting what-if tells where other limits would have stopped a session.`,
+      )
+  }
 }
 
 /** Words of warning about what is accepted and has no effect. */

@@ -14,6 +14,7 @@ import {
   factsOf,
   headline,
   limitText,
+  nothingText,
   outlierText,
   programsText,
   shareText,
@@ -43,7 +44,7 @@ ${programs === '' ? '' : `<p class="soft">${escaped(programs)}</p>`}
   if (report.totals.runs > 0) {
     yield* breakdownHtml(report, by)
     if (by === undefined) yield* restHtml(report)
-  } else yield '<p>Nothing was run in that time.</p>\n'
+  } else yield `<p>${escaped(nothingText(report))}</p>\n`
   yield section(
     `Not read: ${many(report.skipped.length, 'file')}`,
     report.skipped.length === 0 ? '' : list(report.skipped),

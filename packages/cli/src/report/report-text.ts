@@ -12,6 +12,7 @@ import {
   factsOf,
   headline,
   limitText,
+  nothingText,
   outlierText,
   programsText,
   spentText,
@@ -51,12 +52,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ),
     ...(report.notes.length === 0 ? [] : ['', ...report.notes.flatMap(paragraph)]),
   ]
-  if (report.totals.runs === 0)
-    return text([
-      ...head,
-      ...paragraph('Nothing was run in that time. --since 30d looks further back, and --all at other folders.'),
-      ...last,
-    ])
+  if (report.totals.runs === 0) return text([...head, ...paragraph(nothingText(report)), ...last])
   const spent = breakdowns(report, { by, width: columns, style })
   if (by !== undefined) return text([...head, ...paragraph(spentText(report.totals)), ...spent, ...last])
   const endings = report.endings.map(({ reason, exitCode, runs, ...row }) => [

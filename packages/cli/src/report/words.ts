@@ -10,11 +10,24 @@ import { flagOf } from './tighter.ts'
 export function headline({ of, sessions, since, until, madeAt, bySession }: Report): string {
   const days = bySession.flatMap(({ beganAt }) => (beganAt === null ? [] : [beganAt])).toSorted()
   const isBounded = since !== null || until !== null
+  const title = `${many(sessions, 'session')} ${of}`
+  if (since !== null && isInFuture({ since, madeAt })) return `${title}, from ${dayOf(Date.parse(since))} on`
   const first = since ?? days[0]
   const last = until === null ? (isBounded ? madeAt : days.at(-1)) : new Date(Date.parse(until) - 1).toISOString()
   const [from = '', to = ''] = [first, last].map((moment) => (moment === undefined ? '' : dayOf(Date.parse(moment))))
   const when = from === '' ? (to === '' ? '' : `until ${to}`) : from === to ? from : `${from} to ${to}`
-  return `${many(sessions, 'session')} ${of}${when === '' ? '' : `, ${when}`}`
+  return `${title}${when === '' ? '' : `, ${when}`}`
+}
+
+/** Why there is nothing to tell, and what to do. */
+export function nothingText(report: Report): string {
+  if (isInFuture(report)) return 'That time lies in the future.'
+  return 'Nothing was run in that time. --since 30d looks further back, and --all at other folders.'
+}
+
+/** Moments in ISO form compare as texts. */
+function isInFuture({ since, madeAt }: Pick<Report, 'since' | 'madeAt'>): boolean {
+  return since !== null && since > madeAt
 }
 
 /** `31 runs, 214 turns, 3,912,000 tokens, $12.31 and up to $0.40 more, 2 h 3 min`. */

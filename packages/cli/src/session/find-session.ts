@@ -63,11 +63,16 @@ export async function findFile(given: string | undefined, command: string, progr
   }
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
-  if (/[/\\]|\.jsonl$/.test(given)) throw new UsageError(`There is no file ${given}.`)
+  if (looksLikeFile(given)) throw new UsageError(`There is no file ${given}.`)
   const own = await meantBy(given, await keptSessions(whose(program), 'all'), program)
   if (own !== undefined) return own.path
   const { foreignNamed } = await import('../foreign/find-foreign.ts')
   return (await foreignNamed(given, program))?.path ?? (await findSession(given, program)).path
+}
+
+/** An id has no slash. */
+function looksLikeFile(given: string): boolean {
+  return /[/\\]|\.jsonl$/.test(given)
 }
 
 /**
@@ -84,8 +89,9 @@ export async function findFiles(given: readonly string[], program: Program): Pro
   const found = await Promise.all(
     given.map(async (name) => {
       const path = resolve(program.cwd, name)
-      const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true
-      if (!isFolder) return [await findFile(name, 'what-if', program)]
+      const stats = await stat(path).catch(() => undefined)
+      if (stats === undefined && looksLikeFile(name)) throw new UsageError(`There is no file or folder ${name}.`)
+      if (stats?.isDirectory() !== true) return [await findFile(name, 'what-if', program)]
       const below = await filesBelow(path)
       const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
       if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)

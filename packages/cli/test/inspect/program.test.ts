@@ -167,7 +167,8 @@ test('--open hands the address to the system, and one that cannot be opened is t
 test('what does not go together is refused before anything is served', async () => {
   for (const [args, said] of [
     [['none'], 'No conversation found'],
-    [['./none/'], 'There is no file'],
+    [['./none/'], 'There is no file or folder ./none/.'],
+    [['--max-budget-usd', '1'], 'halting inspect has no use for --max-budget-usd.'],
     [['--force'], '--output FILE'],
     [['--all', 'x'], '--all shows the sessions of all folders'],
     [['--all', '--output', 'x.html'], 'leave out --all'],

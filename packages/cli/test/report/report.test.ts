@@ -117,11 +117,17 @@ describe('which sessions, and when', () => {
   })
 
   test('a time in which nothing was run is told, with what to do', async () => {
-    const { status, stdout } = await run(['report', '--since', '2026-12-30', '--until', '2026-12-31'])
+    const { status, stdout } = await run(['report', '--since', '2020-12-30', '--until', '2020-12-31'])
     expect(status).toBe(0)
     expect(stdout).toBe(
-      '0 sessions of this folder, 2026-12-30 to 2026-12-31\nNothing was run in that time. --since 30d looks further back, and --all at other folders.\n',
+      '0 sessions of this folder, 2020-12-30 to 2020-12-31\nNothing was run in that time. --since 30d looks further back, and --all at other folders.\n',
     )
+  })
+
+  test('a time that lies in the future is told as such', async () => {
+    const { status, stdout } = await run(['report', '--since', '2999-12-30'])
+    expect(status).toBe(0)
+    expect(stdout).toBe('0 sessions of this folder, from 2999-12-30 on\nThat time lies in the future.\n')
   })
 })
 
@@ -312,6 +318,9 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--since', '31.12.'], '--since takes a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment'],
     [['report', '--since', '2026-02-30'], '--since takes a time ago'],
     [['report', '--since', '1d', '--until', '3d'], '--until is before --since.'],
+    [['report', './pakages/app'], 'There is no file or folder ./pakages/app.'],
+    [['report', '--max-turns', '3'], 'halting report has no use for --max-turns. halting what-if tells'],
+    [['report', '--output', '.'], '. is a folder. Name a file.'],
     [['report', '--all', '.'], '--all means the sessions of all folders, so it goes without a folder.'],
     [['report', '--by', 'weather'], '--by takes one of day, model, folder'],
     [['report', '--cluster', 'http://127.0.0.1:1', '--since', '1d'], 'A cluster does not keep when runs began'],
