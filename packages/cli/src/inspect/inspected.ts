@@ -1,11 +1,9 @@
-import { stagesOf } from '@halting/core/after'
-import { accountOf } from '@halting/core/steps'
 import type { InspectedSession } from '@halting/inspector'
 import type { AnySession } from '../foreign/read-session.ts'
 import { styleFor } from '../io/style.ts'
 import type { GoOn } from '../why/go-on.ts'
-import { terminalOf } from '../why/terminal-of.ts'
-import { aboutForeign, foreignAccount } from '../why/why-foreign.ts'
+import { toldRuns } from '../why/told-runs.ts'
+import { aboutForeign } from '../why/why-foreign.ts'
 import { whyText } from '../why/why-text.ts'
 import type { Entry } from './shelf.ts'
 
@@ -24,6 +22,9 @@ const columns = 80
 export function inspectedSession(session: AnySession, { found, goOn, heldBy }: Beside): InspectedSession {
   const { sessionId, cwd, runs, unpriced, foreign, title = '' } = session
   const { key, path, changedAt, isLive } = found
+  const about = aboutForeign(session)
+  // A list of many asks for none of it.
+  let told: ReturnType<typeof toldRuns> | undefined
   return {
     key,
     sessionId,
@@ -35,34 +36,11 @@ export function inspectedSession(session: AnySession, { found, goOn, heldBy }: B
     isLive,
     runs,
     unpriced,
-    notes: aboutForeign(session),
-    why: (run) => whyOf(session, run, { goOn: goOn ?? { says: '' }, heldBy }),
+    notes: about,
+    why: (run) => {
+      told ??= toldRuns(session)
+      const beside = run === runs.length - 1 ? { goOn, heldBy } : {}
+      return whyText(told(run, { ...beside, about }), columns, styleFor(false, {}))
+    },
   }
-}
-
-/** What `halting why` tells, of any run of a session. */
-function whyOf(
-  session: AnySession,
-  run: number,
-  { goOn, heldBy }: { readonly goOn: GoOn; readonly heldBy: number | undefined },
-): string {
-  const { sessionId, cwd, runs, foreign } = session
-  const records = runs[run] ?? []
-  const isNewest = run === runs.length - 1
-  const account = (foreign === undefined ? accountOf : foreignAccount)(records)
-  const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
-  const before = runs
-    .slice(0, run)
-    .map((earlier, index) => `run ${index + 1} ${terminalOf(earlier)?.reason ?? 'did not end'}`)
-  const told = {
-    sessionId,
-    cwd,
-    account,
-    stages: stages.filter(({ runId }) => runId === account.run.runId),
-    goOn: isNewest ? goOn : { says: '' },
-    before,
-    about: aboutForeign(session),
-    ...(isNewest && heldBy !== undefined && { heldBy }),
-  }
-  return whyText(told, columns, styleFor(false, {}))
 }

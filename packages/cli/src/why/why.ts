@@ -9,6 +9,7 @@ import { UsageError } from '../usage-error.ts'
 import { findFile } from '../session/find-session.ts'
 import { terminalOf } from './terminal-of.ts'
 import { goOn, type GoOn } from './go-on.ts'
+import { toldRuns } from './told-runs.ts'
 import { wayOn } from './way-on.ts'
 import { aboutForeign, foreignAccount } from './why-foreign.ts'
 import { whyText } from './why-text.ts'
@@ -24,14 +25,13 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const isOpenHere = path !== undefined && foreign === undefined && terminal === undefined
   const heldBy = isOpenHere ? (await holderOf(`${path}.lock`))?.pid : undefined
   const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
-  const account = foreign === undefined ? accountOf : foreignAccount
-  const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
   if (wantsJson(flags)) {
+    const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
     const told = {
       sessionId,
       cwd: sessionCwd,
       file: path ?? null,
-      runs: runs.map(account),
+      runs: runs.map(foreign === undefined ? accountOf : foreignAccount),
       ...(stages.length > 0 && { stages }),
       goOn: next,
       ...(heldBy !== undefined && { heldBy }),
@@ -40,20 +40,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
     output.out(`${JSON.stringify(told)}\n`)
     return 0
   }
-  const last = account(newest)
-  const before = runs
-    .slice(0, -1)
-    .map((records, index) => `run ${index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)
-  const told = {
-    sessionId,
-    cwd: sessionCwd,
-    account: last,
-    stages: stages.filter(({ runId }) => runId === last.run.runId),
-    goOn: next,
-    before,
-    about: aboutForeign(session),
-    ...(heldBy !== undefined && { heldBy }),
-  }
+  const told = toldRuns(session)(runs.length - 1, { goOn: next, about: aboutForeign(session), heldBy })
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }

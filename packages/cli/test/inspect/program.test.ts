@@ -138,7 +138,7 @@ test('one session becomes a file that is never written over by itself', async ()
 })
 
 test('an export whose session is deleted meanwhile breaks off, and the terminal says why', async () => {
-  const edits = Array.from({ length: 300 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  const edits = Array.from({ length: 100 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
   await keep(first, edits)
   const address = await inspecting()
   const answer = await fetch(new URL(`api/export?key=${first}`, address))

@@ -31,8 +31,15 @@ export class ContextKinds {
   #media = noSums()
   /** Who said what, by the content as JSON: what a compaction keeps is a copy. */
   readonly #said = new Map<string, Kind>()
+  /** All that was told, in order: a conversation that goes back is counted anew. */
+  readonly #entries: TranscriptEntry[] = []
 
   add(entry: TranscriptEntry): void {
+    this.#entries.push(entry)
+    this.#count(entry)
+  }
+
+  #count(entry: TranscriptEntry): void {
     switch (entry.kind) {
       case 'user': {
         const kind = isOfPerson(entry) ? 'person' : 'other'
@@ -68,10 +75,11 @@ export class ContextKinds {
     }
   }
 
-  /** The conversation was taken back: what is left of it is told anew. */
-  beginAnew(entries: readonly TranscriptEntry[]): void {
+  /** The conversation was taken back: so many entries are left of it. */
+  goBackTo(entries: number): void {
+    this.#entries.length = Math.min(entries, this.#entries.length)
     this.#forget()
-    for (const entry of entries) this.add(entry)
+    for (const entry of this.#entries) this.#count(entry)
     this.#wasCompacted = false
   }
 

@@ -1,6 +1,5 @@
 import {
   accountOf,
-  foldSession,
   isCopiedRun,
   trajectoryOf,
   type Account,
@@ -25,8 +24,8 @@ export function viewOf(session: InspectedSession): SessionView {
   const kinds = new ContextKinds()
   const views = runs.map((records, index): RunView => {
     const [first] = records
-    if (index > 0 && wasRewound(runs[index - 1] ?? []))
-      kinds.beginAnew(foldSession(runs.slice(0, index)).transcript.since(0))
+    const left = entriesLeft(runs[index - 1] ?? [])
+    if (left !== undefined) kinds.goBackTo(left)
     const { parts, places } = placedParts(runs, index)
     // One for each run.
     const account = accounts[index] ?? accountIn(session, records)
@@ -54,8 +53,10 @@ function accountIn({ program }: InspectedSession, records: readonly StepRecord[]
   return program === 'halting' ? account : { ...account, limits: [], laps: [] }
 }
 
-function wasRewound(records: readonly StepRecord[]): boolean {
-  return records.some(({ type }) => type === 'rewind')
+/** How many entries are left of the conversation where it was taken back after a run. */
+function entriesLeft(records: readonly StepRecord[]): number | undefined {
+  const left = records.flatMap((record) => (record.type === 'rewind' ? [record.entries] : []))
+  return left.length === 0 ? undefined : Math.min(...left)
 }
 
 /** What calls were given is most of a trajectory, and says nothing to limits. */

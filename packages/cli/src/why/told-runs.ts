@@ -1,0 +1,55 @@
+import { stagesOf, type RecordedStage } from '@halting/core/after'
+import { accountOf, type StepRecord } from '@halting/core/steps'
+import type { AnySession } from '../foreign/read-session.ts'
+import { many } from '../io/figures.ts'
+import { terminalOf } from './terminal-of.ts'
+import { foreignAccount } from './why-foreign.ts'
+import type { WhyText } from './why-text.ts'
+
+/** What is known of a run beside its records. */
+interface BesideRun {
+  readonly about: WhyText['about']
+  readonly goOn?: WhyText['goOn'] | undefined
+  readonly heldBy?: number | undefined
+}
+
+/** What `halting why` tells of any run of a session, counted from 0. What all of them share is looked for once: there may be ten thousand. */
+export function toldRuns(session: AnySession): (run: number, beside: BesideRun) => WhyText {
+  const { sessionId, cwd, runs, foreign } = session
+  const stages = stagesByRun(runs)
+  return (run, { goOn = { says: '' }, about, heldBy }) => {
+    const account = (foreign === undefined ? accountOf : foreignAccount)(runs[run] ?? [])
+    return {
+      sessionId,
+      cwd,
+      account,
+      stages: stages.get(account.run.runId) ?? [],
+      goOn,
+      before: endingsBefore(runs, run),
+      about,
+      ...(heldBy !== undefined && { heldBy }),
+    }
+  }
+}
+
+function stagesByRun(runs: AnySession['runs']): ReadonlyMap<string, readonly RecordedStage[]> {
+  const records = runs.flatMap((run) => run.flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
+  const byRun = new Map<string, RecordedStage[]>()
+  for (const stage of stagesOf(records)) {
+    const known = byRun.get(stage.runId)
+    if (known === undefined) byRun.set(stage.runId, [stage])
+    else known.push(stage)
+  }
+  return byRun
+}
+
+/** So many runs before one are told by their endings, the last ones. */
+const mostBefore = 20
+
+function endingsBefore(runs: readonly (readonly StepRecord[])[], run: number): readonly string[] {
+  const first = Math.max(0, run - mostBefore)
+  const named = runs
+    .slice(first, run)
+    .map((records, index) => `run ${first + index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)
+  return first === 0 ? named : [many(first, 'earlier run'), ...named]
+}

@@ -1,0 +1,66 @@
+// What a session of many runs costs to show grows with its runs, and no faster. Reads of its records are counted, and characters that are told.
+import { loop, startRun } from '@halting/core'
+import { createMemorySteps, type StepRecord } from '@halting/core/steps'
+import { scriptedModel } from '@halting/core/testing'
+import { viewOf } from '@halting/inspector'
+import { expect, test } from 'vitest'
+import type { AnySession } from '../../src/foreign/read-session.ts'
+import { inspectedSession } from '../../src/inspect/inspected.ts'
+import { says } from '../support/kept-session.ts'
+
+const found = { key: 's', sessionId: 's', path: null, changedAt: null, isLive: false, signature: '' }
+const goOn = { says: 'This goes on:', command: 'halting -p --resume s' }
+
+/** The records of one run of a conversation, with a stage after it and with the conversation taken back by its answer. */
+async function recordsOf(run: number): Promise<readonly StepRecord[]> {
+  const steps = createMemorySteps()
+  const model = scriptedModel([says('hello')], { maxOutputTokens: 1_000 })
+  await loop(startRun({ prompt: 'go', sessionId: 's', runId: `run${run}` }), { model, steps }).terminal
+  const name = { id: `run${run}/after/memory`, runId: `run${run}`, name: 'memory' }
+  const most = { tokens: 10, nanos: 0 }
+  const taken: StepRecord = { type: 'rewind', entries: run, after: null }
+  return [...steps.records, { type: 'stage', stage: { ...name, phase: 'began', most } }, taken]
+}
+
+/** How much of the records is read, and how much is told of them. */
+async function costOf(
+  count: number,
+  program: 'ours' | 'foreign',
+): Promise<{ readonly reads: number; readonly told: number }> {
+  let reads = 0
+  const counted = (record: StepRecord): StepRecord =>
+    new Proxy(record, {
+      get(target, name, receiver) {
+        if (name === 'type') reads++
+        return Reflect.get(target, name, receiver) as unknown
+      },
+    })
+  const runs: (readonly StepRecord[])[] = []
+  for (let run = 1; run <= count; run++) runs.push((await recordsOf(run)).map(counted))
+  const session: AnySession = {
+    sessionId: 's',
+    cwd: '/work',
+    runs,
+    began: runs.map(() => null),
+    unpriced: runs.map(() => []),
+    ...(program === 'foreign' && { foreign }),
+  }
+  const view = viewOf(inspectedSession(session, { found, goOn }))
+  return { reads, told: JSON.stringify(view).length }
+}
+
+const foreign: NonNullable<AnySession['foreign']> = {
+  program: 'codex',
+  sessionId: 's',
+  cwd: '/work',
+  path: '/s.jsonl',
+  runs: [],
+  recordedUsd: undefined,
+  skipped: { unknown: 0, kinds: [], damaged: 0, tooLong: [], copied: 0, strayResults: 0, withoutFigures: 0 },
+}
+
+test.each(['ours', 'foreign'] as const)('%s: ten times as many runs are ten times as much', async (program) => {
+  const [few, many] = [await costOf(30, program), await costOf(300, program)]
+  expect(many.reads).toBeLessThan(11 * few.reads)
+  expect(many.told).toBeLessThan(11 * few.told)
+})
