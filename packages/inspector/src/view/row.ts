@@ -12,8 +12,8 @@ const longestTitle = 300
 export function rowOf(session: InspectedSession): SessionRow {
   const { runs, unpriced } = session
   const accounts = runs.map(accountOf)
-  const own = runs.flatMap((records, index) => (isCopiedRun(records) ? [] : [index]))
-  const of = <Value>(all: readonly Value[]): readonly Value[] => all.filter((_, index) => own.includes(index))
+  const copied = runs.map(isCopiedRun)
+  const of = <Value>(all: readonly Value[]): readonly Value[] => all.filter((_, index) => copied[index] === false)
   return { ...about(session, accounts), ...figuresOf(of(accounts), of(unpriced)) }
 }
 
