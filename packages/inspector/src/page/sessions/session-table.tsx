@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useId, useLayoutEffect, useRef, useState, useEffect } from 'preact/hooks'
 import type { SessionRow } from '../../view/types.ts'
+import { useKeys } from '../common/keys.ts'
 import { useRoving } from '../common/roving.ts'
 import { useVirtualRows } from '../common/virtual.ts'
 import { goTo } from '../data/route.ts'
@@ -44,11 +45,24 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
     activeKey.value = row.key
     reveal(rows.indexOf(row))
   }
+  // Where the session that was chosen went away, the keys start between its neighbours.
+  const at = active >= 0 ? active : Math.min(lastActive.current, rows.length) - 0.5
+  /** The keys of the table go on from there. */
+  const chooseFromAfar = (index: number): void => {
+    grid.current?.focus({ preventScroll: true })
+    choose(index)
+  }
+  useKeys([
+    {
+      keys: ['j'],
+      does: 'The next session; Enter opens it, Space marks it',
+      run: () => chooseFromAfar(Math.floor(at + 1)),
+    },
+    { keys: ['k'], does: 'The session before', run: () => chooseFromAfar(Math.ceil(at - 1)) },
+  ])
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return
     const row = rows[active]
-    // Where the session that was chosen went away, the keys start between its neighbours.
-    const at = active >= 0 ? active : Math.min(lastActive.current, rows.length) - 0.5
     const target = targetOf(event.key, at, rows.length, fitting)
     if (target !== undefined) choose(target)
     else if (event.key === 'Enter' && row !== undefined) openSession(row)

@@ -81,6 +81,18 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.waitForURL('**/#/session/s0/1/timeline')
   })
 
+  it('is reached by j and k wherever the focus is, as the help says', async () => {
+    const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
+    await shows(page, '2,000 sessions')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').getByText('The next session; Enter opens it, Space marks it').waitFor()
+    await page.keyboard.press('Escape')
+    for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
+    expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe('s0')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/#/session/s0/1/timeline')
+  })
+
   it('keeps its filters in the address: a reload shows the same sessions', async () => {
     const { page } = await open(sourceOf(rows))
     await shows(page, '2,000 sessions')
