@@ -13,7 +13,14 @@ export {
   serviceFromEnvironment,
 } from './environment.ts'
 export type { Environment, LocalService, ModelSettings } from './environment.ts'
-export { keyVariables, keyVariablesOf, knownModels, modelAliases, withoutAlias } from './known-models.ts'
+export {
+  contextWindowOf,
+  keyVariables,
+  keyVariablesOf,
+  knownModels,
+  modelAliases,
+  withoutAlias,
+} from './known-models.ts'
 export type { KnownModel } from './known-models.ts'
 export { MissingKeyError } from './missing-key-error.ts'
 export { openai, openaiCompatible } from './openai/openai.ts'

@@ -1,4 +1,4 @@
-import { allEntries } from './prices/catalogue.ts'
+import { allEntries, figuresOf } from './prices/catalogue.ts'
 import type { ModelFigures, ModelPrice } from './prices/catalogue.ts'
 import { chatServices, modelNamed } from './services.ts'
 
@@ -20,6 +20,11 @@ export function knownModels(): readonly KnownModel[] {
     if (keyVariables !== undefined) models.push({ name, contextWindow, maxOutputTokens, price, keyVariables })
   }
   return models
+}
+
+/** How many tokens the window of a model has, by its name alone; undefined for a name that is not known. */
+export function contextWindowOf(name: string): number | undefined {
+  return figuresOf(name)?.contextWindow
 }
 
 /** Where the key of the model with this name is looked for; undefined for a name of no known service. */

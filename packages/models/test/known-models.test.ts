@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { knownModels, modelAliases, modelFromEnvironment, withoutAlias } from '../src/index.ts'
+import { contextWindowOf, knownModels, modelAliases, modelFromEnvironment, withoutAlias } from '../src/index.ts'
+
+describe('the window of a model', () => {
+  test('is that of its name, as the list of models has it', () => {
+    const all = knownModels()
+    expect(all.map(({ name }) => contextWindowOf(name))).toEqual(all.map(({ contextWindow }) => contextWindow))
+    expect(contextWindowOf('nobody-knows-it')).toBeUndefined()
+  })
+})
 
 describe('short names', () => {
   test('are the newest known model of their family', () => {

@@ -1,4 +1,5 @@
 import type { InspectedSession } from '@halting/inspector'
+import { contextWindowOf } from '@halting/models'
 import type { AnySession } from '../foreign/read-session.ts'
 import { styleFor } from '../io/style.ts'
 import type { GoOn } from '../why/go-on.ts'
@@ -36,6 +37,7 @@ export function inspectedSession(session: AnySession, { found, goOn, heldBy }: B
     isLive,
     runs,
     unpriced,
+    windowOf: contextWindowOf,
     notes: about,
     why: (run) => {
       told ??= toldRuns(session)

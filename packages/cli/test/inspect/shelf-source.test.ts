@@ -43,6 +43,7 @@ class MemoryShelf implements Shelf {
       cwd: '',
       runs: [],
       unpriced: [],
+      windowOf: () => undefined,
       notes: [],
       why: () => '',
     })

@@ -13,6 +13,8 @@ export interface InspectedSession extends Pick<
   readonly runs: readonly (readonly StepRecord[])[]
   /** For each run the models without a price. */
   readonly unpriced: readonly (readonly string[])[]
+  /** How many tokens the window of a model has; undefined where it is not known. No record has it. */
+  readonly windowOf: (model: string) => number | undefined
   /** What is to be known of its record, a sentence each. */
   readonly notes: readonly string[]
   /** Why a run ended and where everything went, as `halting why` tells it, plain. Runs count from 0. */

@@ -62,6 +62,8 @@ export interface RunView {
   readonly account: Account
   /** As limits see it, for what-if in the page. What calls were given is left out. */
   readonly trajectory: Trajectory
+  /** Windows of its models, as their names say: no record has them. Models that are not known are not among them. */
+  readonly windows: readonly ModelWindow[]
   /** Models of this run without a price: dollars stop no run of which they are not known. */
   readonly unpriced: readonly string[]
   /** Steps, laps and waits, by their beginning. */
@@ -71,6 +73,12 @@ export interface RunView {
   /** How many records it has, and parts of its transcript: both are asked for by number. */
   readonly records: number
   readonly parts: number
+}
+
+/** How many tokens the window of a model has. */
+export interface ModelWindow {
+  readonly model: string
+  readonly tokens: number
 }
 
 export type ItemKind =

@@ -12,7 +12,7 @@ import { timelineOf, type PlacelessItem } from './items.ts'
 import { placedParts } from './parts.ts'
 import { pointsOf } from './points.ts'
 import { firstPrompt, rowWith } from './row.ts'
-import type { RunView, SessionView, TimelineItem } from './types.ts'
+import type { ModelWindow, RunView, SessionView, TimelineItem, TurnPoint } from './types.ts'
 
 /** A prompt is told in a line. */
 const longestPrompt = 300
@@ -30,6 +30,7 @@ export function viewOf(session: InspectedSession): SessionView {
     // One for each run.
     const account = accounts[index] ?? accountIn(session, records)
     const { totals, carried } = account
+    const points = pointsOf(records, kinds, totals.activeMs - carried.activeMs)
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
       prompt: firstPrompt(records).slice(0, longestPrompt),
@@ -39,7 +40,8 @@ export function viewOf(session: InspectedSession): SessionView {
       trajectory: withoutInputs(trajectoryOf(records)),
       unpriced: session.unpriced[index] ?? [],
       items: withPlaces(timelineOf(records), places, parts.length),
-      points: pointsOf(records, kinds, totals.activeMs - carried.activeMs),
+      points,
+      windows: windowsOf(points, session),
       records: records.length,
       parts: parts.length,
     }
@@ -51,6 +53,13 @@ export function viewOf(session: InspectedSession): SessionView {
 function accountIn({ program }: InspectedSession, records: readonly StepRecord[]): Account {
   const account = accountOf(records)
   return program === 'halting' ? account : { ...account, limits: [], laps: [] }
+}
+
+function windowsOf(points: readonly TurnPoint[], { windowOf }: InspectedSession): readonly ModelWindow[] {
+  return [...new Set(points.map(({ model }) => model))].flatMap((model) => {
+    const tokens = windowOf(model)
+    return tokens === undefined ? [] : [{ model, tokens }]
+  })
 }
 
 /** How many entries are left of the conversation where it was taken back after a run. */

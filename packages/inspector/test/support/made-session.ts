@@ -97,6 +97,7 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
     trajectory: madeTrajectory(turns),
     items,
     points: [],
+    windows: [],
     unpriced: [],
     records: records.length,
     parts: parts.length,

@@ -76,7 +76,16 @@ function pieceOf<Value>(
 function viewOf(session: PlainSession | undefined): SessionView | undefined {
   if (session === undefined) return undefined
   const { row, records, parts } = session
-  const run = { runId: 'run1', prompt: 'go', isCopy: false, why: row.title, items: [], points: [], unpriced: [] }
+  const run = {
+    runId: 'run1',
+    prompt: 'go',
+    isCopy: false,
+    why: row.title,
+    items: [],
+    points: [],
+    windows: [],
+    unpriced: [],
+  }
   // True where nobody asks for the figures: what is tested is how they are sent.
   const figures = { account: {}, trajectory: {} } as unknown as Pick<
     SessionView['runs'][number],

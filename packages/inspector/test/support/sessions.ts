@@ -38,6 +38,7 @@ export function sessionOf(
     isLive: false,
     runs,
     unpriced: runs.map(() => []),
+    windowOf: () => undefined,
     notes: [],
     why: (run) => `Run ${run + 1} ended.`,
     ...more,

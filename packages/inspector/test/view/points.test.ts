@@ -76,6 +76,16 @@ describe('points of turns', () => {
     expect(points[1]?.context.results).toBeGreaterThan(0)
   })
 
+  test('windows are those of the models that the loop asked, where their names are known', async () => {
+    const world = scriptedWorld()
+    const session = await scriptedSession(world, [[calls(world, 'Agent'), says(world, 'within'), says(world, 'done')]])
+    const windowsOf = (windowOf: (model: string) => number | undefined): unknown =>
+      only(viewOf({ ...session, windowOf }).runs).windows
+    const { model = '' } = only(viewOf(session).runs).points[0] ?? {}
+    expect(windowsOf((name) => (name === model ? 200_000 : undefined))).toEqual([{ model, tokens: 200_000 }])
+    expect(windowsOf(() => undefined)).toEqual([])
+  })
+
   test('turns that are left fall one by one', async () => {
     const world = scriptedWorld()
     const script = [calls(world, 'Look'), calls(world, 'Look'), 'never']

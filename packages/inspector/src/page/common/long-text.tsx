@@ -33,8 +33,3 @@ export function LongText({ text, isCode = false }: LongTextProps): JSX.Element {
     </>
   )
 }
-
-/** One line of a text from elsewhere, at most so long. */
-export function shownText(text: string, most: number): string {
-  return text.length <= most ? visible(text) : `${visible(text.slice(0, most))}…`
-}

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import UPlot from 'uplot'
 import { colorOf } from '../common/colors.ts'
 import { isDark } from '../common/theme.ts'
-import { textWidth } from '../picture/text-width.ts'
+import { fitted, textWidth } from '../picture/text-width.ts'
 import {
   allOf,
   allOnAxis,
@@ -125,6 +125,10 @@ function rem(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16
 }
 
+function fontOf(size: number): string {
+  return `${size}px system-ui, sans-serif`
+}
+
 interface Latest {
   readonly current: Pick<PlotCanvasProps, 'seen' | 'onSeen' | 'onChoose'>
 }
@@ -148,11 +152,11 @@ function optionsFor(
   tell: (index: number) => void,
 ): UPlot.Options {
   const seenNow = (): Seen => latest.current.seen
-  const font = `${0.75 * rem()}px system-ui, sans-serif`
+  const small = 0.75 * rem()
+  const font = fontOf(small)
   const hasRight = series.some(({ side }) => side === 'right')
   const look = { stroke: colorOf('soft'), font, ticks: { show: false } }
   const { names, values, unit } = plot.x
-  const small = 0.75 * rem()
   const size = (_: UPlot, texts: readonly string[] | null): number =>
     Math.max(0, ...(texts ?? []).map((text) => textWidth(text, { size: small }))) + small
   return {
@@ -230,7 +234,7 @@ function optionsFor(
             if (left >= 0) latest.current.onChoose?.(nearest(plot, chart.posToVal(left, 'x')))
           }),
       ],
-      draw: [(chart) => drawLines(chart, plot, font)],
+      draw: [(chart) => drawLines(chart, plot, small)],
     },
   }
 }
@@ -255,7 +259,7 @@ function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Se
 }
 
 /** Marks and levels, with their names. */
-function drawLines(chart: UPlot, plot: Plot, font: string): void {
+function drawLines(chart: UPlot, plot: Plot, fontSize: number): void {
   const { ctx, scales } = chart
   const { left, top, width, height } = chart.bbox
   const density = devicePixelRatio
@@ -267,7 +271,7 @@ function drawLines(chart: UPlot, plot: Plot, font: string): void {
     ctx.stroke()
   }
   ctx.save()
-  ctx.font = font.replace(/^[\d.]+/, (size) => String(Number(size) * density))
+  ctx.font = fontOf(fontSize * density)
   ctx.lineWidth = 1.5 * density
   ctx.strokeStyle = colorOf('kind-compaction')
   ctx.setLineDash([6 * density, 4 * density])
@@ -281,6 +285,7 @@ function drawLines(chart: UPlot, plot: Plot, font: string): void {
   const yOf = (value: number): number => chart.valToPos(value, 'left', true)
   for (const { value } of shown) stroke(left, yOf(value), left + width, yOf(value))
   ctx.fillStyle = colorOf('ink')
+  ctx.textBaseline = 'alphabetic'
   // An edge around the letters, for where they stand on an area.
   ctx.strokeStyle = colorOf('paper')
   ctx.lineWidth = 3 * density
@@ -288,7 +293,7 @@ function drawLines(chart: UPlot, plot: Plot, font: string): void {
     // Two that are near each other have their names at either end.
     const isAtEnd = index % 2 === 0
     const place = [isAtEnd ? left + width - 4 * density : left + 4 * density, yOf(value) - 5 * density] as const
-    const text = `${label}: ${inWords(value, plot.left)}`
+    const text = fitted(`${label}: ${inWords(value, plot.left)}`, width / density - 8, { size: fontSize })
     ctx.textAlign = isAtEnd ? 'right' : 'left'
     ctx.strokeText(text, ...place)
     ctx.fillText(text, ...place)

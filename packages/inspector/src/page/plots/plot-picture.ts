@@ -281,6 +281,7 @@ function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, top
     )
     // Two that are near each other have their names at either end.
     const [x, anchor] = index % 2 === 0 ? [right - 4, 'end' as const] : [left + 4, 'start' as const]
-    svg.text(x, y - 5, `${label}: ${inWords(value, plot.left)}`, { ...style, anchor })
+    const text = fitted(`${label}: ${inWords(value, plot.left)}`, right - left - 8, { size: textSize })
+    svg.text(x, y - 5, text, { ...style, anchor })
   }
 }

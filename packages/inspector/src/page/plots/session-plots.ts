@@ -1,6 +1,8 @@
 import type { Phase } from '@halting/core/steps'
 import type { ContextByKind, RunView, TurnPoint } from '../../view/types.ts'
-import { many, money } from '../../figures.ts'
+import { counted, many, money } from '../../figures.ts'
+import { visible } from '../../visible.ts'
+import { shownText } from '../common/shown-text.ts'
 import { phaseColors, type ColorName } from '../common/colors.ts'
 import type { Plot, PlotSeries } from './plot.ts'
 
@@ -51,14 +53,18 @@ const contextKinds: { readonly [kind in keyof ContextByKind]: readonly [label: s
   other: ['Other', 'series-6'],
 }
 
-function contextPlot({ points }: RunView): Plot {
+function contextPlot({ points, windows }: RunView): Plot {
   const x = alongTurns(points)
   // The keys of this table are those of the type: it is complete by its own type.
   const kinds = Object.keys(contextKinds) as (keyof ContextByKind)[]
   return {
     name: 'Context by kind',
-    about:
+    about: [
       'Tokens that each request filled its window with. The sum is what the service counted; its parts are estimated. A line marks where the conversation was compacted.',
+      ...windows.map(
+        ({ model, tokens }) => `By its name, ${visible(model)} has a window of ${counted(tokens)} tokens.`,
+      ),
+    ].join(' '),
     x,
     left: 'tokens',
     right: 'tokens',
@@ -75,7 +81,10 @@ function contextPlot({ points }: RunView): Plot {
     marks: points.flatMap(({ isCompacted }, index) =>
       isCompacted ? [{ at: x.values[index] ?? 0, label: 'compacted' }] : [],
     ),
-    levels: [],
+    levels: windows.map(({ model, tokens }) => ({
+      value: tokens,
+      label: windows.length === 1 ? 'window by the model’s name' : `window of ${shownText(model, 40)} by its name`,
+    })),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { many } from '../../figures.ts'
-import { shownText } from '../common/long-text.tsx'
+import { shownText } from '../common/shown-text.ts'
 
 const atFirst = 200
 

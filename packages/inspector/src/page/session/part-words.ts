@@ -1,6 +1,6 @@
 import { elapsed, many } from '../../figures.ts'
 import type { CallPart } from '../../view/types.ts'
-import { shownText } from '../common/long-text.tsx'
+import { shownText } from '../common/shown-text.ts'
 
 /** The line that says what a call is: the page and its picture have the same words. */
 export interface CallLine {

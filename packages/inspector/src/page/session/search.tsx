@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { many } from '../../figures.ts'
 import type { TranscriptPart } from '../../view/types.ts'
-import { shownText } from '../common/long-text.tsx'
+import { shownText } from '../common/shown-text.ts'
 import { messageOf, source } from '../data/store.ts'
 
 interface SearchProps {

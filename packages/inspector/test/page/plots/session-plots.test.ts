@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Plot } from '../../../src/page/plots/plot.ts'
+import { drawnOf, topOf, type Plot } from '../../../src/page/plots/plot.ts'
 import { plotsOf } from '../../../src/page/plots/session-plots.ts'
 import { noContext, noMs, plottedRun, pointWith, trajectoryWith } from '../support/plotted-run.ts'
 import type { RunView } from '../../../src/view/types.ts'
@@ -30,6 +30,36 @@ describe('plots of a run', () => {
     })
     expect(plot.marks).toEqual([{ at: 3, label: 'compacted' }])
     expect(plot.x).toMatchObject({ label: 'turn', values: [1, 2, 3] })
+  })
+
+  it('have the window of a model as a line, by its name, unless it is far above what was used', () => {
+    const points = [pointWith({ request: 1, context: { ...noContext, fixed: 60_000 } })]
+    const windows = [
+      { model: 'small', tokens: 200_000 },
+      { model: 'large', tokens: 1_000_000 },
+    ]
+    const plot = plotNamed(plottedRun({ points, windows }), 'Context by kind')
+    expect(plot.levels).toEqual([
+      { value: 200_000, label: 'window of small by its name' },
+      { value: 1_000_000, label: 'window of large by its name' },
+    ])
+    const top = topOf(plot, drawnOf(plot, new Set()), 'left', { from: 1, to: 1 })
+    expect([top > 200_000, top < 1_000_000]).toEqual([true, true])
+    expect(plot.about).toMatch(
+      / By its name, small has a window of 200,000 tokens\. By its name, large has a window of 1,000,000 tokens\.$/,
+    )
+  })
+
+  it('name the only window without its model, which stands above', () => {
+    const points = [pointWith({ request: 1, context: { ...noContext, fixed: 60_000 } })]
+    const plot = plotNamed(plottedRun({ points, windows: [{ model: 'm', tokens: 200_000 }] }), 'Context by kind')
+    expect(plot.levels).toEqual([{ value: 200_000, label: 'window by the model’s name' }])
+  })
+
+  it('say nothing of a window that is not known', () => {
+    const plot = plotNamed(plottedRun({ points: [pointWith({ request: 1 })] }), 'Context by kind')
+    expect(plot.levels).toEqual([])
+    expect(plot.about).not.toContain('window of')
   })
 
   it('are along requests where one turn took several', () => {

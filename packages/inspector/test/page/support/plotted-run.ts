@@ -61,6 +61,7 @@ export function plottedRun(given: {
   readonly points?: readonly TurnPoint[]
   readonly phases?: readonly { readonly phase: string; readonly ms: number }[]
   readonly trajectory?: Trajectory
+  readonly windows?: RunView['windows']
   readonly unpriced?: readonly string[]
 }): RunView {
   const totals = { turns: 0, requests: 0, tokens: 0, costUsd: 0, committedUsd: 0, activeMs: 0 }
@@ -83,6 +84,7 @@ export function plottedRun(given: {
     points: given.points ?? [],
     records: 0,
     parts: 0,
+    windows: given.windows ?? [],
     unpriced: given.unpriced ?? [],
   }
 }

@@ -62,6 +62,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
     points,
     records: 0,
     parts: 0,
+    windows: [],
     unpriced: [],
   }
 }

@@ -1,0 +1,29 @@
+// The window of a model is on no record: the inspector has it from the table behind `halting models`, by the model's name.
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { knownModels } from '@halting/models'
+import { expect, test } from 'vitest'
+import { FileShelf } from '../../src/inspect/file-shelf.ts'
+import { ShelfSource } from '../../src/inspect/shelf-source.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
+import { here, installProgram } from '../support/program.ts'
+
+installProgram()
+
+const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+
+async function windowsOf(name: string): Promise<unknown> {
+  mkdirSync(join(here(), 'windows'), { recursive: true })
+  copyFileSync(join(samples, `${name}.jsonl`), join(here(), 'windows', `${name}.jsonl`))
+  const program = programInMemory({ cwd: here(), env: { HOME: here() } })
+  const source = new ShelfSource(await FileShelf.open({}, [join('windows', `${name}.jsonl`)], program))
+  return (await source.session((await source.onlyKey()) ?? ''))?.runs.map(({ windows }) => windows)
+}
+
+test('a known model has its window, one that is not known has none', async () => {
+  const model = 'claude-sonnet-4-5'
+  const tokens = knownModels().find(({ name }) => name === model)?.contextWindow
+  expect(tokens).toBeGreaterThan(0)
+  expect(await windowsOf('claude-code-polling')).toEqual([[{ model, tokens }]])
+  expect(await windowsOf('codex-rollout-0')).toEqual([[]])
+})
