@@ -91,7 +91,7 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
       .poll(() => page.locator('.what-if-verdict').textContent())
       .toContain('Would have stopped after 5 turns')
     expect(await page.locator('.what-if-bars').getAttribute('data-stop')).toBe('5')
-    await page.getByRole('button', { name: 'Turns: as it was' }).click()
+    await page.getByRole('button', { name: 'Turns: reset' }).click()
     expect(await page.locator('.what-if-bars').getAttribute('data-stop')).toBe('')
   })
 
@@ -122,7 +122,7 @@ describe.skipIf(!isChromiumThere)('what-if on the page (needs chromium)', () => 
       .getByRole('button', { name: 'Which' })
       .click()
     const stopped = await page
-      .getByRole('region', { name: 'Runs that it stops' })
+      .getByRole('region', { name: 'Runs that this limit would stop' })
       .getByRole('listitem')
       .allTextContents()
     expect(stopped).toEqual([expect.stringContaining('Would have stopped after 3 turns')])

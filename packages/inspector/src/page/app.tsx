@@ -16,14 +16,14 @@ export function App(): JSX.Element {
   const isHelpShown = useSignal(false)
   const { isExported } = source()
   useKeys([
-    { keys: ['?'], does: 'These keys', run: () => (isHelpShown.value = true) },
+    { keys: ['?'], does: 'Show these keys', run: () => (isHelpShown.value = true) },
     ...(isExported
       ? []
       : [
-          { keys: ['s'], does: 'The list of sessions', run: () => goTo({ view: 'sessions' }) },
+          { keys: ['s'], does: 'Show the list of sessions', run: () => goTo({ view: 'sessions' }) },
           {
             keys: ['W'],
-            does: 'What other limits would have done, over all sessions',
+            does: 'Show what other limits would have done in all sessions',
             run: () => goTo({ view: 'what-if' }),
           },
         ]),

@@ -24,11 +24,11 @@ export function admission({ method, url = '', headers }: AskedFor, port: number,
   if (!path.startsWith('/') || !isSame(given, token)) return refused(404, nothingHere)
   const names = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!names.includes(headers.host?.toLowerCase() ?? ''))
-    return refused(421, 'The inspector answers at 127.0.0.1 and localhost alone.')
+    return refused(421, 'The inspector only answers at 127.0.0.1 and localhost.')
   if (method !== 'GET' && method !== 'HEAD')
-    return { ...refused(405, 'The inspector is asked by GET and HEAD. It changes nothing.'), allow: 'GET, HEAD' }
+    return { ...refused(405, 'The inspector only accepts GET and HEAD: it changes nothing.'), allow: 'GET, HEAD' }
   const name = rest.join('/')
-  if (isOfAnotherOrigin(headers, names, name)) return refused(403, 'Pages of other origins are not answered.')
+  if (isOfAnotherOrigin(headers, names, name)) return refused(403, 'Pages of other origins get no answer.')
   return { kind: 'admitted', name, query: new URLSearchParams(search) }
 }
 

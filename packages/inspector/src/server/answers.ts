@@ -34,7 +34,7 @@ export async function answerTo(
     else {
       onProblem(error)
       // What was thrown may hold what nobody meant to show.
-      answer.fail(500, 'Something broke that should not. The terminal that halting inspect runs in says what.')
+      answer.fail(500, 'An internal error occurred. The terminal that runs halting inspect shows it.')
     }
   }
 }
@@ -91,7 +91,7 @@ async function answerOf(
 
 const lines = 'application/x-ndjson'
 
-const noSession = 'There is no session of this name here. It may have been deleted since.'
+const noSession = 'There is no session of this name here. It may have been deleted.'
 
 /** One after another: a thousand records may be more than a text can hold. */
 async function sendArray(answer: Answer, values: readonly unknown[]): Promise<void> {

@@ -9,7 +9,7 @@ export const mostAtOnce = 1_000
 /** Which session. @throws BadQuestion for none. */
 export function keyIn(query: URLSearchParams): string {
   const key = query.get('key') ?? ''
-  if (key === '') throw new BadQuestion('Say which session: key=KEY, as api/sessions tells it.')
+  if (key === '') throw new BadQuestion('Name the session: key=KEY, as in api/sessions.')
   return key
 }
 

@@ -19,7 +19,7 @@ export async function readPageFiles(folder: string): Promise<PageFiles> {
   } catch (cause) {
     throw new HaltingError(
       'configuration',
-      `The page of the inspector is not in ${folder}. It comes with the package; in the repository npm run build makes it.`,
+      `The page of the inspector is not in ${folder}. It is part of the package; in the repository, npm run build creates it.`,
       { cause },
     )
   }
@@ -70,7 +70,7 @@ export const bodyStart: readonly string[] = [
   '</head>',
   '<body>',
   '<div id="app"></div>',
-  '<noscript>This page is drawn by a script. halting why tells the same in a terminal.</noscript>',
+  '<noscript>This page needs JavaScript. halting why prints the ending and the figures in a terminal.</noscript>',
 ]
 export const end: readonly string[] = ['</body>', '</html>', '']
 

@@ -36,7 +36,7 @@ export interface Inspector {
 export async function startInspector(options: InspectorOptions): Promise<Inspector> {
   const { source, pageFolder, port: asked = 0, token = newToken(), onProblem = () => undefined } = options
   if (!/^[\w-]{22,}$/.test(token))
-    throw new ConfigurationError('The token of an inspector has at least 22 letters, digits, - and _.')
+    throw new ConfigurationError('The token of an inspector must have at least 22 letters, digits, - and _.')
   const answered: Answered = { source, page: await readPageFiles(pageFolder), onProblem }
   let port = asked
   const server = createServer((request, response) => {

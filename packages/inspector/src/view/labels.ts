@@ -58,10 +58,10 @@ export function kindOf({ phase, name }: Pick<RecordedStep, 'phase' | 'name'>): I
 const waits: readonly (readonly [start: string, label: string])[] = [
   ['permission:', 'Permission for'],
   ['approval:', 'Approval of'],
-  ['retry:', 'Before trying again'],
-  ['retry.', 'Before trying again'],
-  ['admit:', 'For a place at the service'],
-  ['background', 'For work in the background'],
+  ['retry:', 'Before a retry'],
+  ['retry.', 'Before a retry'],
+  ['admit:', 'For a free place at the service'],
+  ['background', 'For background work'],
 ]
 
 /** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */

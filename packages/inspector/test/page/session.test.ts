@@ -102,7 +102,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await page.getByText('2 items').waitFor()
     await page.getByRole('searchbox').fill('answer 77')
     await page.keyboard.press('Enter')
-    await page.getByText('Said in 1 part', { exact: true }).waitFor()
+    await page.getByText('Found in 1 part', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Answer 77' }).click()
     await page.getByRole('feed').getByText('Answer 77', { exact: true }).waitFor()
     await page.getByRole('searchbox').press('Escape')

@@ -9,7 +9,7 @@ describe.skipIf(!isChromiumThere)('the page in a browser (needs chromium)', () =
     const { page } = await open(plainSource([{ row: plainRow('one'), records: [], parts: [] }], 'sessions of a test'))
     await page.getByText('sessions of a test').waitFor()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('These keys').waitFor()
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Show these keys').waitFor()
     await page.keyboard.press('Escape')
     expect(await page.getByRole('dialog').count()).toBe(0)
     const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)

@@ -237,9 +237,9 @@ test('a question that cannot be answered is told what it lacks', async () => {
   const { url } = await serving()
   const path = new URL(url).pathname
   for (const [query, said] of [
-    ['session', 'Say which session'],
-    ['session?key=', 'Say which session'],
-    ['export', 'Say which session'],
+    ['session', 'Name the session'],
+    ['session?key=', 'Name the session'],
+    ['export', 'Name the session'],
     ['records?key=s-1', 'count takes a whole number'],
     ['records?key=s-1&run=0&from=0&count=0', 'from 1 to 1000'],
     ['records?key=s-1&run=0&from=0&count=99999999999999999999', 'count takes a whole number'],
@@ -373,5 +373,5 @@ test('closing ends what is being told, and frees the port', async () => {
 })
 
 test('a page that was not built is told before anything listens', async () => {
-  await expect(serving({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build makes it')
+  await expect(serving({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build creates it')
 })

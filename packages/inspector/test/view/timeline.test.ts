@@ -171,7 +171,7 @@ describe('the timeline', () => {
     checkAll(session)
     const run = lastRun(session)
     expect(ofKind(run, 'attempt').map(({ status }) => status)).toEqual(['failed', 'answered', 'answered', 'answered'])
-    expect(ofKind(run, 'wait').map(({ label }) => label)).toEqual(['Before trying again'])
+    expect(ofKind(run, 'wait').map(({ label }) => label)).toEqual(['Before a retry'])
     expect(ofKind(run, 'lap').map(({ label }) => label)).toEqual(['max_output_tokens_recovery'])
     // A recovery goes on with its turn.
     expect(ofKind(run, 'turn').map(({ label }) => label)).toEqual(['turn 1', 'turn 2'])

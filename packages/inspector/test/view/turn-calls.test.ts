@@ -43,8 +43,10 @@ test('calls that were given the same have the same digest, and others do not', a
   const views = (await Promise.all(sessions)).map((session) => turnsOf(viewOf(session), undefined))
   const [one = [], same = [], other = []] = views
   const told = (second: typeof one): string => divergenceText(aligned(one, second).pairs, one, second)
-  expect(told(same)).toBe('Every turn made the same calls, given the same, with the same outcomes: 2 turns.')
-  expect(told(other)).toContain('turn 1 of the first and turn 1 of the second gave the same calls something else')
+  expect(told(same)).toBe('All turns made the same calls, with the same inputs and the same outcomes: 2 turns.')
+  expect(told(other)).toContain(
+    'turn 1 of the first and turn 1 of the second made the same calls with different inputs',
+  )
 })
 
 test('turns of a session that was made by the loop add up to what it came to', async () => {

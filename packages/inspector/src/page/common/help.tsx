@@ -24,7 +24,7 @@ export function Help(props: { readonly onClose: () => void }): JSX.Element {
           <dt>
             <kbd>Tab</kbd>
           </dt>
-          <dd>The next part of the page; arrow keys move inside lists, tabs and the timeline</dd>
+          <dd>Go to the next part of the page; arrow keys move within lists, tabs and the timeline</dd>
         </div>
       </dl>
       <form method="dialog">

@@ -59,7 +59,7 @@ export function pictureOfComparison(
       ...(chosen === undefined
         ? []
         : [
-            heading('The chosen pair of turns'),
+            heading('The selected pair of turns'),
             paragraph(pairText(chosen.pair, chosen.differences)),
             beside([
               whole(first, turnAt(first, chosen.pair.first), turnAt(second, chosen.pair.second)),
@@ -92,14 +92,14 @@ function whole(
   turn: ComparedTurn | undefined,
   besideIt: ComparedTurn | undefined,
 ): Block {
-  if (turn === undefined) return paragraph('No turn stands here.', { color: 'soft' })
+  if (turn === undefined) return paragraph('No turn here.', { color: 'soft' })
   const [model, , own, soFar] = turnLines(turn)
   const calls = callTexts(turn, besideIt)
   return below(
     [
       paragraph(`${turnName(turn, turns)}: ${model}`, { isBold: true }),
       paragraph(`${own}; ${soFar}`),
-      ...(calls.length === 0 ? [paragraph('An answer without calls.')] : []),
+      ...(calls.length === 0 ? [paragraph('An answer without tool calls.')] : []),
       ...calls
         .slice(0, mostCalls)
         .map(({ text, differs }) => paragraph(`• ${text}${differs === '' ? '' : ` ${differs}`}`)),

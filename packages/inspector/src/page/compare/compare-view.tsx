@@ -23,7 +23,7 @@ interface CompareViewProps {
 export function CompareView({ keys }: CompareViewProps): JSX.Element {
   const first = useSession(keys[0])
   const second = useSession(keys[1])
-  useKeys([{ keys: ['x'], does: 'Exchange the two sessions', run: () => exchange(keys) }])
+  useKeys([{ keys: ['x'], does: 'Swap the two sessions', run: () => exchange(keys) }])
   if (first.kind === 'failed') return <ErrorNote>The first session: {first.message}</ErrorNote>
   if (second.kind === 'failed') return <ErrorNote>The second session: {second.message}</ErrorNote>
   if (first.kind === 'loading' || second.kind === 'loading') return <Busy>Reading the two sessions …</Busy>
@@ -61,7 +61,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
       </div>
       <p>
         <button type="button" aria-keyshortcuts="x" onClick={() => exchange(keys)}>
-          Exchange the two
+          Swap the two
         </button>
       </p>
       <FigureTable figures={figures} />
@@ -70,8 +70,8 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
       </p>
       {pieces === null ? null : (
         <p class="note warn">
-          They are too long to align as a whole: pieces of {pieces} turns were aligned, each by itself. Choose single
-          runs to align these exactly.
+          The sessions are too long to align as a whole, so pieces of {pieces} turns were aligned separately. Select
+          single runs to align them exactly.
         </p>
       )}
       <TurnPairs

@@ -68,11 +68,11 @@ export function divergenceText(
   const place = firstDivergence(pairs, first, second)
   const pair = place === undefined ? undefined : pairs[place]
   if (place === undefined || pair === undefined) {
-    if (pairs.length === 0) return 'Neither has a turn.'
-    return `Every turn made the same calls, given the same, with the same outcomes: ${many(pairs.length, 'turn')}.`
+    if (pairs.length === 0) return 'Neither session has a turn.'
+    return `All turns made the same calls, with the same inputs and the same outcomes: ${many(pairs.length, 'turn')}.`
   }
   const after =
-    place === 0 ? 'They part at the first turn' : `After ${many(place, 'turn')} with the same calls they part`
+    place === 0 ? 'They differ at the first turn' : `They differ after ${many(place, 'turn')} with the same calls`
   return `${after}: ${partingText(pair, pairs.slice(place), first, second)}`
 }
 
@@ -87,14 +87,18 @@ function partingText(
   if (one !== undefined && other !== undefined) {
     const isOutcome = differencesOf(pair, first, second).includes('outcomes')
     const isSame = pair.kind === 'same'
-    const verb = isOutcome ? 'had another outcome' : isSame ? 'gave the same calls something else' : 'made other calls'
+    const verb = isOutcome
+      ? 'had different outcomes'
+      : isSame
+        ? 'made the same calls with different inputs'
+        : 'made different calls'
     const told = (turn: ComparedTurn): string => callsText(turn.calls, isSame)
     return `turn ${one.turn} of the first and turn ${other.turn} of the second ${verb}. The first: ${told(one)}. The second: ${told(other)}.`
   }
   const [side, missing, turn] = one === undefined ? ['second', 'first', other] : ['first', 'second', one]
   const isEnd = rest.every(({ kind }) => kind === pair.kind)
   if (isEnd) return `the ${missing} made no more turns, and the ${side} made ${many(rest.length, 'more turn')}.`
-  return `turn ${turn?.turn ?? 0} of the ${side} has none beside it. It was: ${callsText(turn?.calls ?? [], false)}.`
+  return `turn ${turn?.turn ?? 0} of the ${side} has no counterpart. It was: ${callsText(turn?.calls ?? [], false)}.`
 }
 
 const mostTold = 3
@@ -152,7 +156,7 @@ function withoutPrices(dollars: ComparedFigure, [first, second]: readonly [Sessi
     ...dollars,
     first: text(dollars.first, first),
     second: text(dollars.second, second),
-    change: isWhole ? dollars.change : 'a model has no price',
+    change: isWhole ? dollars.change : 'a model has no known price',
   }
 }
 

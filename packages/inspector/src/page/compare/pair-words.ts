@@ -9,7 +9,7 @@ import type { ComparedTurn } from './turns.ts'
 
 const kindTexts: { readonly [kind in Pair['kind']]: string } = {
   same: 'the same calls',
-  changed: 'other calls',
+  changed: 'different calls',
   'only-first': 'only the first',
   'only-second': 'only the second',
 }
@@ -22,10 +22,10 @@ const kindMarks: { readonly [kind in Pair['kind']]: string } = {
 }
 
 const differenceTexts: { readonly [difference in Difference]: string } = {
-  calls: 'other calls',
-  inputs: 'given something else',
-  outcomes: 'another outcome',
-  model: 'another model',
+  calls: 'different calls',
+  inputs: 'different input',
+  outcomes: 'different outcome',
+  model: 'different model',
   compaction: 'compacted in one of them',
 }
 
@@ -75,7 +75,7 @@ export function callTexts(turn: ComparedTurn, beside: ComparedTurn | undefined):
   }))
 }
 
-const notBeside = 'not beside it'
+const notBeside = 'no counterpart'
 
 function differenceOf(call: TurnCall, beside: TurnCall | undefined): string {
   if (beside === undefined) return notBeside

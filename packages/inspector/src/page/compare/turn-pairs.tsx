@@ -53,7 +53,7 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
     <>
       <div class="list-tools">
         <button type="button" disabled={partingAt < 0} onClick={() => (at.value = partingAt)}>
-          Where they part
+          Go to the first difference
         </button>
         <label>
           <input
@@ -96,9 +96,9 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
         />
       </div>
       {chosen === undefined ? (
-        <p class="soft">Choose a pair of turns to see all of its calls.</p>
+        <p class="soft">Select a pair of turns to see all of its calls.</p>
       ) : (
-        <section class="pair-whole" aria-label="The chosen pair of turns">
+        <section class="pair-whole" aria-label="The selected pair of turns">
           <p>{pairText(chosen.pair, chosen.differences)}</p>
           <div class="compare-heads">
             <WholeTurn
@@ -144,7 +144,7 @@ interface WholeTurnProps extends SideProps {
 }
 
 function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
-  if (turn === undefined) return <p class="soft">No turn stands here.</p>
+  if (turn === undefined) return <p class="soft">No turn here.</p>
   const [model, , own, soFar] = turnLines(turn)
   return (
     <div>
@@ -154,7 +154,7 @@ function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
       <p class="numbers">
         {own}; {soFar}
       </p>
-      {turn.calls.length === 0 ? <p>An answer without calls.</p> : null}
+      {turn.calls.length === 0 ? <p>An answer without tool calls.</p> : null}
       <ul class="calls">
         {callTexts(turn, beside).map(({ text, differs }, index) => (
           <li key={index}>

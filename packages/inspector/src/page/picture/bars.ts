@@ -17,7 +17,7 @@ const row = look.size * lineHeight + 4
 
 /** Bars below each other: names, bars and values in columns. */
 export function bars(all: readonly PictureBar[]): Block {
-  if (all.length === 0) return paragraph('None is on record.', { color: 'soft', size: look.size })
+  if (all.length === 0) return paragraph('None are recorded.', { color: 'soft', size: look.size })
   return (width) => {
     const names = all.map(({ label }) => fitted(visible(label), width * 0.4, look))
     const values = all.map(({ value }) => fitted(visible(value), width * 0.45, look))

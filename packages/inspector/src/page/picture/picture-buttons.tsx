@@ -93,7 +93,7 @@ async function painted(svg: Blob): Promise<Blob> {
     canvas.height = Math.round(height * scale)
     canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height)
     const png = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'))
-    if (png === null) throw new Error('This browser makes no PNG of this size. Save it as SVG.')
+    if (png === null) throw new Error('This browser cannot make a PNG of this size. Save it as SVG.')
     return png
   } finally {
     URL.revokeObjectURL(address)

@@ -92,7 +92,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
         data-plot={plot.name}
         role="group"
         tabIndex={0}
-        aria-label={`${plot.name}: left and right go from place to place, plus and minus zoom, comma and full stop move, 0 shows all`}
+        aria-label={`${plot.name}: left and right move between values, plus and minus zoom, comma and period scroll, 0 shows everything`}
         onKeyDown={onKeyDown}
       />
       <p ref={readout} class="plot-readout numbers soft" aria-live="polite">
@@ -102,7 +102,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
   )
 }
 
-const untold = 'Point at the plot, or use the arrow keys, for its values.'
+const untold = 'Point at the plot or use the arrow keys to see its values.'
 
 /** What stands at a place, in words. */
 function toldAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {

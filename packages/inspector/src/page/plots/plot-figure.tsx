@@ -39,7 +39,7 @@ export function PlotFigure({ plot, onChoose, pictureOf = pictureOfPlot }: PlotFi
         <p class="soft">{plot.about}</p>
       </figcaption>
       {isEmpty ? (
-        <p class="note">Nothing of it is on record.</p>
+        <p class="note">Nothing is recorded.</p>
       ) : (
         <>
           <div class="plot-bar" role="group" aria-label={`Series of ${plot.name}`}>
@@ -63,7 +63,7 @@ export function PlotFigure({ plot, onChoose, pictureOf = pictureOfPlot }: PlotFi
             })}
           </div>
           <PlotCanvas plot={plot} hidden={hidden.value} seen={seen} onSeen={see} onChoose={onChoose} />
-          <div class="plot-bar" role="group" aria-label={`What is seen of ${plot.name}`}>
+          <div class="plot-bar" role="group" aria-label={`Visible part of ${plot.name}`}>
             <button type="button" onClick={() => see(zoomedBy(seen, all, 0.5))}>
               Zoom in
             </button>

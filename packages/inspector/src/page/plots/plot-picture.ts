@@ -37,7 +37,7 @@ interface Frame extends Pen {
 export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Picture {
   const all = allOf(plot)
   const isPart = seen.from > all.from || seen.to < all.to
-  const part = `Seen of it: ${allOnAxis([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
+  const part = `Visible part: ${allOnAxis([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
   const left = plot.series.filter(({ label }) => hidden.has(label)).map(({ label }) => label)
   return {
     title: plot.name,

@@ -11,7 +11,7 @@ export function PlotsView({ run }: { readonly view: SessionView; readonly run: R
   return (
     <div class="plots">
       {unpriced.length === 0 ? null : (
-        <p class="note warn">No price is known for {unpriced.join(', ')}: what it cost is not in the dollars.</p>
+        <p class="note warn">No price is known for {unpriced.join(', ')}: its cost is not included in the dollars.</p>
       )}
       {plots.map((plot) => (
         <PlotFigure key={plot.name} plot={plot} />

@@ -60,7 +60,7 @@ function contextPlot({ points, windows }: RunView): Plot {
   return {
     name: 'Context by kind',
     about: [
-      'Tokens that each request filled its window with. The sum is what the service counted; its parts are estimated. A line marks where the conversation was compacted.',
+      'Tokens in the context window at each request. The sum is what the service counted; the parts are estimates. A line marks a compaction of the conversation.',
       ...windows.map(
         ({ model, tokens }) => `By its name, ${visible(model)} has a window of ${counted(tokens)} tokens.`,
       ),
@@ -102,10 +102,10 @@ function dollarsPlot({ points, trajectory: { limits, carried } }: RunView): Plot
       : [{ value: limits.spentBeforeUsd + limits.maxRunUsd, label: 'budget of the run' }]),
   ]
   const budget = levels.length === 0 ? 'The run had no budget.' : levels.map(budgetText).join(' ')
-  const earlier = before > 0 ? ` ${money(before)} were spent before it.` : ''
+  const earlier = before > 0 ? ` ${money(before)} had been spent before it.` : ''
   return {
     name: 'Dollars',
-    about: `What was settled, and what stood reserved at worst case when a request was made. ${budget}${earlier}`,
+    about: `Settled costs, and costs that were reserved at worst case when a request was made. ${budget}${earlier}`,
     x: isTimed ? { label: 'active time', unit: 'ms', values: points.map(({ atMs }) => atMs) } : alongTurns(points),
     left: 'usd',
     right: 'usd',
@@ -132,7 +132,7 @@ function tokensPlot({ points }: RunView): Plot {
   })
   return {
     name: 'Tokens by kind',
-    about: 'What the service counted of each request, and which share of its input came from the cache.',
+    about: 'Tokens of each request as counted by the service, and the share of its input that came from the cache.',
     x: alongTurns(points),
     left: 'tokens',
     right: 'share',
@@ -189,7 +189,7 @@ function timeInAllPlot({ account }: RunView): Plot {
   const told = account.phases.filter(({ ms }) => ms > 0)
   return {
     name: 'Time in all',
-    about: 'Where the time of the whole run went, work of subagents included.',
+    about: 'How the time of the whole run was spent, including subagents.',
     x: {
       label: 'phase',
       unit: 'count',
@@ -233,7 +233,7 @@ function allowancesPlot({ points }: RunView): Plot {
   const stillText = still.map(({ name, left }) => `${name} (${many(left.at(-1) ?? 0, 'time')})`).join(', ')
   return {
     name: 'Allowances left',
-    about: `How often the run might still go round again, by cause.${turns.every((left) => left === null) ? ' Turns had no limit.' : ''}${still.length === 0 ? '' : ` Not used: ${stillText}.`}`,
+    about: `How many more laps each reason still allowed.${turns.every((left) => left === null) ? ' Turns had no limit.' : ''}${still.length === 0 ? '' : ` Not used: ${stillText}.`}`,
     x: alongTurns(points),
     left: 'count',
     right: 'count',

@@ -16,7 +16,7 @@ export function exitCodeOf({ account: { ending } }: RunView): number | null {
 
 /** The reason of the ending, and what is said with it. */
 export function headline({ account: { ending } }: RunView): string {
-  if (ending === null) return 'No end is on record'
+  if (ending === null) return 'No ending is recorded'
   const { message } = ending.signal
   return visible(message === '' ? ending.reason : `${ending.reason}: ${message}`)
 }
@@ -67,4 +67,4 @@ export function timeBars({ account: { totals, carried, phases } }: RunView): rea
   })
 }
 
-export const whyTitle = 'As halting why tells it'
+export const whyTitle = 'Output of halting why'

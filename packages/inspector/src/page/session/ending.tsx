@@ -23,7 +23,7 @@ export function Ending({ run }: { readonly run: RunView }): JSX.Element {
       <div class="ending-bars">
         <div>
           <h3>Limits</h3>
-          {limits.length === 0 ? <p class="soft">None is on record.</p> : null}
+          {limits.length === 0 ? <p class="soft">None are recorded.</p> : null}
           {limits.map((bar) => (
             <Bar key={bar.label} {...bar} />
           ))}

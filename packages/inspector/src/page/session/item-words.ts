@@ -20,7 +20,7 @@ export const kindNames = {
 export function figuresOf({ tokens, costUsd, startMs, endMs, kind }: TimelineItem): readonly string[] {
   const isMoment = kind === 'lap' || kind === 'control' || kind === 'ending'
   return [
-    ...(isMoment ? [] : [endMs === null ? 'no end on record' : elapsed(endMs - startMs)]),
+    ...(isMoment ? [] : [endMs === null ? 'no end recorded' : elapsed(endMs - startMs)]),
     ...(tokens > 0 ? [`${counted(tokens)} tokens`] : []),
     ...(costUsd > 0 ? [money(costUsd)] : []),
   ]

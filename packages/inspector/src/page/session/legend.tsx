@@ -30,7 +30,7 @@ export function Legend({ items }: { readonly items: readonly TimelineItem[] }): 
           <span class="swatch wrong" aria-hidden="true">
             ×
           </span>
-          went wrong: {wrong}
+          failed: {wrong}
         </span>
       ) : null}
     </span>

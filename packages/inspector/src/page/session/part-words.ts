@@ -8,7 +8,7 @@ export interface CallLine {
   /** What it was given, in short. */
   readonly given: string
   /** What went wrong with it; '' for nothing. */
-  readonly wrong: '' | 'failed' | 'no result on record'
+  readonly wrong: '' | 'failed' | 'no result recorded'
   readonly facts: string
 }
 
@@ -21,7 +21,7 @@ export function callLine({ name, input, result, isError, durationMs, changes, ag
   return {
     name: shownText(name, 100),
     given: shownText(briefly(input), 160),
-    wrong: result === null ? 'no result on record' : isError ? 'failed' : '',
+    wrong: result === null ? 'no result recorded' : isError ? 'failed' : '',
     facts: facts.join(', '),
   }
 }

@@ -101,7 +101,7 @@ function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: bool
 function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.Element {
   const [shown, setShown] = useState(40)
   return (
-    <Folded summary={`What the agent did: ${many(parts.length, 'part')}`} isOpen={false}>
+    <Folded summary={`Work of the subagent: ${many(parts.length, 'part')}`} isOpen={false}>
       {() => (
         <div class="agent">
           {parts.slice(0, shown).map((part, index) => (

@@ -41,16 +41,16 @@ export function Records({ sessionKey, run, count, item }: RecordsProps): JSX.Ele
   return (
     <div class="records">
       <p class="soft">
-        {item === undefined ? 'Records of the run' : 'Records that the item is told from'}:{' '}
-        {many(last - first + 1, 'record')}, from number {counted(first)}.
+        {item === undefined ? 'Records of the run' : 'Records of the item'}: {many(last - first + 1, 'record')}, from
+        number {counted(first)}.
       </p>
       {hasPages ? (
         <p>
           <button type="button" disabled={from <= first} onClick={() => setFrom(Math.max(first, from - pageSize))}>
-            Before
+            Previous
           </button>{' '}
           <button type="button" disabled={from + pageSize > last} onClick={() => setFrom(from + pageSize)}>
-            After
+            Next
           </button>{' '}
           <label>
             From{' '}

@@ -88,11 +88,11 @@ interface HitsProps {
 
 function Hits({ said: { hits, searched, state, problem }, count, onPart, onStop }: HitsProps): JSX.Element {
   const all = state === 'searching' ? `, ${searched} of ${many(count, 'part')} searched` : ''
-  const more = hits.length >= mostHits ? ' (no more are shown)' : ''
+  const more = hits.length >= mostHits ? ' (more are not shown)' : ''
   return (
     <div class="hits">
       <p role="status">
-        {problem ?? `Said in ${many(hits.length, 'part')}${more}${all}`}{' '}
+        {problem ?? `Found in ${many(hits.length, 'part')}${more}${all}`}{' '}
         {state === 'searching' ? (
           <button type="button" onClick={onStop}>
             Stop

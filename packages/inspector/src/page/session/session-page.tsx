@@ -37,8 +37,8 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
   useKeys([
-    { keys: ['['], does: 'The run before', run: () => show({ run: Math.max(1, run - 1) }) },
-    { keys: [']'], does: 'The next run', run: () => show({ run: Math.min(count, run + 1) }) },
+    { keys: ['['], does: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
+    { keys: [']'], does: 'Next run', run: () => show({ run: Math.min(count, run + 1) }) },
     ...tabs.map(({ id, label, hint = '' }) => ({
       keys: [hint],
       does: `${label} of the session`,
@@ -54,7 +54,7 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
     <article class="session">
       <Head view={view} run={chosen} index={index} onRun={(next) => show({ run: next })} />
       {chosen === undefined ? (
-        <p>It has no run.</p>
+        <p>This session has no runs.</p>
       ) : (
         <PicturesOf.Provider value={picturedOf(view, chosen, index)}>
           <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
@@ -71,7 +71,7 @@ function picturedOf({ row, runs }: SessionView, run: RunView, index: number): re
   return [
     titleOf(row),
     [row.program, row.sessionId, row.cwd, row.models.join(', ')].filter((text) => text !== '').join(' · '),
-    `Run ${index + 1} of ${runs.length}${run.isCopy ? ', a copy' : ''}, ending: ${run.account.ending?.reason ?? 'none on record'}.`,
+    `Run ${index + 1} of ${runs.length}${run.isCopy ? ', a copy' : ''}, ending: ${run.account.ending?.reason ?? 'none recorded'}.`,
   ]
 }
 
@@ -128,8 +128,8 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
       </p>
       {row.copiedRuns === 0 ? null : (
         <p class="soft">
-          {counted(row.copiedRuns)} of {many(row.runs, 'run')} {row.copiedRuns === 1 ? 'is a copy' : 'are copies'} of
-          what was run in another session. All of it is shown here; in the list and in sums it counts there.
+          {counted(row.copiedRuns)} of {many(row.runs, 'run')} {row.copiedRuns === 1 ? 'is a copy' : 'are copies'} from
+          another session. All runs are shown here. In the list and in totals, copies count in the other session.
         </p>
       )}
       {notes.map((note) => (

@@ -42,7 +42,7 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
     blocks: [
       legendBlock([
         ...known.map((kind) => ({ label: kindNames[kind], color: `kind-${kind}` as const })),
-        ...(wrong === 0 ? [] : [{ label: `red line below: went wrong (${counted(wrong)})`, color: 'bad' as const }]),
+        ...(wrong === 0 ? [] : [{ label: `red line below: failed (${counted(wrong)})`, color: 'bad' as const }]),
       ]),
       lanesBlock(model, shown, exitCode),
       ...(lanes.length === shown.length

@@ -119,14 +119,14 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
     if (id !== undefined) choose(model, id)
   }
   useKeys([
-    { keys: ['j', 'ArrowDown'], does: 'The next item', run: () => step(1) },
-    { keys: ['k', 'ArrowUp'], does: 'The item before', run: () => step(-1) },
-    { keys: ['Enter'], does: 'To what was said there', run: open },
-    { keys: ['Escape'], does: 'Choose nothing', run: () => (selected.value = null) },
-    { keys: ['r'], does: 'Records of the item, or its transcript', run: onPane },
+    { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => step(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => step(-1) },
+    { keys: ['Enter'], does: 'Go to the item in the transcript', run: open },
+    { keys: ['Escape'], does: 'Clear the selection', run: () => (selected.value = null) },
+    { keys: ['r'], does: 'Switch between records and transcript', run: onPane },
     {
       keys: ['f'],
-      does: 'Fold or unfold the agent of the item',
+      does: 'Fold or unfold the subagent of the item',
       run: () => {
         const scope = items[selected.value ?? -1]?.scope ?? ''
         if (scope !== '') toggleAgent(model, scope)
@@ -134,7 +134,7 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
     },
     {
       keys: ['e'],
-      does: 'To the ending',
+      does: 'Go to the ending',
       run: () => document.querySelector('#ending')?.scrollIntoView({ block: 'start' }),
     },
     {

@@ -52,10 +52,10 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
           </select>
         </label>
         <span role="group" aria-label="Zoom">
-          <button type="button" aria-label="Nearer" onClick={() => zoom(model, 0.5)}>
+          <button type="button" aria-label="Zoom in" onClick={() => zoom(model, 0.5)}>
             +
           </button>
-          <button type="button" aria-label="Farther" onClick={() => zoom(model, 2)}>
+          <button type="button" aria-label="Zoom out" onClick={() => zoom(model, 2)}>
             −
           </button>
           <button type="button" onClick={() => (range.value = whole(model.axis()))}>
@@ -71,8 +71,8 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
         <Legend items={items} />
       </div>
       <p class="hidden-text" id={help}>
-        Left and right go to the next bar, up and down to the next lane, Enter chooses, plus and minus zoom, 0 shows
-        all, f folds an agent. The list of items says the same in text.
+        Left and right go to the next bar, up and down to the next lane, Enter selects, plus and minus zoom, 0 shows
+        everything, f folds a subagent. The list of items has the same content as text.
       </p>
       <div class="lanes">
         <div class="lane-names" aria-hidden="true" style={{ paddingTop: `${rulerHeight}px` }}>
@@ -87,7 +87,7 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
       <Overview model={model} lanes={lanes} exitCode={exitCode} />
       <p class="tells" role="status">
         {tells === undefined
-          ? 'Point at a bar, or choose one with the arrow keys.'
+          ? 'Point at a bar, or select one with the arrow keys.'
           : visible(itemLine(tells)).slice(0, 400)}
       </p>
     </section>

@@ -71,6 +71,6 @@ function callBlock(part: CallPart, isOpen: boolean): Block {
     ...folded('Input', input),
     ...folded('Changes', changes.join('\n')),
     ...folded(isError ? 'Error' : 'Result', result ?? ''),
-    ...(agent.length === 0 ? [] : [paragraph(`What the agent did: ${many(agent.length, 'part')}`, { size: 13 })]),
+    ...(agent.length === 0 ? [] : [paragraph(`Work of the subagent: ${many(agent.length, 'part')}`, { size: 13 })]),
   ])
 }

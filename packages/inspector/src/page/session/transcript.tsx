@@ -58,7 +58,7 @@ export function Transcript(props: TranscriptProps): JSX.Element {
     if (element.scrollTop < 200 && from > 0) pages.earlier()
     else if (element.scrollHeight - element.scrollTop - element.clientHeight < 200 && to < count) pages.later()
   }
-  if (count === 0) return <p class="soft">Nothing was said in this run.</p>
+  if (count === 0) return <p class="soft">This run has no messages.</p>
   return (
     <>
       <PictureButtons name="transcript" pictureOf={() => pictureOfTranscript(seenIn(scroller.current, pages, count))} />

@@ -28,7 +28,7 @@ interface FilterBarProps {
 
 const titles: { readonly [dimension in WordDimension]: string } = {
   ending: 'Ending',
-  standing: 'How it stands',
+  standing: 'State',
   model: 'Model',
   folder: 'Folder',
   program: 'Program',
@@ -36,7 +36,7 @@ const titles: { readonly [dimension in WordDimension]: string } = {
 
 const flagTitles: { readonly [flag in FlagDimension]: string } = {
   live: 'live',
-  problem: 'with a problem or without a price',
+  problem: 'with a problem or an unknown price',
   outlier: 'outliers',
 }
 
@@ -44,10 +44,10 @@ const flagTitles: { readonly [flag in FlagDimension]: string } = {
 export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProps): JSX.Element {
   const chips = filterChips(filter)
   return (
-    <div class="filter-bar" role="search" aria-label="Sessions that are shown">
+    <div class="filter-bar" role="search" aria-label="Filter the sessions">
       <div class="filter-row">
         <label class="filter-text">
-          <span class="hidden-text">Title, folder or id has</span>
+          <span class="hidden-text">Title, folder or id contains</span>
           <input
             type="search"
             id="session-search"
@@ -62,7 +62,7 @@ export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProp
         <RangeFields filter={filter} onFilter={onFilter} />
         <SinceChoice filter={filter} onFilter={onFilter} />
         <fieldset class="flags">
-          <legend class="hidden-text">Only those that are</legend>
+          <legend class="hidden-text">Show only sessions that are</legend>
           {flagDimensions.map((flag) => (
             <label key={flag}>
               <input
@@ -76,10 +76,10 @@ export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProp
         </fieldset>
       </div>
       {chips.length === 0 ? null : (
-        <ul class="chips" aria-label="Filters that are set">
+        <ul class="chips" aria-label="Active filters">
           {chips.map(({ text, without }) => (
             <li key={text}>
-              <button type="button" aria-label={`Take away: ${text}`} onClick={() => onFilter(without)}>
+              <button type="button" aria-label={`Remove filter: ${text}`} onClick={() => onFilter(without)}>
                 {text} <span aria-hidden="true">×</span>
               </button>
             </li>
@@ -157,7 +157,7 @@ function SinceChoice(props: Pick<FilterBarProps, 'filter' | 'onFilter'>): JSX.El
       <span class="hidden-text">Changed</span>
       <select value={isSet ? 'set' : ''} onChange={({ currentTarget }) => choose(currentTarget.value)}>
         <option value="">Changed at any time</option>
-        {isSet ? <option value="set">Changed: as chosen</option> : null}
+        {isSet ? <option value="set">Changed: custom period</option> : null}
         {spans.map(([name]) => (
           <option key={name} value={name}>
             Changed in {name}

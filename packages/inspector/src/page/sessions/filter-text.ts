@@ -26,7 +26,7 @@ const rangeTitles: { readonly [dimension in RangeDimension]: string } = {
 
 const flagTexts: { readonly [flag in FlagDimension]: string } = {
   live: 'live',
-  problem: 'with a problem or without a price',
+  problem: 'with a problem or an unknown price',
   outlier: 'outliers only',
 }
 

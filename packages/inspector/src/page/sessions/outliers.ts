@@ -8,10 +8,10 @@ export type OutlierRule = 'far' | 'failed-with-cost' | 'open' | 'failed-calls'
 
 /** What each rule says, for the page. */
 export const outlierRules: { readonly [rule in OutlierRule]: string } = {
-  far: 'A figure lies beyond 1.5 interquartile ranges of the others on a logarithmic scale, and is at least twice or at most half of what is usual.',
+  far: 'A figure is more than 1.5 interquartile ranges away from the others on a logarithmic scale, and is at least twice or at most half of the usual value.',
   'failed-with-cost': 'It failed, and it cost something.',
-  open: 'Its last run has no ending, and nothing works at it.',
-  'failed-calls': 'At least five calls of tools failed, and at least three in ten.',
+  open: 'Its last run has no ending, and no process works on it.',
+  'failed-calls': 'At least five tool calls failed, and at least 30 % of all calls.',
 }
 
 export interface Outlier {
@@ -74,8 +74,8 @@ function farFrom({ figure, quartiles: [first, third], low, high }: Fence, row: S
   const isLow = value > 0 && value < low && standingOf(row) !== 'running'
   if (!isLow && value <= high) return []
   const usual = `half of the sessions lie between ${figureText(figure, first)} and ${figureText(figure, third)}`
-  const how = isLow ? 'Few' : 'Many'
-  return [{ key: row.key, rule: 'far', why: `${how} ${figureNames[figure]}: ${figureText(figure, value)}; ${usual}.` }]
+  const how = isLow ? 'Unusually low' : 'Unusually high'
+  return [{ key: row.key, rule: 'far', why: `${how}: ${figureNames[figure]} ${figureText(figure, value)}; ${usual}.` }]
 }
 
 function failedWithCost(row: SessionRow): readonly Outlier[] {
@@ -86,11 +86,11 @@ function failedWithCost(row: SessionRow): readonly Outlier[] {
 
 function openOne(row: SessionRow): readonly Outlier[] {
   if (standingOf(row) !== 'open' || ownRuns(row) === 0) return []
-  const why = `Its last run has no ending after ${many(row.turns, 'turn')}, and nothing works at it.`
+  const why = `Its last run has no ending after ${many(row.turns, 'turn')}, and no process works on it.`
   return [{ key: row.key, rule: 'open', why }]
 }
 
 function failedCalls({ key, calls, failedCalls: failed }: SessionRow): readonly Outlier[] {
   if (failed < 5 || failed < calls * 0.3) return []
-  return [{ key, rule: 'failed-calls', why: `${counted(failed)} of ${many(calls, 'call')} of tools failed.` }]
+  return [{ key, rule: 'failed-calls', why: `${counted(failed)} of ${many(calls, 'tool call')} failed.` }]
 }

@@ -17,11 +17,11 @@ export const standings: { readonly [standing in Standing]: string } = {
   done: 'done',
   limit: 'ended by a limit',
   stopped: 'stopped by a hook',
-  waiting: 'waits for approval',
+  waiting: 'waiting for approval',
   failed: 'failed',
   interrupted: 'interrupted',
   running: 'running',
-  open: 'open, and nothing works at it',
+  open: 'open, but no process works on it',
   unread: 'could not be read',
 }
 

@@ -59,11 +59,11 @@ export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
         }}
       >
         <label class="filter-text">
-          <span class="hidden-text">Search in what was said</span>
+          <span class="hidden-text">Search the content</span>
           <input
             type="search"
             id="said-search"
-            placeholder="In what was said and done"
+            placeholder="Search in all content"
             value={text.value}
             onInput={({ currentTarget }) => (text.value = currentTarget.value)}
           />
@@ -83,7 +83,7 @@ export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
         )}
         {found === null ? null : (
           <button type="button" onClick={clear}>
-            Forget the search
+            Clear the search
           </button>
         )}
       </form>

@@ -14,14 +14,14 @@ interface SessionDetailsProps {
 /** Whose runs count where. */
 function copiedText({ runs, copiedRuns }: SessionRow): string {
   const [are, they] = copiedRuns === 1 ? ['is a copy', 'It counts'] : ['are copies', 'They count']
-  return `${counted(copiedRuns)} of ${many(runs, 'run')} ${are} of what was run in another session. ${they} there, and not in these figures.`
+  return `${counted(copiedRuns)} of ${many(runs, 'run')} ${are} from another session. ${they} there, and not in these figures.`
 }
 
 /** All that is known of the chosen session: also what the table has no room for. */
 export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
   const isMarked = marked.value.includes(row.key)
   return (
-    <aside class="session-details" aria-label="The chosen session">
+    <aside class="session-details" aria-label="Selected session">
       <h2>
         <a href={sessionAddress(row)}>{titleOf(row)}</a>
       </h2>
@@ -53,13 +53,13 @@ export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
         )}
         {row.unpriced.length === 0 ? null : (
           <div>
-            <dt class="soft">Without a price</dt>
+            <dt class="soft">No price known</dt>
             <dd>{visible(row.unpriced.join(', '))}</dd>
           </div>
         )}
       </dl>
       <button type="button" aria-pressed={isMarked} onClick={() => toggleMark(row.key)}>
-        {isMarked ? 'Marked for comparing' : 'Mark for comparing'}
+        {isMarked ? 'Marked for comparison' : 'Mark for comparison'}
       </button>
     </aside>
   )

@@ -55,10 +55,10 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
   useKeys([
     {
       keys: ['j'],
-      does: 'The next session; Enter opens it, Space marks it',
+      does: 'Next session; Enter opens it, Space marks it',
       run: () => chooseFromAfar(Math.floor(at + 1)),
     },
-    { keys: ['k'], does: 'The session before', run: () => chooseFromAfar(Math.ceil(at - 1)) },
+    { keys: ['k'], does: 'Previous session', run: () => chooseFromAfar(Math.ceil(at - 1)) },
   ])
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return

@@ -24,7 +24,7 @@ export interface PicturedList {
 /** Which sessions are shown: a line for a picture. */
 export function shownText(filter: SessionFilter, said: string): string {
   const chips = filterChips(filter).map(({ text }) => text)
-  const asked = [...chips, ...(said === '' ? [] : [`“${said}” in what was said`])]
+  const asked = [...chips, ...(said === '' ? [] : [`“${said}” in the content`])]
   return asked.length === 0 ? 'All sessions.' : `Sessions with: ${asked.join('; ')}.`
 }
 

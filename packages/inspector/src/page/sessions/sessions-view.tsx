@@ -40,7 +40,7 @@ export function SessionsView(): JSX.Element {
       <SumsLine rows={shown} all={all.length} />
       <div class="list-tools">
         <button type="button" aria-keyshortcuts="c" disabled={!canCompare} onClick={compare}>
-          {canCompare ? 'Compare the two marked' : 'Mark two to compare them'}
+          {canCompare ? 'Compare the two marked sessions' : 'Mark two sessions to compare them'}
         </button>
         {shown.length === 0 ? null : (
           <PictureButtons
@@ -57,7 +57,7 @@ export function SessionsView(): JSX.Element {
         ) : null}
       </div>
       {shown.length === 0 && kind === 'loaded' ? (
-        <p class="note">{all.length === 0 ? 'There is no session here.' : 'No session is as these filters ask.'}</p>
+        <p class="note">{all.length === 0 ? 'There are no sessions here.' : 'No session matches these filters.'}</p>
       ) : null}
       <div class="list-and-details">
         <SessionTable

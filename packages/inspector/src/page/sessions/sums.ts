@@ -72,7 +72,7 @@ export function sumTexts(sums: RowSums, all: number): SumTexts {
     unpriced:
       sessionsUnpriced === 0
         ? ''
-        : `the dollars leave out ${names}, which ${verb} no price (${many(sessionsUnpriced, 'session')})`,
+        : `the dollars do not include ${names}, which ${verb} no known price (${many(sessionsUnpriced, 'session')})`,
     unread: unread === 0 ? '' : `${many(unread, 'session')} could not be read`,
   }
 }

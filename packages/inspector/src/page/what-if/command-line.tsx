@@ -10,12 +10,12 @@ export function CommandLine({ line }: { readonly line: string | null }): JSX.Ele
       await navigator.clipboard.writeText(line)
       told.value = 'Copied.'
     } catch {
-      told.value = 'This browser does not let a page copy: select the line.'
+      told.value = 'This browser does not allow copying. Select the line and copy it.'
     }
   }
   return (
     <>
-      <h3>The same in a terminal</h3>
+      <h3>Equivalent command</h3>
       <pre class="what-if-command">{line}</pre>
       <button type="button" onClick={() => void copy()}>
         Copy

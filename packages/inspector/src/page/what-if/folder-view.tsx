@@ -45,7 +45,7 @@ export function FolderWhatIf(): JSX.Element {
       ) : (
         <p>
           {kind === 'done' ? `${readText(runs.length, of, copies)} ` : ''}
-          {kind === 'stopped' ? 'Stopped: figures of a part would mislead. ' : ''}
+          {kind === 'stopped' ? 'Stopped. Figures of only some sessions would be misleading, so none are shown. ' : ''}
           <button type="button" disabled={listed.kind === 'loading'} onClick={() => void readAll()}>
             {kind === 'idle' ? `Read ${many(rows.value.length, 'session')}` : 'Read again'}
           </button>
@@ -133,7 +133,7 @@ function Tried({ runs, read }: { readonly runs: readonly PastRun[]; readonly rea
         }
       />
       {stopped === null ? (
-        <p class="soft">Click a place of the plot, or press Enter there: the runs that it stops are listed.</p>
+        <p class="soft">Click a value in the plot, or press Enter on it, to list the runs that it would stop.</p>
       ) : (
         <Stopped {...stopped} />
       )}
@@ -165,7 +165,7 @@ const mostListed = 200
 
 function Stopped({ title, stopped }: { readonly title: string; readonly stopped: readonly StoppedRun[] }): JSX.Element {
   return (
-    <section aria-label="Runs that it stops">
+    <section aria-label="Runs that this limit would stop">
       <h2>{title}</h2>
       <ul class="stopped-runs">
         {stopped.slice(0, mostListed).map(({ run, answer }) => (
@@ -175,7 +175,7 @@ function Stopped({ title, stopped }: { readonly title: string; readonly stopped:
           </li>
         ))}
       </ul>
-      {stopped.length > mostListed ? <p>{many(stopped.length - mostListed, 'run')} more are not listed.</p> : null}
+      {stopped.length > mostListed ? <p>{many(stopped.length - mostListed, 'more run')} not listed.</p> : null}
     </section>
   )
 }

@@ -30,7 +30,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
         type="range"
         aria-label={`${label}: slider`}
         aria-describedby={`${id}-was`}
-        aria-valuetext={chosen === undefined ? 'as it was' : inWords(chosen)}
+        aria-valuetext={chosen === undefined ? 'unchanged' : inWords(chosen)}
         min={min}
         max={max}
         step={step}
@@ -43,7 +43,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
             type="number"
             min={0}
             step="any"
-            placeholder="as it was"
+            placeholder="unchanged"
             aria-label={`${label}: ${unit}`}
             value={limitFrom(name, written.value) === chosen ? written.value : shown(chosen, factor)}
             onInput={({ currentTarget }) => {
@@ -56,13 +56,13 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
         <button
           type="button"
           disabled={chosen === undefined}
-          aria-label={`${label}: as it was`}
+          aria-label={`${label}: reset`}
           onClick={() => {
             written.value = ''
             onChoose(undefined)
           }}
         >
-          As it was
+          Reset
         </button>
       </span>
     </fieldset>

@@ -125,5 +125,5 @@ export function keptSavedLost(answer: WhatIf): readonly (readonly [name: 'Kept' 
 /** What a run used of a limit: `Used 14 of 20`. */
 export function usedText(name: LimitName, used: number, had: number | null): string {
   const { inWords } = limitWords[name]
-  return `Used ${inWords(used)}${had === null ? ', without a limit' : ` of ${inWords(had)}`}`
+  return `Used ${inWords(used)}${had === null ? ', no limit' : ` of ${inWords(had)}`}`
 }

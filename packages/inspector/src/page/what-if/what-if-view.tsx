@@ -23,7 +23,7 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
   const bars = useMemo(() => turnBars(trajectory, answer), [trajectory, answer])
   const stops = useMemo(() => limitStops(trajectory, chosen, unpriced), [trajectory, chosen, unpriced])
   const isAsked = Object.keys(chosen).length > 0
-  const verdict = isAsked ? verdictText(answer, unpriced) : 'Choose a limit: the answer comes at once.'
+  const verdict = isAsked ? verdictText(answer, unpriced) : 'Set a limit to see its effect.'
   const figures = keptSavedLost(answer)
   const alone =
     stops.length < 2 ? [] : stops.map((stop) => `${stop.label} alone: ${verdictText(stop.answer, unpriced)}`)
@@ -67,8 +67,8 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
           {guardText}
         </label>
       </section>
-      <section aria-label="What would have been">
-        <h2>What would have been</h2>
+      <section aria-label="What would have happened">
+        <h2>What would have happened</h2>
         <p class="what-if-verdict" role="status">
           {verdict}
         </p>

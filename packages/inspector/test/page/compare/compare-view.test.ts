@@ -27,9 +27,9 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
 
   it('stand turn by turn beside each other, and the page says where they part', async () => {
     const { page } = await open(sourceOf(first, second), { fragment: '#/compare/a/b?runs=1,' })
-    await page.getByText('After 1 turn with the same calls they part').waitFor()
+    await page.getByText('They differ after 1 turn with the same calls').waitFor()
     expect(await page.locator('.divergence').textContent()).toBe(
-      'After 1 turn with the same calls they part: turn 2 of the first and turn 2 of the second had another outcome. The first: Bash npm test (failed), Read y (done). The second: Bash npm test (done), Read y (done).',
+      'They differ after 1 turn with the same calls: turn 2 of the first and turn 2 of the second had different outcomes. The first: Bash npm test (failed), Read y (done). The second: Bash npm test (done), Read y (done).',
     )
     expect(await page.locator('.pair').evaluateAll((all) => all.map((pair) => pair.getAttribute('data-kind')))).toEqual(
       ['same', 'same', 'only-first', 'same'],
@@ -47,13 +47,13 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
 
   it('tell of a chosen pair what differs', async () => {
     const { page } = await open(sourceOf(first, second), { fragment: '#/compare/a/b?runs=1,1' })
-    await page.getByRole('button', { name: 'Where they part' }).click()
-    const whole = page.getByLabel('The chosen pair of turns')
-    expect(await whole.locator('p').first().textContent()).toBe('the same calls, another outcome, another model')
+    await page.getByRole('button', { name: 'Go to the first difference' }).click()
+    const whole = page.getByLabel('The selected pair of turns')
+    expect(await whole.locator('p').first().textContent()).toBe('the same calls, different outcome, different model')
     expect(await whole.locator('li').allTextContents()).toEqual([
-      'Bash npm test (failed) another outcome',
+      'Bash npm test (failed) different outcome',
       'Read y (done)',
-      'Bash npm test (done) another outcome',
+      'Bash npm test (done) different outcome',
       'Read y (done)',
     ])
     await page.getByRole('listbox').focus()
@@ -70,7 +70,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     expect(await turns.allTextContents()).toEqual(['2', '3', '+50 %'])
     expect(new URL(page.url()).hash).toBe('#/compare/a/b?runs=2,')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Exchange' }).click()
+    await page.getByRole('button', { name: 'Swap' }).click()
     await page.waitForURL('**/#/compare/b/a?runs=,2')
     expect(await turns.allTextContents()).toEqual(['3', '2', '−33 %'])
   })
@@ -79,8 +79,8 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     const long = Array.from({ length: 10_000 }, (_, index) => call(`Bash ${index}`))
     const source = sourceOf(viewWith('a', [runWith(long)]), viewWith('b', [runWith(long.toSpliced(5_000, 1))]))
     const { page } = await open(source, { fragment: '#/compare/a/b' })
-    await page.getByText('After 5,000 turns with the same calls they part').waitFor()
-    await page.getByRole('button', { name: 'Where they part' }).click()
+    await page.getByText('They differ after 5,000 turns with the same calls').waitFor()
+    await page.getByRole('button', { name: 'Go to the first difference' }).click()
     await page.locator('.pair[data-parting="true"]').waitFor()
     expect(await page.locator('.pair').count()).toBeLessThan(40)
   })
@@ -97,7 +97,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     const hostile = viewWith('a', [runWith([call('<img src=x onerror=alert(1)> </script>')])])
     const { page } = await open(sourceOf(hostile, second), { fragment: '#/compare/a/b', width: 320 })
     await page.locator('.pair').first().click()
-    await page.getByLabel('The chosen pair of turns').waitFor()
+    await page.getByLabel('The selected pair of turns').waitFor()
     expect(await page.locator('#app img').count()).toBe(0)
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
   })

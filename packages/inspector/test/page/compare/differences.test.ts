@@ -45,32 +45,32 @@ describe('turns of a session', () => {
 
 describe('where two runs part', () => {
   it.each([
-    [[call()], [call()], 'Every turn made the same calls, given the same, with the same outcomes: 1 turn.'],
-    [[], [], 'Neither has a turn.'],
+    [[call()], [call()], 'All turns made the same calls, with the same inputs and the same outcomes: 1 turn.'],
+    [[], [], 'Neither session has a turn.'],
     [
       [call('Read a'), call('Bash a'), call()],
       [call('Read a'), call('Bash b', 'Bash c'), call()],
-      'After 1 turn with the same calls they part: turn 2 of the first and turn 2 of the second made other calls. The first: Bash a. The second: Bash b, Bash c.',
+      'They differ after 1 turn with the same calls: turn 2 of the first and turn 2 of the second made different calls. The first: Bash a. The second: Bash b, Bash c.',
     ],
     [
       [call('Bash a'), call()],
       [call('Bash a!'), call()],
-      'They part at the first turn: turn 1 of the first and turn 1 of the second had another outcome. The first: Bash a (done). The second: Bash a (failed).',
+      'They differ at the first turn: turn 1 of the first and turn 1 of the second had different outcomes. The first: Bash a (done). The second: Bash a (failed).',
     ],
     [
       [call('Write a #1')],
       [call('Write a #2')],
-      'They part at the first turn: turn 1 of the first and turn 1 of the second gave the same calls something else. The first: Write a (done). The second: Write a (done).',
+      'They differ at the first turn: turn 1 of the first and turn 1 of the second made the same calls with different inputs. The first: Write a (done). The second: Write a (done).',
     ],
     [
       [call('Read a'), call('Bash a')],
       [call('Read a')],
-      'After 1 turn with the same calls they part: the second made no more turns, and the first made 1 more turn.',
+      'They differ after 1 turn with the same calls: the second made no more turns, and the first made 1 more turn.',
     ],
     [
       [call('Read a')],
       [call('Edit b'), call('Read a')],
-      'They part at the first turn: turn 1 of the second has none beside it. It was: Edit b.',
+      'They differ at the first turn: turn 1 of the second has no counterpart. It was: Edit b.',
     ],
   ])('is told in words: %#', (one, other, text) => {
     expect(divergence(one, other)).toBe(text)
@@ -106,7 +106,7 @@ describe('figures of two sessions', () => {
       name: 'dollars',
       first: '$0.0100',
       second: '$0.0100 + ?',
-      change: 'a model has no price',
+      change: 'a model has no known price',
     })
   })
 

@@ -84,7 +84,7 @@ describe('plots of a run', () => {
     const points = [pointWith({ request: 1, settledUsd: 0.5, reservedUsd: 1 })]
     const plot = plotNamed(plottedRun({ points, trajectory: budgeted(4, 2) }), 'Dollars')
     expect(valuesOf(plot)).toEqual({ Settled: [2.5], 'Settled and reserved': [3] })
-    expect(plot.about).toContain('$2.00 were spent before it.')
+    expect(plot.about).toContain('$2.00 had been spent before it.')
   })
 
   it('show tokens by kind, and the share of the input that came from the cache', () => {

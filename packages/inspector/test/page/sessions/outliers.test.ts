@@ -14,7 +14,7 @@ describe('outliers', () => {
       {
         key: 'dear',
         rule: 'far',
-        why: 'Many dollars: $3.00; half of the sessions lie between $0.0200 and $0.0400.',
+        why: 'Unusually high: dollars $3.00; half of the sessions lie between $0.0200 and $0.0400.',
       },
     ])
   })
@@ -49,9 +49,9 @@ describe('outliers', () => {
     [
       rowWith({ ending: null, exitCode: null }),
       'open',
-      'Its last run has no ending after 3 turns, and nothing works at it.',
+      'Its last run has no ending after 3 turns, and no process works on it.',
     ],
-    [rowWith({ calls: 10, failedCalls: 6 }), 'failed-calls', '6 of 10 calls of tools failed.'],
+    [rowWith({ calls: 10, failedCalls: 6 }), 'failed-calls', '6 of 10 tool calls failed.'],
   ])('say why: %#', (row, rule, why) => {
     expect(outliersOf([row])).toEqual([{ key: 'a', rule, why }])
   })

@@ -85,7 +85,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
     await shows(page, '2,000 sessions')
     await page.keyboard.press('?')
-    await page.getByRole('dialog').getByText('The next session; Enter opens it, Space marks it').waitFor()
+    await page.getByRole('dialog').getByText('Next session; Enter opens it, Space marks it').waitFor()
     await page.keyboard.press('Escape')
     for (const key of ['j', 'j', 'k']) await page.keyboard.press(key)
     expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe('s0')
@@ -101,12 +101,12 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     const failed = rows.filter(({ ending }) => ending === 'model_error').length
     await shows(page, `${failed} of 2,000 sessions`)
     await page.locator('[data-dimension="ending"] summary').click()
-    await page.getByRole('searchbox', { name: 'Title, folder or id has' }).fill('P3 number')
+    await page.getByRole('searchbox', { name: 'Title, folder or id contains' }).fill('P3 number')
     const both = rows.filter(({ ending, cwd }) => ending === 'model_error' && cwd === '/work/p3').length
     await shows(page, `${both} of 2,000 sessions`)
     await page.reload()
     await shows(page, `${both} of 2,000 sessions`)
-    await page.getByRole('button', { name: 'Take away: ending: model_error' }).click()
+    await page.getByRole('button', { name: 'Remove filter: ending: model_error' }).click()
     await shows(page, `${rows.filter(({ cwd }) => cwd === '/work/p3').length} of 2,000 sessions`)
     await page.getByRole('button', { name: 'All sessions' }).click()
     await shows(page, '2,000 sessions')
@@ -187,12 +187,12 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     source.sessions.set('s7', { row: few[7] ?? rowWith(), records: [], parts })
     const { page } = await open(source)
     await shows(page, '20 sessions')
-    await page.getByRole('searchbox', { name: 'Search in what was said' }).fill('needle')
+    await page.getByRole('searchbox', { name: 'Search the content' }).fill('needle')
     await page.keyboard.press('Enter')
     await page.getByText('20 of 20 sessions searched: found in 1 session.').waitFor()
     await shows(page, '1 of 20 sessions')
     expect(await page.locator('.hits').textContent()).toBe('Session number 7 here is the <b>Needle</b>')
-    await page.getByRole('button', { name: 'Forget the search' }).click()
+    await page.getByRole('button', { name: 'Clear the search' }).click()
     await shows(page, '20 sessions')
   })
 
@@ -204,7 +204,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.getByRole('heading', { name: '1 outlier' }).waitFor()
     const told = await page.locator('.outliers li').first().textContent()
     expect(told).toBe(
-      'The dear one Many dollars: $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
+      'The dear one Unusually high: dollars $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
     )
   })
 

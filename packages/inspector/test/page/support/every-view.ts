@@ -27,7 +27,7 @@ export const everyView = {
     act: async (page) => {
       await page.locator('.item-label', { hasText: 'Edit' }).first().click()
       await page.locator('.part[aria-current] details[open]').waitFor()
-      await page.getByRole('button', { name: 'Nearer' }).click()
+      await page.getByRole('button', { name: 'Zoom in' }).click()
     },
   },
   'a hostile session': {

@@ -120,7 +120,7 @@ describe('what other limits do', () => {
     const limits = { maxTurns: 4, maxDurationMs: 6_000 }
     const answer = whatIfPriced(trajectory, limits, [])
     const picture = pictureOfWhatIf({
-      tried: ['Turns 4: used 10, without a limit.'],
+      tried: ['Turns 4: used 10, no limit.'],
       verdict: 'It <stops>.',
       figures: keptSavedLost(answer),
       notes: ['A note.'],
@@ -133,7 +133,7 @@ describe('what other limits do', () => {
     expect(textsOf(svg)).toEqual([
       'What other limits would have done',
       'a test · 2026-11-23 14:05 (UTC)',
-      'Turns 4: used 10, without a limit.',
+      'Turns 4: used 10, no limit.',
       'It <stops>.',
       'Kept: 4 turns, 400 tokens, $0.4000, 4.0 s',
       'Saved: 6 turns, 600 tokens, $0.6000, 6.0 s',
