@@ -115,7 +115,7 @@ export class AttemptTraces {
       node.set(told.responseId, nameOf(id))
       node.set(told.responseModel, nameOf(model))
       if (stopReason !== null) node.set(told.finishReasons, [nameOf(stopReason)])
-      if (texts.wants.replies) node.set(told.outputMessages, texts.message('assistant', content, stopReason))
+      if (texts.wants.replies) node.set(told.outputMessages, texts.messages('assistant', [content], stopReason))
     }
     this.flush()
   }

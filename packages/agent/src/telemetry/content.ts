@@ -1,4 +1,4 @@
-import type { ContentBlock, MessageContent } from '@halting/core'
+import type { ContentBlock, MessageContent, StopReason, StopSignal } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { redactSecrets } from '../redact/secrets.ts'
 import { wellFormed } from '../well-formed.ts'
@@ -7,6 +7,24 @@ import type { TelemetryOptions, ToldContent } from './options.ts'
 
 const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
 const none: Required<ToldContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
+
+/** Who writes the sentences of signals: the loop itself in `all`; in `known` it and services, where the signal comes from one of these. */
+const ownWords: { readonly [reason in StopReason]: 'all' | readonly string[] } = {
+  completed: 'all',
+  finish_reason: 'all',
+  steps_limit: 'all',
+  token_limit: 'all',
+  cost_limit: 'all',
+  time_limit: 'all',
+  no_progress: 'all',
+  user_requested: 'all',
+  // Retries that ran out; a check of the answer quotes it.
+  retry_limit: ['model'],
+  // A failed request; a tool, a hook or a function of the program may have written anything.
+  error: ['model', 'media'],
+  stop_requested: ['permissions'],
+  unknown: [],
+}
 
 const longestName = 256
 
@@ -28,16 +46,36 @@ export class ToldTexts {
     this.#most = mostCharacters
   }
 
+  /** All content is asked for. */
+  get wantsAll(): boolean {
+    return Object.values(this.wants).every(Boolean)
+  }
+
   /** A text that is told without being asked for: a message of an ending or of an error. */
   text(text: string): string {
     return this.#cut(this.#redact(text))
   }
 
-  /** One message, in the form of the conventions. */
-  message(role: string, content: MessageContent, finishReason?: string | null): string {
-    const parts = typeof content === 'string' ? [this.#textPart(content)] : content.map((block) => this.#part(block))
-    const finish = typeof finishReason === 'string' ? { finish_reason: finishReason } : {}
-    return this.#cut(JSON.stringify([{ role, parts, ...finish }]))
+  /** What a hook, a tool or a check wrote, who know the whole conversation: with all content only. */
+  foreign(text: string): string | undefined {
+    return this.wantsAll ? this.text(text) : undefined
+  }
+
+  /** The sentence of a signal, where it can be told. */
+  sentence({ reason, source, message }: Pick<StopSignal, 'reason' | 'source' | 'message'>): string | undefined {
+    const own = ownWords[reason]
+    return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.foreign(message)
+  }
+
+  /** Messages in the form of the conventions: JSON, also where there is more than is told. */
+  messages(role: string, contents: readonly MessageContent[], finishReason?: string | null): string {
+    const room = { left: this.#most }
+    const finish = typeof finishReason === 'string' ? { finish_reason: nameOf(finishReason) } : {}
+    const messages = contents.map((content) => {
+      const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+      return { role, parts: blocks.flatMap((block) => this.#part(block, room)), ...finish }
+    })
+    return JSON.stringify(messages.filter(({ parts }) => parts.length > 0))
   }
 
   json(value: unknown): string {
@@ -56,31 +94,49 @@ export class ToldTexts {
     return this.text(texts.filter((text) => text !== '').join('\n'))
   }
 
-  #textPart(text: string): { readonly type: string; readonly content: string } {
-    return { type: 'text', content: this.text(text) }
+  #part(block: ContentBlock, room: Room): readonly Part[] {
+    if (room.left <= 0) return []
+    room.left -= mostOfPart
+    if ('text' in block && typeof block.text === 'string')
+      return [{ type: 'text', content: this.#fit(this.#redact(block.text), room) }]
+    if (block.type === 'tool_use' && 'name' in block && 'id' in block) {
+      const call = { type: 'tool_call', id: block.id, name: block.name }
+      if (!this.wants.toolInputs) return [call]
+      return [{ ...call, arguments: this.#fit(this.json('input' in block ? block.input : null), room) }]
+    }
+    if (block.type === 'tool_result' && 'tool_use_id' in block) {
+      const response = { type: 'tool_call_response', id: block.tool_use_id }
+      if (!this.wants.toolResults) return [response]
+      return [{ ...response, response: this.#fit(this.result('content' in block ? block.content : ''), room) }]
+    }
+    // Thinking, images and documents: that they are there.
+    return [{ type: block.type }]
   }
 
-  #part(block: ContentBlock): { readonly type: string; readonly [field: string]: unknown } {
-    if ('text' in block && typeof block.text === 'string') return this.#textPart(block.text)
-    if (block.type === 'tool_use' && 'name' in block && 'id' in block)
-      return {
-        type: 'tool_call',
-        id: block.id,
-        name: block.name,
-        ...(this.wants.toolInputs && { arguments: this.json('input' in block ? block.input : null) }),
-      }
-    if (block.type === 'tool_result' && 'tool_use_id' in block)
-      return {
-        type: 'tool_call_response',
-        id: block.tool_use_id,
-        ...(this.wants.toolResults && { response: this.result('content' in block ? block.content : '') }),
-      }
-    // Thinking, images and documents: that they are there.
-    return { type: block.type }
+  #fit(text: string, room: Room): string {
+    const told = cutAt(text, Math.max(room.left, 0))
+    room.left -= told.length
+    return told
   }
 
   #cut(text: string): string {
-    if (text.length <= this.#most) return wellFormed(text)
-    return `${wellFormed(headOf(text, this.#most))}… (${text.length} characters)`
+    return cutAt(text, this.#most)
   }
+}
+
+/** How many characters of messages may still be told. */
+interface Room {
+  left: number
+}
+
+interface Part {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** What is around the text of a part. */
+const mostOfPart = 64
+
+function cutAt(text: string, most: number): string {
+  return text.length <= most ? wellFormed(text) : `${wellFormed(headOf(text, most))}… (${text.length} characters)`
 }

@@ -34,7 +34,7 @@ export class HookTraces {
     if (outcome.error !== undefined) {
       node.set(told.errorType, 'hook_failed')
       // A command that fails may print what it was given.
-      node.fail(texts.wants.toolInputs ? texts.text(outcome.error) : undefined)
+      node.fail(texts.foreign(outcome.error))
     }
     node.end(now())
   }

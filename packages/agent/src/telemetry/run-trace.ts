@@ -1,5 +1,5 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
-import type { LoopEvent, Transition } from '@halting/core'
+import type { LoopEvent, MessageContent, Transition } from '@halting/core'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
 import { nameOf } from './content.ts'
@@ -41,6 +41,8 @@ export class RunTrace {
   readonly #about: Attributes
   readonly #laps = new Map<Transition, Attributes>()
   readonly #agentName: string
+  /** What was handed in, where that is told. */
+  readonly #said: MessageContent[] = []
   #model: string | undefined
   #turn: TraceNode | undefined
   #compaction: TraceNode | undefined
@@ -230,9 +232,12 @@ export class RunTrace {
       this.#calls.flush()
       return
     }
-    const isPersons = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
-    if (!isPersons || !wants.prompts || !this.#isLive) return
-    this.#root.set(told.inputMessages, texts.message('user', entry.message.content))
+    const isPrompt = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
+    // What a subagent is to do a model wrote.
+    const isWanted = this.#place.depth === 0 ? wants.prompts : wants.toolInputs
+    if (!isPrompt || !isWanted || !this.#isLive) return
+    this.#said.push(entry.message.content)
+    this.#root.set(told.inputMessages, texts.messages('user', this.#said))
   }
 
   #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
@@ -255,15 +260,19 @@ export class RunTrace {
     if (node?.isBegun !== true) return
     const { instruments, texts, now } = this.#scope
     node.set(own.compacted[0], compacted)
-    node.set(own.message[0], texts.text(message))
+    // Why it was not done a hook may have said.
+    const said = compacted ? texts.text(message) : texts.foreign(message)
+    if (said !== undefined) node.set(own.message[0], said)
     node.end(now())
     instruments?.compactions.add(1, { [own.compactTrigger[0]]: trigger, [own.compacted[0]]: compacted })
   }
 
   #signal({ signal, checkpoint }: EventOf<'signal'>): void {
     const { texts, now } = this.#scope
-    const about = { [own.category[0]]: signal.reason, [own.checkpoint[0]]: checkpoint }
-    this.#root.event(eventNames.signal[0], { ...about, [own.message[0]]: texts.text(signal.message) }, now())
+    const about: Attributes = { [own.category[0]]: signal.reason, [own.checkpoint[0]]: checkpoint }
+    const sentence = texts.sentence(signal)
+    if (sentence !== undefined) about[own.message[0]] = sentence
+    this.#root.event(eventNames.signal[0], about, now())
   }
 
   #lap(event: EventOf<'lap'>): void {
@@ -293,7 +302,8 @@ export class RunTrace {
       const place: RunPlace = {
         parent,
         agentName: agentType,
-        description: this.#scope.texts.wants.prompts ? description : undefined,
+        // A model wrote it, as what it called the tool with.
+        description: this.#scope.texts.wants.toolInputs ? description : undefined,
         isBackground: inBackground === true,
         depth: event.run.depth,
         isResumed: !this.#isLive,
@@ -319,10 +329,11 @@ export class RunTrace {
     const at = now()
     this.close(at)
     const { reason, signal, summary, costUsd, committedUsd, totalTokens, durationMs } = terminal
+    const sentence = texts.sentence(signal)
     const ending: Attributes = {
       [own.reason[0]]: reason,
       [own.category[0]]: signal.reason,
-      [own.message[0]]: texts.text(signal.message),
+      ...(sentence !== undefined && { [own.message[0]]: sentence }),
       [own.costUsd[0]]: costUsd,
       [own.committedUsd[0]]: committedUsd,
       [own.tokens[0]]: totalTokens,
@@ -344,7 +355,7 @@ export class RunTrace {
     }
     for (const [name, value] of Object.entries(about)) if (value !== undefined) this.#root.set(name, value)
     this.#root.event(eventNames.ending[0], ending, at)
-    if (isFailure) this.#root.fail(texts.text(signal.message))
+    if (isFailure) this.#root.fail(sentence)
     this.#root.end(at)
     this.isOver = true
     if (instruments === undefined) return

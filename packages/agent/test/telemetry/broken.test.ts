@@ -101,7 +101,7 @@ test('a text that cannot be redacted is not told', async () => {
   expect(JSON.stringify(to.spans().map(({ attributes }) => attributes))).not.toMatch(/my own words|seen|\\"done/)
 })
 
-test('what a hook printed as it failed is told where inputs are', async () => {
+test('what a hook printed as it failed is told with all content only', async () => {
   const failing = new CallableHook(
     () => {
       throw new Error('cannot look at /secret/plan.md')
@@ -109,9 +109,9 @@ test('what a hook printed as it failed is told where inputs are', async () => {
     { triggers: ['beforeToolUse'], id: 'strict' },
   )
   const statuses: unknown[] = []
-  for (const toolInputs of [false, true]) {
+  for (const content of [{ toolInputs: true }, true]) {
     const to = collector()
-    const { onEvent } = await listenerOf(to, { content: { toolInputs } })
+    const { onEvent } = await listenerOf(to, { content })
     await told({ model: scriptedModel([calls('Look'), done]), tools, prices, hooks: [failing] }, onEvent)
     const [hook] = to.spans().filter(({ name }) => name.startsWith('halting.hook'))
     statuses.push([hook?.status.code, hook?.status.message?.includes('/secret/plan.md')])

@@ -4,14 +4,16 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import {
   CallableHook,
   ConfigurationError,
+  loop,
   resume,
+  startRun,
   type AgentTool,
   type AnyTool,
   type LoopEvent,
   type ModelRequest,
   type Tool,
 } from '@halting/core'
-import { accountOf } from '@halting/core/steps'
+import { accountOf, createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { telemetry } from '../../src/telemetry/index.ts'
@@ -149,7 +151,43 @@ test('with content: prompts, replies, inputs and results, redacted and cut', asy
   expect(call?.attributes).toMatchObject({ 'gen_ai.tool.call.arguments': '{}', 'gen_ai.tool.call.result': 'seen' })
   const said = String(spansOf(to.spans(), 'chat').at(-1)?.attributes['gen_ai.output.messages'])
   expect(said).toContain('key [REDACTED] long')
-  expect(said.length).toBeLessThan(350)
+  expect(said.length).toBeLessThan(400)
+  expect(JSON.parse(said)).toEqual([
+    {
+      role: 'assistant',
+      parts: [{ type: 'text', content: expect.stringMatching(/^key \[REDACTED\] long .*… \(5015 characters\)$/) }],
+      finish_reason: 'end_turn',
+    },
+  ])
+})
+
+test('with prompts: all that was handed in, one after another, as JSON up to its bound', async () => {
+  const to = collector()
+  const { onEvent } = await listenerOf(to, { content: { prompts: true }, mostCharacters: 200 })
+  const clock = createFakeClock({ autoAdvance: true })
+  const words = ['second', 'third '.repeat(100), 'fourth', 'fifth']
+  const steering: Tool = {
+    ...look,
+    execute() {
+      const next = words.shift()
+      if (next !== undefined) running.steer(next)
+      return 'seen'
+    },
+  }
+  const model = scriptedModel([calls('Look'), calls('Look'), calls('Look'), calls('Look'), answer])
+  const options = { model, tools: [steering], prices, clock, steps: createMemorySteps({ clock }) }
+  const running = loop(startRun({ prompt: 'first' }), options)
+  for await (const event of running) onEvent(event)
+  const [root] = spansOf(to.spans(), 'invoke_agent')
+  // What is a name of the conventions is a text.
+  const said = JSON.parse(String(root?.attributes['gen_ai.input.messages'])) as readonly {
+    readonly parts: readonly { readonly content: string }[]
+  }[]
+  expect(said.map(({ parts }) => parts.map(({ content }) => content.slice(0, 6)))).toEqual([
+    ['first'],
+    ['second'],
+    ['… (600'],
+  ])
 })
 
 test('what a resumed run has from its record has no span a second time, and its metrics are told once', async () => {
