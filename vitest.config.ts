@@ -95,6 +95,7 @@ const onlyDeep = [
   'packages/cli/test/stdin.test.ts',
   'packages/cli/test/stopping-bench.test.ts',
   'packages/cli/test/telemetry-private.test.ts',
+  'packages/cli/test/telemetry-variables.test.ts',
   'packages/cli/test/terminal-guide.test.ts',
   'packages/cli/test/terminal/app-features.test.ts',
   'packages/cli/test/terminal/app.test.ts',

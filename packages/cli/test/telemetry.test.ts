@@ -225,7 +225,7 @@ test('what the variables come to, each in its place, and what is wrong in words'
     resource: { 'service.name': 'agents', team: 'a,b' },
     content: { prompts: false, replies: false, toolInputs: true, toolResults: false },
   })
-  expect([...new Set(settings.problems)]).toEqual([
+  expect(settings.problems).toEqual([
     'OTEL_EXPORTER_OTLP_HEADERS must be name=value pairs, separated by commas. One invalid part is ignored.',
     'OTEL_EXPORTER_OTLP_HEADERS: "bad name" is not a valid header, and is ignored.',
     'OTEL_EXPORTER_OTLP_TIMEOUT must be a number of milliseconds, 1 or more. The default 10000 is used.',

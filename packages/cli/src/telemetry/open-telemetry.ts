@@ -63,8 +63,8 @@ export async function openTelemetry(
 }
 
 function take(settings: TelemetrySettings, version: string): { readonly key: string; readonly providers: Providers } {
-  const { traces, metrics, resource, sampler, metricIntervalMs, temporality } = settings
-  const key = JSON.stringify([traces, metrics, resource, sampler, metricIntervalMs, temporality])
+  const { traces, metrics, resource, sampler, batch, metricIntervalMs, temporality } = settings
+  const key = JSON.stringify([traces, metrics, resource, sampler, batch, metricIntervalMs, temporality])
   const held = shared.get(key) ?? { providers: openProviders(settings, version), users: 0 }
   held.users++
   shared.set(key, held)

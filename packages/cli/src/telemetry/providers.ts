@@ -14,7 +14,7 @@ import {
   type Sampler,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base'
-import type { Destination, SamplerSetting, TelemetrySettings } from './telemetry-settings.ts'
+import type { BatchSetting, Destination, SamplerSetting, TelemetrySettings } from './telemetry-settings.ts'
 
 /** The SDK, set up. Loaded only where telemetry is asked for. */
 export interface Providers {
@@ -40,7 +40,7 @@ export function openProviders(settings: TelemetrySettings, version: string): Pro
       : new BasicTracerProvider({
           resource,
           sampler: samplerOf(settings.sampler),
-          spanProcessors: [new BatchSpanProcessor(seen(traceExporter(traces), traces))],
+          spanProcessors: [new BatchSpanProcessor(seen(traceExporter(traces), traces), batchOf(settings.batch))],
         })
   const meterProvider =
     metrics === undefined
@@ -103,19 +103,42 @@ export function placeOf(url: string): string {
   return `${protocol}//${host}${pathname}`
 }
 
+function batchOf({ delayMs, timeoutMs, mostWaiting, mostAtOnce }: BatchSetting) {
+  return {
+    scheduledDelayMillis: delayMs,
+    exportTimeoutMillis: timeoutMs,
+    maxQueueSize: mostWaiting,
+    maxExportBatchSize: Math.min(mostAtOnce, mostWaiting),
+  }
+}
+
+/** Exporters read these of the process by themselves, and add them to what they are given: also what was refused. */
+const headerVariables = ['', 'TRACES_', 'METRICS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
+
+function withOurHeaders<Exporter>(make: () => Exporter): Exporter {
+  const kept = headerVariables.map((name) => [name, process.env[name]] as const)
+  for (const name of headerVariables) delete process.env[name]
+  try {
+    return make()
+  } finally {
+    for (const [name, value] of kept) if (value !== undefined) process.env[name] = value
+  }
+}
+
 function optionsOf({ url, headers, timeoutMs, isCompressed }: Destination) {
   return {
     url,
     headers: { ...headers },
     timeoutMillis: timeoutMs,
     // The names of its own enumeration, which types cannot be had of without it.
-    ...(isCompressed && { compression: 'gzip' as never }),
+    compression: (isCompressed ? 'gzip' : 'none') as never,
   }
 }
 
 function traceExporter(destination: Destination): JsonTraceExporter | ProtobufTraceExporter {
   const options = optionsOf(destination)
-  return destination.protocol === 'http/json' ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)
+  const isJson = destination.protocol === 'http/json'
+  return withOurHeaders(() => (isJson ? new JsonTraceExporter(options) : new ProtobufTraceExporter(options)))
 }
 
 function metricExporter(
@@ -124,7 +147,8 @@ function metricExporter(
 ): JsonMetricExporter | ProtobufMetricExporter {
   const preferences = { delta: 0, cumulative: 1, lowmemory: 2 } as const
   const options = { ...optionsOf(destination), temporalityPreference: preferences[temporality] }
-  return destination.protocol === 'http/json' ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)
+  const isJson = destination.protocol === 'http/json'
+  return withOurHeaders(() => (isJson ? new JsonMetricExporter(options) : new ProtobufMetricExporter(options)))
 }
 
 function samplerOf({ kind, isParentBased, ratio }: SamplerSetting): Sampler {

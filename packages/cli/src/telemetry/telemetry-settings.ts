@@ -19,12 +19,22 @@ export interface SamplerSetting {
   readonly ratio: number
 }
 
+/** How spans are put together before they are sent. */
+export interface BatchSetting {
+  readonly delayMs: number
+  readonly timeoutMs: number
+  /** Spans that wait at most: what comes beyond them is dropped. */
+  readonly mostWaiting: number
+  readonly mostAtOnce: number
+}
+
 /** What the environment asks for. JSON. */
 export interface TelemetrySettings {
   readonly traces: Destination | undefined
   readonly metrics: Destination | undefined
   readonly resource: Readonly<Record<string, string>>
   readonly sampler: SamplerSetting
+  readonly batch: BatchSetting
   readonly metricIntervalMs: number
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory'
   readonly content: Required<ToldContent>
@@ -62,6 +72,12 @@ class Reader {
       metrics,
       resource: this.#resource(),
       sampler: this.#sampler(),
+      batch: {
+        delayMs: this.#milliseconds('OTEL_BSP_SCHEDULE_DELAY', 5_000),
+        timeoutMs: this.#milliseconds('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
+        mostWaiting: this.#count('OTEL_BSP_MAX_QUEUE_SIZE', 2_048),
+        mostAtOnce: this.#count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
+      },
       metricIntervalMs: this.#milliseconds('OTEL_METRIC_EXPORT_INTERVAL', 60_000),
       temporality: this.#oneOf(
         'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
@@ -70,7 +86,8 @@ class Reader {
       ),
       content: this.#content(),
       parent: traceparent === undefined ? undefined : { traceparent, ...(tracestate !== undefined && { tracestate }) },
-      problems: this.#problems,
+      // Two kinds of telemetry read the same variables.
+      problems: [...new Set(this.#problems)],
     }
   }
 
@@ -94,6 +111,15 @@ class Reader {
     // A timer of Node takes no more.
     if (Number.isFinite(value) && value >= 1 && value < 2 ** 31) return Math.round(value)
     this.#problems.push(`${name} must be a number of milliseconds, 1 or more. The default ${usual} is used.`)
+    return usual
+  }
+
+  #count(name: string, usual: number): number {
+    const said = this.#text(name)
+    if (said === undefined) return usual
+    const value = Number(said)
+    if (Number.isSafeInteger(value) && value >= 1) return value
+    this.#problems.push(`${name} takes a whole number, 1 or more. It is ${usual} now.`)
     return usual
   }
 

@@ -25,6 +25,10 @@ export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_METRICS_COMPRESSION: 'The same for metrics',
   OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: '`cumulative` (default), `delta` or `lowmemory`',
   OTEL_METRIC_EXPORT_INTERVAL: 'Milliseconds between two exports of metrics; default 60000',
+  OTEL_BSP_SCHEDULE_DELAY: 'Milliseconds until ended spans are sent; default 5000',
+  OTEL_BSP_EXPORT_TIMEOUT: 'Timeout of one export of spans in milliseconds; default 30000',
+  OTEL_BSP_MAX_QUEUE_SIZE: 'Maximum number of spans that wait; more are dropped. Default 2048',
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 'Maximum number of spans in one request; default 512',
   OTEL_SERVICE_NAME: 'Name of the service; default `halting`',
   OTEL_RESOURCE_ATTRIBUTES: 'Resource attributes of this process: `team=payments,stage=test`',
   OTEL_TRACES_SAMPLER:

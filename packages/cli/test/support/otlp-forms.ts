@@ -1,4 +1,4 @@
-import { decoded, type Received } from './otlp.ts'
+import { decoded, isOfSpans, type Received } from './otlp.ts'
 
 // What a collector was sent, in forms that tests compare: spans as trees, metrics as lists.
 
@@ -24,6 +24,7 @@ export interface SentSpan extends Omit<SpanNode, 'children'> {
   readonly start: bigint
   readonly end: bigint
   readonly flags: number
+  readonly traceState: string
 }
 
 export interface Sent {
@@ -56,6 +57,7 @@ interface WireSpan {
   readonly name: string
   readonly kind: number
   readonly flags: number
+  readonly traceState: string
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
   readonly attributes: readonly KeyValue[]
@@ -109,7 +111,7 @@ function valuesOf(attributes: readonly KeyValue[]): Values {
 /** All spans that were sent, in the order in which they began. */
 export function spansOf(received: readonly Received[]): readonly (SentSpan & Sent)[] {
   return received
-    .filter(({ path }) => path.endsWith('/v1/traces'))
+    .filter(isOfSpans)
     .flatMap((each) => (decoded(each) as unknown as TraceRequest).resourceSpans)
     .flatMap(({ resource, scopeSpans }) =>
       scopeSpans.flatMap(({ scope: { name, version }, spans }) =>
@@ -124,7 +126,7 @@ export function spansOf(received: readonly Received[]): readonly (SentSpan & Sen
 }
 
 function sentSpan(span: WireSpan): SentSpan {
-  const { traceId, spanId, parentSpanId, name, kind, flags, attributes, events, status } = span
+  const { traceId, spanId, parentSpanId, name, kind, flags, traceState, attributes, events, status } = span
   return {
     traceId,
     spanId,
@@ -132,6 +134,7 @@ function sentSpan(span: WireSpan): SentSpan {
     name,
     kind,
     flags,
+    traceState,
     status: status.code,
     attributes: valuesOf(attributes),
     events: events.map((event) => ({ name: event.name, attributes: valuesOf(event.attributes) })),
@@ -180,7 +183,7 @@ export function metricsOf(
   received: readonly Received[],
 ): readonly (Sent & { readonly metrics: readonly SentMetric[] })[] {
   return received
-    .filter(({ path }) => path.endsWith('/v1/metrics'))
+    .filter((each) => !isOfSpans(each))
     .flatMap((each) => (decoded(each) as unknown as MetricsRequest).resourceMetrics)
     .flatMap(({ resource, scopeMetrics }) =>
       scopeMetrics.map(({ scope: { name, version }, metrics }) => ({

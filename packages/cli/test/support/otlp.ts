@@ -92,9 +92,12 @@ interface JsonObject {
 /** One form for both encodings: 64-bit numbers and bytes as texts, and what was left out as what it means then. */
 const oneForm = { longs: String, bytes: String, defaults: true } as const
 
+/** Spans go to a path of theirs. */
+export const isOfSpans = ({ path }: Pick<Received, 'path'>): boolean => /traces|spans/.test(path)
+
 /** What the definitions make of a request. @throws where it is none, or has what they do not know. */
 export function decoded({ path, headers, body }: Received): JsonObject {
-  const type = path.endsWith('/v1/traces') ? trace.v1.ExportTraceServiceRequest : metrics.v1.ExportMetricsServiceRequest
+  const type = isOfSpans({ path }) ? trace.v1.ExportTraceServiceRequest : metrics.v1.ExportMetricsServiceRequest
   if (headers['content-type'] === 'application/x-protobuf') {
     const message = type.decode(body)
     // Fields that the definitions do not know are left out of it.
