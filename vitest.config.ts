@@ -94,6 +94,7 @@ const onlyDeep = [
   'packages/cli/test/setup.test.ts',
   'packages/cli/test/stdin.test.ts',
   'packages/cli/test/stopping-bench.test.ts',
+  'packages/cli/test/telemetry-faces.test.ts',
   'packages/cli/test/telemetry-private.test.ts',
   'packages/cli/test/telemetry-variables.test.ts',
   'packages/cli/test/terminal-guide.test.ts',

@@ -10,15 +10,15 @@ import { telemetrySettings } from '../src/telemetry/telemetry-settings.ts'
 import { sessionPath } from './support/kept-session.ts'
 import {
   metricsOf,
+  outOfPlace,
   spansOf,
   treesOf,
   type Point,
   type SentMetric,
   type SentSpan,
-  type SpanNode,
   type Values,
 } from './support/otlp-forms.ts'
-import { treeOfRecord } from './support/otlp-of-record.ts'
+import { asRecorded, treeOfRecord } from './support/otlp-of-record.ts'
 import { decoded, installCollector, type Received } from './support/otlp.ts'
 import { call, installProgram, linesOf, run, script } from './support/program.ts'
 
@@ -63,37 +63,6 @@ async function tracedRun(env: Readonly<Record<string, string>>): Promise<readonl
   expect([status, stderr]).toEqual([0, ''])
   const { runs } = await readJournal(sessionPath(String(linesOf(stdout)[0]?.['session_id'])))
   return runs[0] ?? []
-}
-
-/** What the record does not say, as it says it: times until the first part of a reply and of calls, and what is left of limits. */
-const unrecorded: Readonly<Record<string, 'number' | 'bigint'>> = {
-  'gen_ai.response.time_to_first_chunk': 'number',
-  'halting.left.turns': 'bigint',
-  'halting.left.others': 'bigint',
-}
-
-function asRecorded({ attributes, events, children, ...about }: SpanNode): SpanNode {
-  const known = (values: Values, more: readonly string[] = []): Values =>
-    Object.fromEntries(
-      Object.entries(values).filter(
-        ([name, value]) => unrecorded[name] !== typeof value && !(more.includes(name) && typeof value === 'bigint'),
-      ),
-    )
-  return {
-    ...about,
-    attributes: known(attributes, about.name.startsWith('execute_tool') ? ['halting.duration_ms'] : []),
-    events: events.map((event) => ({ ...event, attributes: known(event.attributes) })),
-    children: children.map(asRecorded),
-  }
-}
-
-/** Spans that begin before what they lie in, or end after it. */
-function outOfPlace(spans: readonly SentSpan[]): readonly string[] {
-  return spans.flatMap((span) => {
-    const around = spans.find(({ spanId }) => spanId === span.parentSpanId)
-    if (around === undefined) return span.parentSpanId === '' ? [] : [span.name]
-    return span.start >= around.start && span.end <= around.end && span.end >= span.start ? [] : [span.name]
-  })
 }
 
 const bounds = {

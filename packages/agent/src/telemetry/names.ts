@@ -9,7 +9,7 @@ export const spanNames = {
   attempt: ['chat MODEL', 'One attempt at a model request; a retry is another attempt'],
   question: ['chat MODEL', 'One attempt at a model request of a compaction, a hook or a tool'],
   tool: ['execute_tool TOOL', 'One tool call, including the time of rules, hooks and a person before it began'],
-  hook: ['halting.hook HOOK', 'One call of a hook'],
+  hook: ['halting.hook HOOK', 'One call of a hook, except hooks of halting itself'],
   compaction: ['halting.compact', 'One compaction of the conversation, or an attempt at it'],
 } as const
 

@@ -1,5 +1,6 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
 import type { LoopEvent, MessageContent, Transition } from '@halting/core'
+import { isOwnHook } from '../own-hook.ts'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
 import { nameOf } from './content.ts'
@@ -241,6 +242,7 @@ export class RunTrace {
   }
 
   #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
+    if (isOwnHook(hook)) return
     const parent =
       (callId === null ? undefined : this.#calls.nodeOf(callId)) ?? this.#compaction ?? this.#turn ?? this.#root
     const name = nameOf(hook)

@@ -18,8 +18,12 @@ export interface ServedCluster {
   readonly close: () => Promise<void>
 }
 
-/** A cluster with a worker of `halting serve` with these flags, whose model answers with these replies. */
-export async function servedCluster(replies: readonly unknown[], flags: Flags = {}): Promise<ServedCluster> {
+/** A cluster with a worker of `halting serve` with these flags and variables, whose model answers with these replies. */
+export async function servedCluster(
+  replies: readonly unknown[],
+  flags: Flags = {},
+  variables: Readonly<Record<string, string>> = {},
+): Promise<ServedCluster> {
   const service = await startScriptedServer({ replies })
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-cluster-')))
   const env = {
@@ -29,6 +33,7 @@ export async function servedCluster(replies: readonly unknown[], flags: Flags = 
     ANTHROPIC_API_KEY: 'k',
     ANTHROPIC_BASE_URL: service.url,
     ANTHROPIC_MODEL: 'claude-sonnet-5-5',
+    ...variables,
   }
   const base = join(home, 'sessions')
   const options = {

@@ -216,3 +216,12 @@ function bucketsOf({ attributes, count = '0', sum = 0, bucketCounts = [], explic
     bounds: explicitBounds,
   }
 }
+
+/** Names of spans that begin before what they lie in, or end after it. */
+export function outOfPlace(spans: readonly SentSpan[]): readonly string[] {
+  return spans.flatMap((span) => {
+    const around = spans.find(({ spanId }) => spanId === span.parentSpanId)
+    if (around === undefined) return span.parentSpanId === '' ? [] : [span.name]
+    return span.start >= around.start && span.end <= around.end && span.end >= span.start ? [] : [span.name]
+  })
+}

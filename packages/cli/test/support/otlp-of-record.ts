@@ -5,6 +5,9 @@ import type { SpanNode, Value, Values } from './otlp-forms.ts'
 
 const numberValue = (value: number): Value => (Number.isInteger(value) ? BigInt(value) : value)
 
+/** Of the models that these tests ask. */
+const providerOf = (model = ''): string => (model.startsWith('claude-') ? 'anthropic' : 'unknown')
+
 interface Ending {
   readonly terminal: Values
   readonly input: number
@@ -49,7 +52,7 @@ class Reader {
       status: 0,
       attributes: {
         'gen_ai.operation.name': 'invoke_agent',
-        'gen_ai.provider.name': 'anthropic',
+        'gen_ai.provider.name': providerOf(first?.model),
         'gen_ai.request.model': first?.model ?? '',
         'gen_ai.agent.name': agent,
         'gen_ai.conversation.id': this.#sessionId,
@@ -101,7 +104,7 @@ class Reader {
       status: 0,
       attributes: {
         'gen_ai.operation.name': 'chat',
-        'gen_ai.provider.name': 'anthropic',
+        'gen_ai.provider.name': providerOf(model),
         'gen_ai.request.model': model,
         'gen_ai.conversation.id': this.#sessionId,
         'halting.request': number,
@@ -188,4 +191,27 @@ function replyOf(came: unknown): Reply {
   }
   const calls = message.content.flatMap(({ type, id }) => (type === 'tool_use' ? [id] : []))
   return { id: message.id, model: message.model, reason: message.stop_reason, calls }
+}
+
+/** What the record does not say, as it says it: times until the first part of a reply and of calls, and what is left of limits. */
+const unrecorded: Readonly<Record<string, 'number' | 'bigint'>> = {
+  'gen_ai.response.time_to_first_chunk': 'number',
+  'halting.left.turns': 'bigint',
+  'halting.left.others': 'bigint',
+}
+
+/** A tree as it was sent, without what its record does not say. */
+export function asRecorded({ attributes, events, children, ...about }: SpanNode): SpanNode {
+  const known = (values: Values, more: readonly string[] = []): Values =>
+    Object.fromEntries(
+      Object.entries(values).filter(
+        ([name, value]) => unrecorded[name] !== typeof value && !(more.includes(name) && typeof value === 'bigint'),
+      ),
+    )
+  return {
+    ...about,
+    attributes: known(attributes, about.name.startsWith('execute_tool') ? ['halting.duration_ms'] : []),
+    events: events.map((event) => ({ ...event, attributes: known(event.attributes) })),
+    children: children.map(asRecorded),
+  }
 }

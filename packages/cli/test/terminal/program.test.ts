@@ -4,8 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readJournal, sessionFile } from '@halting/agent'
+import { spansOf, treesOf } from '../support/otlp-forms.ts'
+import { asRecorded, treeOfRecord } from '../support/otlp-of-record.ts'
+import { installCollector } from '../support/otlp.ts'
 import { programPath } from '../support/program.ts'
 
+const collector = installCollector()
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
 interface Place {
@@ -85,6 +90,21 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     second.keys('C-d')
     await second.sees(`halting --resume ${id}`)
     expect(second.screen()).toContain('✓ done')
+  })
+
+  test('tells a collector of each run as its record has it', async () => {
+    const where = place()
+    const window = start(where, '"a question"', `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}`)
+    await window.sees('First.')
+    window.text('more')
+    window.keys('Enter')
+    await window.sees('Second.')
+    window.text('/quit')
+    window.keys('Enter')
+    await window.sees(/\[exit 0\]/)
+    const [, sessionId = ''] = /--resume ([\w-]{36})/.exec(window.screen()) ?? []
+    const { runs } = await readJournal(sessionFile({ ...where, sessionId, env: {} }))
+    expect(treesOf(spansOf(collector.received)).map(asRecorded)).toEqual(runs.map((run) => treeOfRecord(run)))
   })
 
   test('has the theme that was kept, also with NO_COLOR; --theme goes before it', async () => {
