@@ -70,7 +70,7 @@ test('a header that is refused is not sent, and all else is', async () => {
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_HEADERS: 'ok=%zz,bad name=1,line=a\nb,zero=%00' })
   expect(stderr.trimEnd().split('\n')).toEqual(
     ['bad name', 'line', 'zero'].map(
-      (name) => `halting: OTEL_EXPORTER_OTLP_HEADERS: "${name}" is no header, and is left out.`,
+      (name) => `halting: OTEL_EXPORTER_OTLP_HEADERS: "${name}" is not a valid header, and is ignored.`,
     ),
   )
   expect(paths()).toEqual(['/v1/metrics', '/v1/traces'])
@@ -148,7 +148,7 @@ test('the trace that runs belong to, with its state', async () => {
 test('how long it waits for an answer, and that this is told', async () => {
   collector.answer = (response) => void pause(1_500).then(() => response.writeHead(200).end())
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_TIMEOUT: '50', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '5000' })
-  expect(stderr).toMatch(/^halting: telemetry was not all sent to .*\/v1\/traces: it did not answer in time\.\n$/)
+  expect(stderr).toMatch(/^halting: some telemetry was not sent to .*\/v1\/traces: it did not answer in time\.\n$/)
 })
 
 test('a collector that never answers holds the program two seconds at most, and is told once', async () => {
@@ -156,14 +156,14 @@ test('a collector that never answers holds the program two seconds at most, and 
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=key-of-mine' })
   const place = collector.url.replaceAll('.', '\\.')
   expect(stderr).toMatch(
-    new RegExp(`^halting: telemetry was not all sent: ${place}/v1/traces did not answer within 2 s\\.\n$`),
+    new RegExp(`^halting: some telemetry was not sent: ${place}/v1/traces did not answer within 2 s\\.\n$`),
   )
 })
 
 test('a collector that answers with an error is told once, without what it answered', async () => {
   collector.answer = (response) => void response.writeHead(401).end('no such key: key-of-mine')
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=key-of-mine' })
-  expect(stderr).toMatch(/^halting: telemetry was not all sent to http.*: it answered 401\.\n$/)
+  expect(stderr).toMatch(/^halting: some telemetry was not sent to http.*: it answered 401\.\n$/)
 })
 
 test('how spans are put together', async () => {
@@ -189,43 +189,55 @@ test('variables of the settings count as those of the environment', async () => 
 
 /** Values that are none, and what is said of them; nothing where the specification has a rule. */
 const nonsense: readonly (readonly [name: string, value: string, said: readonly string[]])[] = [
-  ['OTEL_TRACES_EXPORTER', 'zipkin,jaeger', ['takes otlp or none, and is "zipkin,jaeger". Spans are not sent.']],
-  ['OTEL_METRICS_EXPORTER', 'x'.repeat(99), [`takes otlp or none, and is "${'x'.repeat(40)}…". Metrics are not sent.`]],
+  ['OTEL_TRACES_EXPORTER', 'zipkin,jaeger', ['must be otlp or none, not "zipkin,jaeger". Spans are not sent.']],
+  ['OTEL_METRICS_EXPORTER', 'x'.repeat(99), [`must be otlp or none, not "${'x'.repeat(40)}…". Metrics are not sent.`]],
   [
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'not a url',
-    ['Spans', 'Metrics'].map((what) => `takes an address with http:// or https://. ${what} are not sent.`),
+    ['Spans', 'Metrics'].map(
+      (what) => `must be an address that begins with http:// or https://. ${what} are not sent.`,
+    ),
   ],
   [
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     'localhost:4318',
-    ['takes an address with http:// or https://. Spans are not sent.'],
+    ['must be an address that begins with http:// or https://. Spans are not sent.'],
   ],
   [
     'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL',
     'http/xml',
-    ['takes http/protobuf or http/json, which collectors take at port 4318; it is "http/xml". Metrics are not sent.'],
+    [
+      'must be http/protobuf or http/json, not "http/xml". Collectors usually accept both at port 4318. Metrics are not sent.',
+    ],
   ],
-  ['OTEL_EXPORTER_OTLP_HEADERS', '=,', ['takes name=value, with commas between; one part is left out.']],
-  ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'soon', ['takes milliseconds, 1 or more. It is 10000 now.']],
-  ['OTEL_EXPORTER_OTLP_COMPRESSION', 'brotli', ['takes none, gzip. It is none now.']],
+  ['OTEL_EXPORTER_OTLP_HEADERS', '=,', ['must be name=value pairs, separated by commas. One invalid part is ignored.']],
+  [
+    'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT',
+    'soon',
+    ['must be a number of milliseconds, 1 or more. The default 10000 is used.'],
+  ],
+  ['OTEL_EXPORTER_OTLP_COMPRESSION', 'brotli', ['must be one of none, gzip. The default none is used.']],
   [
     'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
     'both',
-    ['takes cumulative, delta, lowmemory. It is cumulative now.'],
+    ['must be one of cumulative, delta, lowmemory. The default cumulative is used.'],
   ],
-  ['OTEL_METRIC_EXPORT_INTERVAL', '-1', ['takes milliseconds, 1 or more. It is 60000 now.']],
-  ['OTEL_METRIC_EXPORT_INTERVAL', '1e99', ['takes milliseconds, 1 or more. It is 60000 now.']],
-  ['OTEL_BSP_SCHEDULE_DELAY', '0', ['takes milliseconds, 1 or more. It is 5000 now.']],
-  ['OTEL_BSP_EXPORT_TIMEOUT', '99999999999', ['takes milliseconds, 1 or more. It is 30000 now.']],
-  ['OTEL_BSP_MAX_QUEUE_SIZE', '-1', ['takes a whole number, 1 or more. It is 2048 now.']],
-  ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0', ['takes a whole number, 1 or more. It is 512 now.']],
-  ['OTEL_RESOURCE_ATTRIBUTES', 'team', ['takes name=value, with commas between; one part is left out.']],
+  ['OTEL_METRIC_EXPORT_INTERVAL', '-1', ['must be a number of milliseconds, 1 or more. The default 60000 is used.']],
+  ['OTEL_METRIC_EXPORT_INTERVAL', '1e99', ['must be a number of milliseconds, 1 or more. The default 60000 is used.']],
+  ['OTEL_BSP_SCHEDULE_DELAY', '0', ['must be a number of milliseconds, 1 or more. The default 5000 is used.']],
+  [
+    'OTEL_BSP_EXPORT_TIMEOUT',
+    '99999999999',
+    ['must be a number of milliseconds, 1 or more. The default 30000 is used.'],
+  ],
+  ['OTEL_BSP_MAX_QUEUE_SIZE', '-1', ['must be a whole number, 1 or more. The default 2048 is used.']],
+  ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0', ['must be a whole number, 1 or more. The default 512 is used.']],
+  ['OTEL_RESOURCE_ATTRIBUTES', 'team', ['must be name=value pairs, separated by commas. One invalid part is ignored.']],
   [
     'OTEL_TRACES_SAMPLER',
     'sometimes',
     [
-      'takes always_on, parentbased_always_on, always_off, parentbased_always_off, traceidratio, parentbased_traceidratio. It is parentbased_always_on now.',
+      'must be one of always_on, parentbased_always_on, always_off, parentbased_always_off, traceidratio, parentbased_traceidratio. The default parentbased_always_on is used.',
     ],
   ],
   // Without a sampler that takes it, it does not count.
@@ -241,7 +253,10 @@ test.each(nonsense)('%s=%s', (name, value, said) => {
 
 test('a part of traces that is none: 7 of 1', () => {
   const { sampler, problems } = telemetrySettings({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '7' })
-  expect([sampler.ratio, problems]).toEqual([1, ['OTEL_TRACES_SAMPLER_ARG takes a number from 0 to 1. It is 1 now.']])
+  expect([sampler.ratio, problems]).toEqual([
+    1,
+    ['OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1. The default 1 is used.'],
+  ])
 })
 
 test('nonsense in every variable at once: each sentence once, and the run goes on', async () => {

@@ -119,7 +119,7 @@ class Reader {
     if (said === undefined) return usual
     const value = Number(said)
     if (Number.isSafeInteger(value) && value >= 1) return value
-    this.#problems.push(`${name} takes a whole number, 1 or more. It is ${usual} now.`)
+    this.#problems.push(`${name} must be a whole number, 1 or more. The default ${usual} is used.`)
     return usual
   }
 
