@@ -108,12 +108,12 @@ function document(recorded) {
 
 const introduction = `# In a terminal
 
-The interactive program, \`halting\`, has [its own guide](interactive.md): [a run while it goes on](../pictures/running.svg), [a limit, and how to go on](../pictures/limit.svg), [a question](../pictures/question.svg), every key and command.
+The interactive program, \`halting\`, has [its own guide](interactive.md): [a run in progress](../pictures/running.svg), [a limit, and how to continue](../pictures/limit.svg), [a question](../pictures/question.svg), every key and command.
 
-![A run in the interactive program, while it goes on](../pictures/running.svg)
+![A run in progress in the interactive program](../pictures/running.svg)
 
-The rest of this page is what \`halting -p\` shows to a person. These are screens of a real terminal, recorded by \`node scripts/record-terminal.mjs\`; a test records them again and compares, all but the times.
-The model is scripted; everything else is as it always is. The rules are in [the specification](../spec.md#what-a-person-sees).
+The rest of this page shows the output of \`halting -p\` for a person. The screens were recorded in a real terminal by \`node scripts/record-terminal.mjs\`. A test records them again and compares everything except the times.
+The model is scripted; everything else is real. The rules are in [the specification](../spec.md#what-a-person-sees).
 `
 
 try {

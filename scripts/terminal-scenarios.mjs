@@ -14,7 +14,7 @@ export const scenarios = [
   {
     name: 'success',
     title: 'A success',
-    text: 'One live line tells what goes on: turn, tool, time, tokens, dollars. The answer comes as it is written. One line closes.',
+    text: 'One live line shows the current state: turn, tool, time, tokens, dollars. The answer is printed as it arrives. The last line is a summary.',
     command: 'halting -p "Fix the greeting" --allowedTools Edit,Bash --script script.json',
     files: {
       'greet.mjs': "console.log('Helo')\n",
@@ -26,12 +26,12 @@ export const scenarios = [
         { content: 'The greeting is right now: it said "Helo".' },
       ),
     },
-    moments: [{ until: /^(turn \d · )?Bash sh check/m, title: 'While the check runs:' }],
+    moments: [{ until: /^(turn \d · )?Bash sh check/m, title: 'During the check:' }],
   },
   {
     name: 'denial',
     title: 'A denial',
-    text: 'What was denied is told with the command that runs it again with what was missing.',
+    text: 'The output lists the denied calls, and a command that runs the prompt again with the missing rules.',
     command: 'halting -p "Note the date" --script script.json',
     files: script(
       { content: [call('Write', { file_path: 'notes.txt', content: 'today' }), call('Bash', { command: 'git push' })] },
@@ -41,26 +41,26 @@ export const scenarios = [
   {
     name: 'down',
     title: 'A server that is down',
-    text: 'What is wrong is told at once, and when it is tried again.',
+    text: 'The error and the time of the next attempt are shown at once.',
     command: 'halting -p "Hello"',
     env: { ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: 'http://127.0.0.1:65530', CLAUDE_CODE_MAX_RETRIES: '2' },
-    moments: [{ until: /retry \d\/\d/, title: 'While it tries again:' }],
+    moments: [{ until: /retry \d\/\d/, title: 'Between two attempts:' }],
   },
   {
     name: 'wait',
     title: 'A 429 with a wait',
-    text: 'The wait that the service asks for is counted down.',
+    text: 'The service asks for a wait, and the live line counts it down.',
     command: 'halting -p "Hello" --script script.json',
     files: script(
       { error: { status: 429, message: 'Too many requests', headers: { 'retry-after': '3' } } },
       { content: 'Hello.' },
     ),
-    moments: [{ until: /retry \d\/\d/, title: 'While it waits:' }],
+    moments: [{ until: /retry \d\/\d/, title: 'During the wait:' }],
   },
   {
     name: 'limit',
     title: 'A limit',
-    text: 'The last answer of `--wrap-up` is on stdout. The line after it says why the run ended, and what to do; the last one is the command that goes on.',
+    text: 'The last answer of `--wrap-up` is on stdout. The next line says why the run ended, and what to do. The last line is the command that continues the session.',
     command: 'halting -p "Find it" --max-turns 2 --wrap-up --script script.json',
     files: script(
       { content: [call('Glob', { pattern: '*.a' })] },
@@ -71,7 +71,7 @@ export const scenarios = [
   {
     name: 'compaction',
     title: 'A window that fills up',
-    text: 'The conversation is made shorter when it nears the end of the window (`ctx`), and a line tells from how many tokens to how many. [Context](context.md) tells more.',
+    text: 'The conversation is compacted when the context window is nearly full (`ctx`). A line shows the number of tokens before and after. See [Context](context.md).',
     command: 'halting -p "What is wrong?" --context-window 8k --script script.json',
     files: {
       'test.log': Array.from({ length: 480 }, (_, index) => `test ${index + 1} of the settings is fine\n`).join(''),
@@ -86,12 +86,12 @@ export const scenarios = [
         { content: 'Nothing is wrong: all 480 tests are fine.', delay_ms: 1200 },
       ),
     },
-    moments: [{ until: /compacting [\d.]+k tokens \(\d s\)/, title: 'While it is made shorter:' }],
+    moments: [{ until: /compacting [\d.]+k tokens \(\d s\)/, title: 'During the compaction:' }],
   },
   {
     name: 'interrupt',
     title: 'Ctrl-C',
-    text: 'The first Ctrl-C ends the run and what it started; a second one leaves at once.',
+    text: 'The first Ctrl-C ends the run and all processes that it started. A second one exits at once.',
     command: 'halting -p "Wait for it" --allowedTools Bash --script script.json',
     files: script({ content: ['I wait.', call('Bash', { command: 'sleep 60' })] }),
     moments: [{ until: /^(turn \d · )?Bash sleep 60/m, keys: 'C-c', title: 'Before:' }],
@@ -99,7 +99,7 @@ export const scenarios = [
   {
     name: 'pipe',
     title: 'Into a file',
-    text: 'The file gets the answer and nothing else; what the model wrote on the way is not in it.',
+    text: 'The file contains only the final answer, without the text that the model wrote before it.',
     command: 'halting -p "Look around" --script script.json > answer.txt; cat answer.txt',
     files: script(
       { content: ['I look.', call('Glob', { pattern: '*.txt' })] },
@@ -109,7 +109,7 @@ export const scenarios = [
   {
     name: 'quiet',
     title: 'With --quiet',
-    text: 'Only the answer, when it is complete.',
+    text: 'Only the answer is printed, when it is complete.',
     command: 'halting -p "Look around" --quiet --script script.json',
     files: script({ content: ['I look.', call('Glob', { pattern: '*.txt' })] }, { content: 'There is nothing here.' }),
   },
