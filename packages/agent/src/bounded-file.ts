@@ -1,5 +1,5 @@
-import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
+import { openRegular } from './regular-file.ts'
 
 /** What a shell hands in for `<(command)`: a pipe to which that command writes, and which ends with it. */
 const handedIn = /^\/(?:dev|proc\/self)\/fd\/\d+$/
@@ -9,20 +9,13 @@ const handedIn = /^\/(?:dev|proc\/self)\/fd\/\d+$/
  * @throws Error that says why not: what the system says, that it is no file, or that it is too large.
  */
 export async function boundedFile(path: string, mostBytes: number): Promise<string> {
-  // Already to open one can wait for ever.
-  const isPipe = handedIn.test(path)
-  checkKind(await stat(path), isPipe)
-  const file = await open(path, constants.O_RDONLY | (isPipe ? 0 : constants.O_NONBLOCK))
+  const isPipe = handedIn.test(path) && (await stat(path)).isFIFO()
+  const file = await (isPipe ? open(path) : openRegular(path))
   try {
-    checkKind(await file.stat(), isPipe)
     return await readBounded(file, mostBytes)
   } finally {
     await file.close()
   }
-}
-
-function checkKind(stats: Stats, mayBePipe: boolean): void {
-  if (!stats.isFile() && !(mayBePipe && stats.isFIFO())) throw new Error('it is no file')
 }
 
 /** Some files of the kernel are read in whole pages only. */

@@ -33,11 +33,13 @@ const isBlock: Check = isKnownOrAny('type', {
   image: isObject({ source: isObject({ type: isText }) }),
 })
 
-const isContent: Check = isTextOr(isListOf(isBlock), 'a text or a list of blocks')
+export const isListOfBlocks: Check = isListOf(isBlock)
+
+export const isContent: Check = isTextOr(isListOfBlocks, 'a text or a list of blocks')
 
 const isModelMessage: Check = isOneOf('role', {
   user: isObject({ content: isContent }),
-  assistant: isObject({ content: isListOf(isBlock), by: optional(isText) }),
+  assistant: isObject({ content: isListOfBlocks, by: optional(isText) }),
 })
 
 /** What a model is shown. */
@@ -76,7 +78,7 @@ export const isTranscript: Check = isListOf(
         role: isExactly('assistant'),
         id: isText,
         model: isText,
-        content: isListOf(isBlock),
+        content: isListOfBlocks,
         stop_reason: orNull(isText),
         usage: isUsage,
         by: optional(isText),

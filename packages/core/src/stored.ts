@@ -45,6 +45,27 @@ export const isNumber: Check = (value, path) => {
   if (typeof value !== 'number' || !Number.isFinite(value)) refuse(value, path, 'a number')
 }
 
+export const isBoolean: Check = (value, path) => {
+  if (typeof value !== 'boolean') refuse(value, path, 'true or false')
+}
+
+/** From here on sums of whole numbers are not exact, and further on they are no numbers. */
+const most = Number.MAX_SAFE_INTEGER
+
+/** A figure that is added to others. */
+export const isAmount: Check = isFrom(0)
+
+/** Milliseconds on a clock that may have begun later. */
+export const isMoment: Check = isFrom(-most)
+
+function isFrom(least: number): Check {
+  return (value, path) => {
+    isNumber(value, path)
+    if (Number(value) < least || Number(value) > most)
+      throw new Misfit(`${path} must be from ${least} to ${most}, but it is ${String(value)}`)
+  }
+}
+
 function asObject(value: unknown, path: string): { readonly [field: string]: unknown } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(value, path, 'an object')
   // Neither a primitive nor a list: it has fields, of types that nobody knows yet.
@@ -53,9 +74,17 @@ function asObject(value: unknown, path: string): { readonly [field: string]: unk
 
 /** An object with these fields; others are kept unseen. */
 export function isObject(fields: { readonly [field: string]: Check } = {}): Check {
+  const checks = Object.entries(fields)
   return (value, path) => {
     const object = asObject(value, path)
-    for (const [name, check] of Object.entries(fields)) check(object[name], path === '' ? name : `${path}.${name}`)
+    for (const [name, check] of checks) check(object[name], path === '' ? name : `${path}.${name}`)
+  }
+}
+
+/** An object of which every field passes. */
+export function isMapOf(check: Check): Check {
+  return (value, path) => {
+    for (const [name, part] of Object.entries(asObject(value, path))) check(part, `${path}[${JSON.stringify(name)}]`)
   }
 }
 
@@ -87,6 +116,14 @@ export function orNull(check: Check): Check {
 export function isExactly(text: string): Check {
   return (value, path) => {
     if (value !== text) refuseText(value, path, JSON.stringify(text))
+  }
+}
+
+/** One of these names; `must` says of what. */
+export function isNamed(names: readonly string[], must: string): Check {
+  const known = new Set<unknown>(names)
+  return (value, path) => {
+    if (!known.has(value)) refuseText(value, path, must)
   }
 }
 

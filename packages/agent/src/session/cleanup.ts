@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
-import { lstat, open, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { lstat, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { openRegular } from '../regular-file.ts'
 import { holderOf, takeLock } from './journal-lock.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
@@ -121,7 +122,7 @@ async function isFolderOld(folder: string, before: number): Promise<boolean> {
 
 /** Its first line says that this program wrote it. */
 async function isJournal(path: string): Promise<boolean> {
-  const file = await open(path, 'r').catch(() => undefined)
+  const file = await openRegular(path).catch(() => undefined)
   if (file === undefined) return false
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0)

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { link, mkdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { boundedFile } from '../bounded-file.ts'
 import { codeOf } from '../tools/result.ts'
 
 /** Who writes a session. A process is told apart from a later one with its number by when it began. */
@@ -80,14 +81,20 @@ async function removeLeft(path: string, left: LockHolder): Promise<void> {
   }
 }
 
+/** A lock says who holds it, and no more. */
+const longestLock = 64 * 1_024
+
 /** Undefined when there is none any more. What cannot be read was left by a process that died while it wrote. */
 async function readHolder(path: string): Promise<LockHolder | undefined> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await boundedFile(path, longestLock)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+    const code = codeOf(error)
+    if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined
+    // What the system refuses may be held all the same. What is no file, or a large one, is no lock of ours.
+    if (code !== undefined && code !== 'ELOOP') throw error
+    return nobody()
   }
   try {
     const told: unknown = JSON.parse(text)
@@ -96,6 +103,10 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
   } catch {
     // Damaged: nobody holds it.
   }
+  return nobody()
+}
+
+function nobody(): LockHolder {
   return { pid: 0, began: '', host: hostname(), since: '' }
 }
 

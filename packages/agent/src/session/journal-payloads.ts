@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
+import { openRegularSync } from '../regular-file.ts'
 
 /** A long text that stands in a file of its own, named by its hash. */
 export interface Payload {
@@ -54,25 +55,37 @@ function isLong(text: string): boolean {
   return text.length * 3 > longestText && Buffer.byteLength(text) > longestText && !/\p{Surrogate}/u.test(text)
 }
 
-/** Puts the texts back. @throws HaltingError `driver` for one that is missing or damaged. */
+/**
+ * Puts the texts back.
+ * @throws HaltingError `driver` for one that is missing or damaged.
+ * @throws TypeError for a place that the line does not have.
+ */
 export function withPayloads(line: Fields, folder: string): Fields {
   if (!Array.isArray(line['payloads'])) return line
   const { payloads, ...short } = line
-  // The line was written by `withoutPayloads`, as its checksum says.
+  // What `withoutPayloads` writes. Anybody can make a checksum: a place is looked for, and not believed.
   for (const { at, sha256 } of payloads as readonly Place[]) {
-    let holder: unknown = short
-    for (const part of at.slice(0, -1)) holder = (holder as { readonly [part: string | number]: unknown })[part]
+    const last = at.at(-1) ?? ''
+    const holder = at.slice(0, -1).reduce<unknown>(partOf, short)
+    if (typeof partOf(holder, last) !== 'string') throw new TypeError('it has no place for a text of a file beside it')
     const value = readPayload(folder, sha256)
-    Object.defineProperty(holder, at.at(-1) ?? '', { value, enumerable: true, writable: true, configurable: true })
+    // An object: it has this part.
+    Object.defineProperty(holder as object, last, { value, enumerable: true, writable: true, configurable: true })
   }
   return short
+}
+
+/** A part of its own: what all objects have is no place for a text. */
+function partOf(holder: unknown, part: string | number): unknown {
+  if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, part)) return undefined
+  return (holder as { readonly [part: string | number]: unknown })[part]
 }
 
 function readPayload(folder: string, sha256: string): string {
   const path = join(folder, basename(sha256))
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = textOf(path)
   } catch (error) {
     throw new HaltingError(
       'driver',
@@ -85,6 +98,15 @@ function readPayload(folder: string, sha256: string): string {
     'driver',
     `The session has a part in the file ${path}, which is damaged: its content is not that of its name. Put it back, or begin a new session.`,
   )
+}
+
+function textOf(path: string): string {
+  const file = openRegularSync(path)
+  try {
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
 }
 
 function hashOf(text: string): string {

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { textOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
+import { openRegularSync } from '../regular-file.ts'
 import { JournalDecoder } from './journal-decoder.ts'
 import { valueOf } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
@@ -73,7 +74,7 @@ export function headOfKept(path: string): Pick<KeptEnds, 'cwd' | 'title'> {
 }
 
 function withFile<T>(path: string, work: (file: number) => T): T {
-  const file = openSync(path, 'r')
+  const file = openRegularSync(path)
   try {
     return work(file)
   } finally {

@@ -1,7 +1,8 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { runsOf, type StepRecord } from '@halting/core/steps'
+import { misfitOfRecord, runsOf, type StepRecord } from '@halting/core/steps'
+import { openRegular } from '../regular-file.ts'
 import { checkText } from './given.ts'
 import { checkFold } from './check-fold.ts'
 import { crc32OfMuch } from './crc32.ts'
@@ -34,14 +35,30 @@ export interface ReadJournal {
 /**
  * Reads a journal. A last line that is not whole is a torn tail, which no synced record is part of: it is told, and not read.
  * `intents: 'open'` leaves out, of turns that are over, the intents that have their result: whoever asks what runs came to reads a quarter less.
- * @throws HaltingError `driver` for damage before it, with the number of the line; for another format; and for a file that cannot be read.
+ * @throws HaltingError `driver` for damage before it, with the number of the line; for another format; for a record with a field that is not of its type; and for a
+ * file that cannot be read.
  */
 export async function readJournal(
   path: string,
   { intents = 'all' }: { readonly intents?: 'all' | 'open' } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
-  return readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
+  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
+  checkRecords(read, path)
+  return read
+}
+
+/** Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all. */
+function checkRecords({ runs }: ReadJournal, path: string): void {
+  for (const [index, records] of runs.entries())
+    for (const record of records) {
+      const misfit = misfitOfRecord(record)
+      if (misfit !== undefined)
+        throw refusal(
+          path,
+          `holds what no version of this program writes: in a record of run ${index + 1} (${record.type}) ${misfit}`,
+        )
+    }
 }
 
 /**
@@ -62,7 +79,7 @@ async function readKeeping(path: string, keeps: KeptRecords, by: ReadBy = 'lines
   const reader = new JournalReader(path, keeps, by)
   let file: FileHandle | undefined
   try {
-    file = await open(path)
+    file = await openRegular(path)
     return await readAll(file, reader)
   } catch (error) {
     if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
@@ -289,8 +306,9 @@ function momentOf(timestamp: string): number | null {
 }
 
 /** Of the first line. @throws HaltingError for one of no session of ours, or of a later format. */
-export function checkHead({ type, format }: { readonly [field: string]: unknown }, path: string): void {
-  if (type !== 'halting' || typeof format !== 'number')
+export function checkHead(head: { readonly [field: string]: unknown }, path: string): void {
+  const { type, format, sessionId, cwd } = head
+  if (type !== 'halting' || typeof format !== 'number' || typeof sessionId !== 'string' || typeof cwd !== 'string')
     throw refusal(path, 'is no session of this program: its first line does not say so')
   if (format > journalVersion)
     throw refusal(

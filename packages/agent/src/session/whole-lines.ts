@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises'
 import { messageOf } from '@halting/core/adapters'
+import { openRegular } from '../regular-file.ts'
 import { lineOfJson, valueOf } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 import { parseJournal, refusal, wasCut } from './read-journal.ts'
@@ -21,7 +21,7 @@ export async function wholeLines(path: string): Promise<Iterable<string>> {
 async function bytesOf(path: string): Promise<Buffer> {
   let read: { readonly size: number; readonly bytes: Buffer }
   try {
-    const file = await open(path)
+    const file = await openRegular(path)
     try {
       read = { size: (await file.stat()).size, bytes: await file.readFile() }
     } finally {

@@ -26,10 +26,14 @@ describe('a file that is read in pieces', () => {
   test('comes to the same, also where a line is longer than a piece', async () => {
     const place = placeOf()
     const encoder = new JournalEncoder(place)
+    const {
+      run,
+      spent: { openAgents: _, ...spent },
+    } = startRun({ prompt: 'go', sessionId })
     // Half a character keeps a long text in its line.
     const texts = ['x'.repeat(900_000), `${'ä'.repeat(2_500_000)}\ud83d`, 'y\n'.repeat(300_000), 'last']
     const records = [
-      start([], 'run1'),
+      { type: 'start', scope: '', start: { run, added: [], spent }, at: 0 } as const,
       ...texts.map((content, at): StepRecord => ({
         type: 'intent',
         key: `run1/hook:${at}`,

@@ -98,7 +98,7 @@ function resultTold(
       }),
     ]
   }
-  if (typeof status !== 'string') return [{ atMs, what: name, text: took }]
+  if (typeof status !== 'string' || content === undefined) return [{ atMs, what: name, text: took }]
   // What a driver recorded for a call is a result with content of messages.
   const shown = textOf(content as string | readonly ContentBlock[])
   return [{ atMs, what: name, text: `${status}, ${took}: ${shown}` }]

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { holderOf } from '@halting/agent'
 import { HaltingError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { manySessions } from '../foreign/many-sessions.ts'
@@ -8,6 +7,7 @@ import { readAnySession, type AnySession } from '../foreign/read-session.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { writerOf } from '../session/writer-of.ts'
 import { UsageError } from '../usage-error.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 import { Collector } from './collect.ts'
@@ -66,7 +66,7 @@ async function gathered(flags: Flags, words: readonly string[], program: Program
       if (which.below !== '' && !isBelow(session.cwd, which.below)) continue
       const isOpenHere =
         !isOfCluster && session.foreign === undefined && terminalOf(session.runs.at(-1) ?? []) === undefined
-      const heldBy = isOpenHere ? (await holderOf(`${name}.lock`))?.pid : undefined
+      const heldBy = isOpenHere ? await writerOf(name) : undefined
       collector.add(session, { file: name, heldBy })
     } catch (error) {
       if (!(error instanceof HaltingError)) throw error

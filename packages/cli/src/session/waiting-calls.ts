@@ -1,3 +1,4 @@
+import { isJsonObject } from '@halting/core/adapters'
 import type { FoldedSession } from '@halting/core/steps'
 
 /** A call that a run left waiting for a person, with the question. */
@@ -20,6 +21,10 @@ export function waitingCalls({
 
 /** What an ending that needs an approval says of the calls. */
 export function pendingOf({ pending }: { readonly [field: string]: unknown }): readonly WaitingCall[] {
-  // True: the loop writes it in this shape, and a record has a checksum.
-  return Array.isArray(pending) ? (pending as readonly WaitingCall[]) : []
+  return Array.isArray(pending) ? pending.filter(isWaitingCall) : []
+}
+
+/** The loop writes it so. What a signal holds beside its reason is anybody's. */
+function isWaitingCall(value: unknown): value is WaitingCall {
+  return isJsonObject(value) && ['id', 'name', 'message'].every((field) => typeof value[field] === 'string')
 }

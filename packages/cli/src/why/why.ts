@@ -1,4 +1,3 @@
-import { holderOf } from '@halting/agent'
 import { stagesOf } from '@halting/core/after'
 import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
@@ -7,6 +6,7 @@ import { pricesFor, readNamedSession, type AnySession } from '../foreign/read-se
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile } from '../session/find-session.ts'
+import { writerOf } from '../session/writer-of.ts'
 import { terminalOf } from './terminal-of.ts'
 import { goOn, type GoOn } from './go-on.ts'
 import { toldRuns } from './told-runs.ts'
@@ -23,7 +23,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
   const terminal = terminalOf(newest)
   const isOpenHere = path !== undefined && foreign === undefined && terminal === undefined
-  const heldBy = isOpenHere ? (await holderOf(`${path}.lock`))?.pid : undefined
+  const heldBy = isOpenHere ? await writerOf(path) : undefined
   const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
   if (wantsJson(flags)) {
     const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))

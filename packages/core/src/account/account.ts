@@ -100,10 +100,10 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
   const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
-  const { turns, nanos, unknownNanos, totalTokens, now, startedAt } = begin.start.spent
-  const carried = { turns, tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
+  const before = carriedInto(begin)
   const isTurnOpen = spent.turnBegins && (ended !== undefined || !isAsked(requests, spent))
-  const totals = totalsOf(records, requests, spent, ended !== undefined, carried)
+  const totals = totalsOf(records, requests, spent, ended !== undefined, before)
+  const carried = notAbove(before, totals)
   const inForce = limitsInForce(records)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
@@ -120,6 +120,21 @@ export function accountOf(records: readonly StepRecord[]): Account {
     slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
     dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
+  }
+}
+
+function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
+  const { turns, nanos, unknownNanos, totalTokens, now, startedAt } = spent
+  return { turns, tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
+}
+
+/** What a run came to has what it carried over in it. A record that says otherwise takes nothing away from what others cost. */
+function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
+  return {
+    turns: Math.min(turns, totals.turns),
+    tokens: Math.min(tokens, totals.tokens),
+    costUsd: Math.min(costUsd, totals.committedUsd),
+    activeMs: Math.min(activeMs, totals.activeMs),
   }
 }
 

@@ -59,6 +59,7 @@ export {
 } from './fold-session.ts'
 export { recordedResult } from '../sdk/recorded-result.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
+export { misfitOfRecord } from './stored-record.ts'
 export { foldRun, PastOfRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
 export type { ControlOptions, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 export { committedNanos, recordedSpending } from '../session-account.ts'

@@ -62,11 +62,21 @@ function about(session: InspectedSession, accounts: readonly Account[]): Omit<Se
 
 /** The row of one that cannot be read. */
 export function unreadRow(
-  session: Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'path' | 'changedAt'>,
+  {
+    key,
+    sessionId,
+    program,
+    path,
+    changedAt,
+  }: Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'path' | 'changedAt'>,
   problem: string,
 ): SessionRow {
   return {
-    ...session,
+    key,
+    sessionId,
+    program,
+    path,
+    changedAt,
     title: '',
     cwd: '',
     isLive: false,

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { openRegular } from '../../regular-file.ts'
 import { longestLine } from '../longest-line.ts'
 
 const chunkSize = 1024 * 1024
@@ -17,7 +17,7 @@ export interface ReadLines {
  * around them, which a crash may leave. `take` answers false when it has seen enough. Reads ahead by one part of the file, however large that is.
  */
 export async function eachLine(path: string, take: (line: string) => boolean | void): Promise<ReadLines> {
-  const file = await open(path, 'r')
+  const file = await openRegular(path)
   try {
     // Most files are short, and of a thousand of them large ones would have the garbage collector run for each.
     let chunk = Buffer.allocUnsafe(firstSize)

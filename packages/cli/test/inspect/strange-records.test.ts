@@ -1,0 +1,158 @@
+// Holds R-JOUR-4b: whoever looks at a record has it from anybody. A field that is not of its type is told, or nothing is made of it that is no figure.
+import { agentTool, HaltingError, loop, startRun, tool, type LoopOptions } from '@halting/core'
+import {
+  createMemorySteps,
+  foldSession,
+  misfitOfRecord,
+  whatIf,
+  trajectoryOf,
+  type StepRecord,
+} from '@halting/core/steps'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { rowOf, toldSession, transcriptParts, viewOf } from '@halting/inspector'
+import { assert, nat, property } from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { drawn } from '../../../agent/test/support/deep.ts'
+import { htmlOf } from '../../src/export/html.ts'
+import { markdownOf } from '../../src/export/markdown.ts'
+import type { AnySession } from '../../src/foreign/read-session.ts'
+import { inspectedSession } from '../../src/inspect/inspected.ts'
+import { styleFor } from '../../src/io/style.ts'
+import { Collector } from '../../src/report/collect.ts'
+import { reportText } from '../../src/report/report-text.ts'
+import { waitingCalls } from '../../src/session/waiting-calls.ts'
+
+const usage = { input_tokens: 1_000, output_tokens: 100 }
+const asks = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name, input: { file_path: 'a.ts', old_string: 'a', new_string: 'b' } })),
+  usage,
+})
+const patch = { structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ['-a', '+b'] }] }
+
+const options: Partial<LoopOptions> = {
+  maxTurns: 30,
+  maxBudgetUsd: 50,
+  tools: [
+    tool({ name: 'Read', description: '', readOnly: true, execute: () => 'seen' }),
+    tool({
+      name: 'Edit',
+      description: '',
+      execute: () => ({ content: [{ type: 'text', text: 'done' }], details: patch }),
+    }),
+    tool({ name: 'Fail', description: '', execute: () => ({ content: 'no', isError: true }) }),
+    agentTool({ name: 'Agent', description: '', spawn: () => ({ prompt: 'look', agentType: 'scout' }) }),
+  ],
+  prices: {
+    cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1_000,
+    worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
+  },
+}
+
+/** What is on record of a run with calls beside each other, a failure and a subagent, as a file gives it back. */
+let recorded: readonly StepRecord[] = []
+beforeAll(async () => {
+  const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
+  const script = [
+    asks('Read', 'Edit'),
+    asks('Agent', 'Fail'),
+    asks('Read'),
+    { text: 'sub', usage },
+    { text: 'done', usage },
+  ]
+  await loop(startRun({ prompt: 'go' }), {
+    ...options,
+    model: scriptedModel(script, { maxOutputTokens: 1_000 }),
+    steps,
+  }).terminal
+  // What a driver keeps is JSON.
+  recorded = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
+})
+
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
+/** In place of any value. */
+const strange: readonly unknown[] = [
+  [undefined, null, true, 0, -1, 0.5, 1e308, -1e308, '', '5', 'x', '__proto__', [], {}, [null], [1], [[]]],
+  [{ type: 'text' }, { type: 'tool_use', id: 1 }, { type: 'tool_result' }, { kind: 'user' }, { toString: 1 }],
+  ['completed', 'run1/agent:1:0:x/model:1.1', 'agent:1:0:x/', nested(50), nested(20_000)],
+].flat()
+
+type Holder = Record<string | number, unknown>
+
+/** Each place in a value, down to so many levels. */
+function placesIn(value: unknown, levels = 20): readonly (readonly [Holder, string])[] {
+  if (typeof value !== 'object' || value === null || levels === 0) return []
+  // An object, or a list, which has its places by their numbers.
+  const holder = value as Holder
+  return Object.keys(holder).flatMap((name) => [[holder, name] as const, ...placesIn(holder[name], levels - 1)])
+}
+
+/** The same records, some values of which are others. */
+function changed(changes: readonly (readonly [record: number, place: number, value: number])[]): readonly StepRecord[] {
+  const records = structuredClone(recorded)
+  for (const [record, place, value] of changes) {
+    const places = placesIn(records[record % records.length])
+    const [holder, name] = places[place % places.length] ?? []
+    if (holder === undefined || name === undefined) continue
+    holder[name] = strange[value]
+  }
+  return records
+}
+
+/** All that is made of a session when somebody looks at it. */
+function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
+  const session: AnySession = { sessionId: 's', cwd: '/', runs, began: [0], unpriced: [[]] }
+  const found = { key: 's', sessionId: 's', path: null, changedAt: 0, isLive: false, signature: '' }
+  const inspected = inspectedSession(session, { found })
+  const collector = new Collector({ since: null, until: null })
+  collector.add(session, { file: 's.jsonl' })
+  const report = collector.told('here', [], 0)
+  const figures = [
+    rowOf(inspected),
+    viewOf(inspected),
+    report,
+    ...runs.map((records) => whatIf(trajectoryOf(records), { maxTurns: 1, maxBudgetUsd: 1 })),
+  ]
+  const texts = [
+    ...runs.map((_, run) => transcriptParts(inspected, run)),
+    reportText(report, { by: undefined, width: 80, style: styleFor(false, {}) }),
+    ...htmlOf(toldSession({ sessionId: 's', cwd: '/', runs }), 'A session', { says: '' }),
+    ...markdownOf(toldSession({ sessionId: 's', cwd: '/', runs }), 'A session'),
+    waitingCalls(foldSession(runs)),
+  ]
+  JSON.stringify([figures, texts, runs])
+  return figures
+}
+
+/** Numbers that JSON has no way to say. */
+const strayNumbers = (value: unknown): readonly number[] =>
+  typeof value === 'number'
+    ? [value].filter((each) => !Number.isFinite(each))
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(strayNumbers)
+      : []
+
+test('whatever stands in a record, it is refused, or all that is told of it can be made and is a figure', () => {
+  expect(recorded.map(misfitOfRecord).filter((misfit) => misfit !== undefined)).toEqual([])
+  expect(strayNumbers(madeOf([recorded]))).toEqual([])
+  let taken = 0
+  const one = [nat(), nat(), nat(strange.length - 1)] as const
+  assert(
+    property(...one, ...one, (record, place, value, record2, place2, value2) => {
+      const records = changed([
+        [record, place, value],
+        [record2, place2, value2],
+      ])
+      if (records.some((each) => misfitOfRecord(each) !== undefined)) return
+      try {
+        expect(strayNumbers(madeOf([records]))).toEqual([])
+        taken++
+      } catch (error) {
+        if (!(error instanceof HaltingError)) throw error
+      }
+    }),
+    { numRuns: drawn(3_000) },
+  )
+  // Most fields are read by nobody here.
+  expect(taken).toBeGreaterThan(drawn(3_000) / 10)
+})

@@ -1,0 +1,180 @@
+import { transitions } from '../allowance.ts'
+import { isJsonObject } from '../json.ts'
+import {
+  isAmount,
+  isBoolean,
+  isListOf,
+  isMapOf,
+  isMoment,
+  isNamed,
+  isNumber,
+  isObject,
+  isOneOf,
+  isText,
+  misfitOf,
+  optional,
+  orNull,
+  type Check,
+} from '../stored.ts'
+import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } from '../stored-transcript.ts'
+import { endings } from '../stop/terminal.ts'
+
+/**
+ * What is wrong with an entry of a record that was stored, in words, with its place; undefined where every field that is read of it is what it must be. Whoever tells
+ * from records asks this first: anybody may have written them. Fields and blocks that are not known are passed over, and so is what an older version left out.
+ */
+export function misfitOfRecord(record: unknown): string | undefined {
+  if (isDeeper(record, deepest)) return `it is nested more than ${deepest} levels deep`
+  return misfitOf(record, isRecord)
+}
+
+/** What models, tools and hooks give is cut below 200 levels. What is nested much deeper than that nobody can write down again. */
+const deepest = 400
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const part of Object.values(value)) if (isDeeper(part, levels - 1)) return true
+  return false
+}
+
+const isReason = isNamed(Object.keys(endings), 'the reason of an ending')
+const isTransition = isNamed(transitions, 'a transition')
+
+const isMoney: Check = isObject({ nanos: isAmount, tokens: isAmount })
+const isSignal: Check = isObject({ reason: isText, message: isText, context: isObject(), source: orNull(isText) })
+const isCounts = isMapOf(isAmount)
+const isLaps: Check = (value, path) => {
+  isCounts(value, path)
+  for (const name of Object.keys(value as object)) isTransition(name, path)
+}
+const isLimit: Check = orNull(isAmount)
+const isSetLimit: Check = optional(isLimit)
+
+const isProgress: Check = isObject({
+  request: isAmount,
+  turns: isAmount,
+  turnBegins: isBoolean,
+  laps: isObject({ sinceRefill: isLaps, inRun: isLaps }),
+  compactions: isAmount,
+  usage: isUsage,
+  modelUsage: isMapOf(isObject({ usage: isUsage, nanos: isAmount })),
+  totalTokens: isAmount,
+  nanos: isAmount,
+  unknownNanos: isAmount,
+  startedAt: isMoment,
+  now: isMoment,
+  recentTurns: isListOf(isNumber),
+})
+
+const isStart: Check = isObject({
+  run: isObject({ sessionId: isText, runId: isText, agentPath: isText, depth: isAmount, continues: optional(isText) }),
+  added: isTranscript,
+  spent: isProgress,
+  limits: optional(
+    isObject({
+      maxTurns: isLimit,
+      maxBudgetUsd: isLimit,
+      maxRunUsd: isLimit,
+      maxTotalTokens: isLimit,
+      maxDurationMs: isLimit,
+      spentBeforeUsd: isAmount,
+    }),
+  ),
+})
+
+const isLap: Check = isObject({
+  scope: isText,
+  transition: isTransition,
+  spent: isProgress,
+  added: isTranscript,
+  overridden: optional(isObject({ by: isText, signals: isListOf(isSignal) })),
+})
+
+const isFolded: Check = isObject({
+  settled: isMoney,
+  unknown: isMoney,
+  open: isListOf(isListOf((value, path) => (typeof value === 'string' ? undefined : isMoney(value, path)))),
+  until: isMoment,
+})
+
+const isTerminal: Check = isObject({
+  reason: isReason,
+  signal: isSignal,
+  signals: isListOf(isSignal),
+  error: optional(isObject({ code: isText, message: isText })),
+  stillRunning: isListOf(isText),
+})
+
+const isControl: Check = isObject({
+  abort: optional(isText),
+  signals: optional(isListOf(isSignal)),
+  messages: optional(isListOf(isObject({ id: isText, kind: isText, content: isContent }))),
+  settings: optional(
+    isObject({
+      limits: optional(
+        isObject({
+          maxTurns: isSetLimit,
+          maxBudgetUsd: isSetLimit,
+          maxTotalTokens: isSetLimit,
+          maxDurationMs: isSetLimit,
+        }),
+      ),
+    }),
+  ),
+})
+
+const isStage: Check = isOneOf('phase', {
+  began: isObject({ id: isText, runId: isText, name: isText, most: isMoney }),
+  ended: isObject({
+    id: isText,
+    runId: isText,
+    name: isText,
+    reason: isText,
+    message: isText,
+    turns: isAmount,
+    costUsd: isAmount,
+    committedUsd: isAmount,
+    tokens: isAmount,
+    modelUsage: isMapOf(isObject({ usage: isUsage, costUsd: isAmount })),
+    durationMs: isAmount,
+  }),
+})
+
+const isCharge: Check = isObject({
+  tokens: optional(isAmount),
+  nanos: optional(isAmount),
+  usage: optional(orNull(isUsage)),
+})
+
+/** What is noted of a request before it is made: what is reserved for it. */
+const isIntent: Check = (value, path) => {
+  if (isJsonObject(value) && value['granted'] === true) isCharge(value, path)
+}
+
+/** A step may come to anything. What is read of it are the reply of a model and its charge, the content of a result, and what a compaction came to. */
+const isStepValue: Check = (value, path) => {
+  if (!isJsonObject(value)) return
+  const { status, content, message, charge, result, value: inner } = value
+  if (isJsonObject(charge)) isCharge(charge, `${path}.charge`)
+  if (status !== undefined && content !== undefined) isContent(content, `${path}.content`)
+  if (isJsonObject(message)) isListOfBlocks(message['content'], `${path}.message.content`)
+  if (isJsonObject(result) && result['messages'] !== undefined)
+    isModelMessages(result['messages'], `${path}.result.messages`)
+  // Of a call that asked a model its result stands in here.
+  if (isJsonObject(inner)) isStepValue(inner, `${path}.value`)
+}
+
+/** Whoever asks when something was takes what has such a field. */
+const isNoMoment: Check = optional(isMoment)
+
+const isRecord: Check = isOneOf('type', {
+  start: isObject({ scope: isText, start: isStart, at: isMoment }),
+  intent: isObject({ key: isText, intent: isIntent, at: isMoment }),
+  result: isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isAmount }),
+  control: isObject({ key: isText, control: isControl, at: isMoment }),
+  lap: isObject({ lap: isLap, folds: optional(isFolded) }),
+  end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isNoMoment }),
+  rewind: isObject({ entries: isAmount, after: orNull(isText), at: isNoMoment }),
+  stage: isObject({ stage: isStage, at: isNoMoment }),
+})
