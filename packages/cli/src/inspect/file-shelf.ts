@@ -1,13 +1,14 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { holderOf, keptSessions } from '@halting/agent'
-import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
+import { keptSessions } from '@halting/agent'
+import { ReadTogether, withoutSubagents, type SharedLines } from '@halting/agent/foreign'
 import type { InspectedSession } from '@halting/inspector'
 import type { Flags } from '../flags/flags.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { pricesFor, readAnySession, type PricesFor } from '../foreign/read-session.ts'
 import type { Program } from '../program.ts'
 import { findFiles } from '../session/find-session.ts'
+import { writerOf } from '../session/writer-of.ts'
 import { whose } from '../session/whose.ts'
 import { wayOn } from '../why/way-on.ts'
 import { inspectedSession } from './inspected.ts'
@@ -29,8 +30,7 @@ export class FileShelf implements Shelf<FileEntry> {
   readonly #prices: PricesFor
   readonly #together = new ReadTogether()
   readonly #copied = new CopiedLines(this.#together)
-  readonly #keys = new Map<string, string>()
-  readonly #taken = new Set<string>()
+  readonly #keys = new Keys()
 
   /** @throws UsageError for names that name nothing. */
   static async open(flags: Flags, words: readonly string[], program: Program): Promise<FileShelf> {
@@ -53,7 +53,10 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   async look(): Promise<readonly FileEntry[]> {
+    // More files of subagents may stand there by now.
+    this.#together.agents.clear()
     const paths = await withoutSubagents(await this.#find(), this.#together)
+    this.#keys.keep(paths)
     const found: FileEntry[] = []
     for (let at = 0; at < paths.length; at += atOnce)
       for (const entry of await Promise.all(paths.slice(at, at + atOnce).map((path) => this.#entryOf(path))))
@@ -81,32 +84,53 @@ export class FileShelf implements Shelf<FileEntry> {
 
   /** Undefined for one that is gone. */
   async #entryOf(path: string): Promise<FileEntry | undefined> {
-    const [stats, holder] = await Promise.all([stat(path).catch(() => undefined), holderOf(`${path}.lock`)])
+    const [stats, heldBy] = await Promise.all([stat(path).catch(() => undefined), writerOf(path)])
     // Whoever opens a pipe waits for who writes it.
     if (stats?.isFile() !== true) return undefined
-    const { size, mtimeMs, ino } = stats
-    const heldBy = holder?.pid
+    const { size, mtimeMs, ctimeMs, ino } = stats
     return {
-      key: this.#keyOf(path),
+      key: this.#keys.of(path),
       sessionId: nameOf(path),
       path,
       changedAt: mtimeMs,
       isLive: heldBy !== undefined,
       heldBy,
-      signature: `${ino} ${size} ${mtimeMs} ${heldBy ?? ''}`,
+      // Anybody can set the time of a change; when its state changed, rights too, the system says.
+      signature: `${ino} ${size} ${mtimeMs} ${ctimeMs} ${heldBy ?? ''}`,
     }
   }
+}
 
-  /** Its id; where two files have one name, with a number. */
-  #keyOf(path: string): string {
+/** The names under which the page asks for files. */
+class Keys {
+  readonly #keys = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  /** By name, the next number behind it that may be free: there may be a great many files of one name. */
+  readonly #numbers = new Map<string, number>()
+
+  /** The id of the session; where two files have one name, with a number. */
+  of(path: string): string {
     const known = this.#keys.get(path)
     if (known !== undefined) return known
     const name = nameOf(path)
     let key = name
-    for (let number = 2; this.#taken.has(key); number++) key = `${name}~${number}`
+    for (let number = this.#numbers.get(name) ?? 2; this.#taken.has(key); number++) {
+      key = `${name}~${number}`
+      this.#numbers.set(name, number + 1)
+    }
     this.#keys.set(path, key)
     this.#taken.add(key)
     return key
+  }
+
+  /** Forgets those of other files: they may come and go for as long as somebody looks. */
+  keep(paths: readonly string[]): void {
+    const kept = new Set(paths)
+    for (const [path, key] of this.#keys) {
+      if (kept.has(path)) continue
+      this.#keys.delete(path)
+      this.#taken.delete(key)
+    }
   }
 }
 
@@ -125,6 +149,7 @@ function titleOf(named: readonly string[], { all }: Flags, { cwd }: Program): st
 /** Lines of other programs that stand in several files count in the first that was read. Who is read again has its own back first. */
 class CopiedLines {
   readonly #together: ReadTogether
+  readonly #lines = new Set<string>()
   readonly #own = new Map<string, readonly string[]>()
   #before: Promise<unknown> = Promise.resolve()
 
@@ -135,14 +160,18 @@ class CopiedLines {
   /** One file after the other: whose a line is shows by who added it. */
   reading<Session>(path: string, read: (together: ReadTogether) => Promise<Session>): Promise<Session> {
     const reading = this.#before.then(async () => {
-      const { lines } = this.#together
-      for (const line of this.#own.get(path) ?? []) lines.delete(line)
-      const before = lines.size
-      try {
-        return await read(this.#together)
-      } finally {
-        if (lines.size > before) this.#own.set(path, [...lines].slice(before))
+      for (const line of this.#own.get(path) ?? []) this.#lines.delete(line)
+      const own: string[] = []
+      this.#own.set(path, own)
+      const lines: SharedLines = {
+        has: (line) => this.#lines.has(line),
+        add: (line) => {
+          this.#lines.add(line)
+          own.push(line)
+        },
       }
+      const { parents, agents } = this.#together
+      return read({ lines, parents, agents })
     })
     this.#before = reading.catch(() => undefined)
     return reading

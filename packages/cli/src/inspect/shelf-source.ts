@@ -149,8 +149,8 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     const row = asked(this.#shelf.readForRow(found))
       .then(rowOf)
       .catch((error: unknown) => {
-        if (error instanceof HaltingError) return unreadRow({ ...found, program: 'halting' }, error.message)
-        throw error
+        if (isOfSystem(error)) this.#rows.delete(found.key)
+        return unreadRow({ ...found, program: 'halting' }, problemOf(error))
       })
     this.#rows.set(found.key, { signature: found.signature, row })
     return row
@@ -180,6 +180,16 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     })
     return opening
   }
+}
+
+/** What the system refuses now it may give the next time. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && 'code' in error.cause
+}
+
+/** One that breaks what reads it hides no other. */
+function problemOf(error: unknown): string {
+  return error instanceof HaltingError ? error.message : `Nothing can be told of it: ${messageOf(error)}.`
 }
 
 /** What is the matter is told to the page, which takes a HaltingError for words that are meant for a person. */

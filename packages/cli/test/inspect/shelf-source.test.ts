@@ -80,15 +80,18 @@ test('a list that nobody reads any more reads nothing more', async () => {
   expect(shelf.reads).toHaveLength(2)
 })
 
-test('a session that cannot be read is a row with its problem; what broke is no row', async () => {
+test('a session that cannot be read, or breaks what reads it, is a row with its problem, and hides no other', async () => {
   const shelf = new MemoryShelf()
   const source = new ShelfSource(shelf)
-  shelf.there.set('bad', 1).set('good', 1)
-  expect(await rowsOf(source)).toMatchObject([{ key: 'bad', problem: 'The session bad is damaged.' }, { key: 'good' }])
+  shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
+  expect(await rowsOf(source)).toMatchObject([
+    { key: 'bad', problem: 'The session bad is damaged.' },
+    { key: 'broken', problem: 'Nothing can be told of it: undefined is no function.' },
+    { key: 'good' },
+  ])
   await expect(source.session('bad')).rejects.toThrow(HaltingError)
   await expect(source.session('bad')).rejects.toThrow('damaged')
-  shelf.there.set('broken', 1)
-  await expect(rowsOf(source)).rejects.toThrow(TypeError)
+  await expect(source.session('broken')).rejects.toThrow(TypeError)
 })
 
 test('what is the matter with all of it is told in words for a person', async () => {

@@ -3,6 +3,7 @@ import type { ContentBlock, MessageContent } from '@halting/core'
 import type { ForeignPayment } from '@halting/core/steps'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
+import type { SharedLines } from './shared-lines.ts'
 import { momentIn, replyIn, resultIn, saidIn, textIn, usageIn, type Fields } from './values.ts'
 
 /** Lines that hold nothing of the conversation. */
@@ -36,7 +37,7 @@ export class ClaudeCodeReader {
   readonly #nodes: Node[] = []
   readonly #seen = new Set<string>()
   readonly #skipped: SkipCount
-  readonly #shared: Set<string> | undefined
+  readonly #shared: SharedLines | undefined
   /** Requests of subagents, by their keys: each once, with its last figures. */
   readonly #besides = new Map<string, { payment: Omit<ForeignPayment, 'endedMs'>; at: number | undefined }>()
   #cwd: string | undefined
@@ -44,7 +45,7 @@ export class ClaudeCodeReader {
   #recordedUsd: number | undefined
 
   /** `shared`: lines of the files that are read together, each of which counts once. */
-  constructor(skipped: SkipCount, shared?: Set<string>) {
+  constructor(skipped: SkipCount, shared?: SharedLines) {
     this.#skipped = skipped
     this.#shared = shared
   }

@@ -9,4 +9,5 @@ export {
   type LongLine,
   type Skipped,
 } from './session.ts'
+export type { SharedLines } from './shared-lines.ts'
 export { takeOver } from './take-over.ts'

@@ -5,6 +5,7 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { ClaudeCodeReader } from './claude-code.ts'
 import { CodexReader } from './codex.ts'
 import { eachLine } from './lines.ts'
+import type { SharedLines } from './shared-lines.ts'
 import { SkipCount, type ForeignPart, type ForeignProgram, type ForeignSession } from './session.ts'
 import { textIn, type Fields } from './values.ts'
 
@@ -16,7 +17,7 @@ const longestHead = 200
 /** What files that are read together share. */
 export class ReadTogether {
   /** Lines that count in the first file that holds them. */
-  readonly lines: Set<string> = new Set()
+  readonly lines: SharedLines = new Set<string>()
   /** The sessions that files of subagents are of: each is looked at once. */
   readonly parents: Map<string, string | undefined> = new Map()
   /** Files of subagents in a folder: of a great many sessions in it each would list all of it. */
