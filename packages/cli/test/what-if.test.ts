@@ -1,9 +1,9 @@
 // Holds rules of docs/spec.md: R-IF-1, R-IF-6 to R-IF-8.
-import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { here, installProgram, run } from './support/program.ts'
-import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { asks, keep, keepLarge, says, sessionPath } from './support/kept-session.ts'
 
 installProgram()
 
@@ -110,12 +110,8 @@ test.each([
 })
 
 test('a folder of any size takes the memory of its largest session', async () => {
-  const id = 'aaaaaaaa-2222-4333-8444-555555555555'
-  const edits = Array.from({ length: 40 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
-  await keep(id, [...edits, says('Done.')])
   const folder = join(here(), 'many')
-  mkdirSync(folder)
-  for (let number = 0; number < 25; number++) linkSync(sessionPath(id), join(folder, `${number}.jsonl`))
+  await keepLarge(folder, 25)
   // A hundred megabytes of calls do not fit into this.
   const env = { NODE_OPTIONS: '--max-old-space-size=64' }
   const { status, stdout } = await run(['what-if', folder, '--max-turns', '20', '--suggest', '--json'], { env })

@@ -15,6 +15,7 @@ export function namedMoment(given: string): Reading<NamedMoment> {
 
 /** There is no 31st of February. */
 function isDay(year: number, month: number, day: number): boolean {
-  const date = new Date(Date.UTC(year, month - 1, day))
+  // A year before 100 would be one of the last century; every 400 years the days are the same.
+  const date = new Date(Date.UTC(2000 + (year % 400), month - 1, day))
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
 }

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
@@ -19,7 +21,7 @@ interface Ways<Session> {
   readonly ofCluster: (session: AnySession) => Session
 }
 
-/** Those of a cluster, or of files. Lines that several of the files hold, and files of subagents, count once. */
+/** Those of a cluster, or of files. Runs and lines that several of the files hold, and files of subagents, count once. */
 export async function manySessions<Session>(
   flags: Flags,
   words: readonly string[],
@@ -35,7 +37,27 @@ export async function manySessions<Session>(
   const together = new ReadTogether()
   const prices = pricesFor(flags, program)
   return {
-    names: await withoutSubagents(await files(), together),
+    names: await largestFirst(await withoutSubagents(await files(), together)),
     read: (file) => ofFile(file, prices, together),
   }
+}
+
+/** In their order, but of files of one name the largest first: they are copies, and what one has more counts with what it goes on from. */
+async function largestFirst(files: readonly string[]): Promise<readonly string[]> {
+  const named = new Map<string, string[]>()
+  for (const file of files) {
+    const same = named.get(basename(file))
+    if (same === undefined) named.set(basename(file), [file])
+    else same.push(file)
+  }
+  for (const [name, same] of named) {
+    if (same.length === 1) continue
+    const sizes = new Map<string, number>()
+    for (const file of same) sizes.set(file, (await stat(file).catch(() => undefined))?.size ?? 0)
+    named.set(
+      name,
+      same.toSorted((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0)),
+    )
+  }
+  return files.map((file) => named.get(basename(file))?.shift() ?? file)
 }

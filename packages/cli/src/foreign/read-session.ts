@@ -51,7 +51,8 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const intents = together === undefined ? 'all' : 'open'
-    const { sessionId, cwd, runs, began, title } = await readJournal(path, { intents })
+    const { sessionId, cwd, runs: all, began, title } = await readJournal(path, { intents })
+    const runs = all.map((records) => withCopyTold(records, path, together))
     return { sessionId, cwd, runs, began, ...(title !== undefined && { title }), unpriced: runs.map(() => []) }
   }
   const foreign = await readForeignSession(path, 'all', together)
@@ -65,6 +66,19 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
     foreign,
     unpriced: runs.map(({ unpriced }) => unpriced),
   }
+}
+
+/** A run that stands in another of the files that are read together counts there: somebody copied the file. */
+function withCopyTold(
+  records: readonly StepRecord[],
+  path: string,
+  together: ReadTogether | undefined,
+): readonly StepRecord[] {
+  const [first, ...rest] = records
+  if (together === undefined || first?.type !== 'start' || isCopiedRun(records) || together.countsRun(first, path))
+    return records
+  const { start } = first
+  return [{ ...first, start: { ...start, run: { ...start.run, isCopy: true } } }, ...rest]
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
@@ -95,13 +109,13 @@ export async function readPastSession(path: string, prices: PricesFor, together:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const { sessionId, runs } = await readJournal(path, { intents: 'open' })
-    return { sessionId, runs: runs.map(pastTrajectory) }
+    return { sessionId, runs: runs.map((records) => pastTrajectory(withCopyTold(records, path, together))) }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)
   const known = await prices()
   return {
     sessionId: foreign.sessionId,
-    runs: runs.map((run) => ({ ...trajectoryOfForeign(run, known), isCopy: false })),
+    runs: runs.map((run) => ({ ...trajectoryOfForeign(run, known), isCopy: run.run.isCopy === true })),
     foreign: { ...foreign, runs: [] },
   }
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { keptSessions } from '@halting/agent'
-import { ReadTogether, withoutSubagents, type SharedLines } from '@halting/agent/foreign'
+import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
 import type { InspectedSession } from '@halting/inspector'
 import type { Flags } from '../flags/flags.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
@@ -29,7 +29,6 @@ export class FileShelf implements Shelf<FileEntry> {
   readonly #program: Program
   readonly #prices: PricesFor
   readonly #together = new ReadTogether()
-  readonly #copied = new CopiedLines(this.#together)
   readonly #keys = new Keys()
 
   /** @throws UsageError for names that name nothing. */
@@ -54,7 +53,7 @@ export class FileShelf implements Shelf<FileEntry> {
 
   async look(): Promise<readonly FileEntry[]> {
     // More files of subagents may stand there by now.
-    this.#together.agents.clear()
+    this.#together.forgetFolders()
     const paths = await withoutSubagents(await this.#find(), this.#together)
     this.#keys.keep(paths)
     const found: FileEntry[] = []
@@ -69,9 +68,7 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   async readForRow(found: FileEntry): Promise<InspectedSession> {
-    const read = (together: ReadTogether): ReturnType<typeof readAnySession> =>
-      readAnySession(found.path, this.#prices, together)
-    return inspectedSession(await this.#copied.reading(found.path, read), { found })
+    return inspectedSession(await readAnySession(found.path, this.#prices, this.#together), { found })
   }
 
   async read(found: FileEntry): Promise<InspectedSession> {
@@ -144,36 +141,4 @@ function nameOf(path: string): string {
 function titleOf(named: readonly string[], { all }: Flags, { cwd }: Program): string {
   if (named.length === 0) return all === true ? 'All sessions' : `Sessions of ${cwd}`
   return named.map((name) => (/[/\\]/.test(name) ? resolve(cwd, name) : name)).join(', ')
-}
-
-/** Lines of other programs that stand in several files count in the first that was read. Who is read again has its own back first. */
-class CopiedLines {
-  readonly #together: ReadTogether
-  readonly #lines = new Set<string>()
-  readonly #own = new Map<string, readonly string[]>()
-  #before: Promise<unknown> = Promise.resolve()
-
-  constructor(together: ReadTogether) {
-    this.#together = together
-  }
-
-  /** One file after the other: whose a line is shows by who added it. */
-  reading<Session>(path: string, read: (together: ReadTogether) => Promise<Session>): Promise<Session> {
-    const reading = this.#before.then(async () => {
-      for (const line of this.#own.get(path) ?? []) this.#lines.delete(line)
-      const own: string[] = []
-      this.#own.set(path, own)
-      const lines: SharedLines = {
-        has: (line) => this.#lines.has(line),
-        add: (line) => {
-          this.#lines.add(line)
-          own.push(line)
-        },
-      }
-      const { parents, agents } = this.#together
-      return read({ lines, parents, agents })
-    })
-    this.#before = reading.catch(() => undefined)
-    return reading
-  }
 }

@@ -3,6 +3,7 @@ import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { noUsage } from '@halting/core/adapters'
 import { endings } from '@halting/core'
 import { isCopiedRun, type StepRecord } from '@halting/core/steps'
+import { copiesLeftOut } from '@halting/inspector/what-if-words'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../foreign/read-session.ts'
 import { LimitSums } from './limit-sums.ts'
@@ -45,11 +46,13 @@ export class Collector {
   readonly #foreign: { readonly foreign: ForeignSession; readonly costUsd: number }[] = []
   readonly #counts = { halting: 0, 'claude-code': 0, codex: 0 }
 
+  #copies = 0
+
   constructor(period: Period) {
     this.#period = period
   }
 
-  /** Runs that began outside the period are no part of it, nor those that count in the session of which this one is a copy. */
+  /** Runs that began outside the period are no part of it, nor those that count in the session, or the file, of which this one is a copy. */
   add(session: AnySession, { file, heldBy }: Beside): void {
     const { sessionId, runs, began, cwd, foreign } = session
     const program: SessionKind = foreign?.program ?? 'halting'
@@ -63,7 +66,10 @@ export class Collector {
       if (!isWithin(this.#period, at)) continue
       const facts = runFactsOf(records)
       if (title === '') title = facts.prompt
-      if (isCopiedRun(records)) continue
+      if (isCopiedRun(records)) {
+        this.#copies++
+        continue
+      }
       const { runId } = facts.account.run
       const unpriced = session.unpriced[index] ?? []
       const paid = paidFor(facts.work.requests)
@@ -187,6 +193,7 @@ export class Collector {
       unpriced: [...this.#unpriced],
       skipped,
       notes: [
+        copiesLeftOut(this.#copies),
         unpricedText([...this.#unpriced]),
         ...this.#inferredText(),
         recordedText(foreign),

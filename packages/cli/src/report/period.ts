@@ -34,7 +34,7 @@ function momentOf(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
     case 'moment':
       return moment.at
     case 'day':
-      return new Date(moment.year, moment.month - 1, moment.day + more).getTime()
+      return dayAt(moment.year, moment.month - 1, moment.day + more)
     case 'ago':
       if (moment.unit === 'h') return now - moment.count * 3_600_000
       return dayAgo(moment.count * (moment.unit === 'w' ? 7 : 1) - more, now)
@@ -44,7 +44,14 @@ function momentOf(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
 /** The beginning of a day, in the time zone of this machine. */
 function dayAgo(days: number, now: number): number {
   const today = new Date(now)
-  return new Date(today.getFullYear(), today.getMonth(), today.getDate() - days).getTime()
+  return dayAt(today.getFullYear(), today.getMonth(), today.getDate() - days)
+}
+
+/** In the time zone of this machine. `new Date` takes the year 50 for 1950. */
+function dayAt(year: number, month: number, day: number): number {
+  const date = new Date(2000, 0, 1)
+  date.setFullYear(year, month, day)
+  return date.getTime()
 }
 
 /** `2026-11-23`, in the time zone of this machine; '' where it is not known. */
@@ -52,5 +59,5 @@ export function dayOf(at: number | null): string {
   if (at === null) return ''
   const date = new Date(at)
   const two = (value: number): string => String(value).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }

@@ -1,4 +1,6 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { openJournal, sessionFolder } from '@halting/agent'
 import { loop, startRun, tool, type Loop, type LoopOptions, type Terminal } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
@@ -47,4 +49,24 @@ export async function keep(
   const terminal = await running.terminal
   await journal.close()
   return terminal
+}
+
+/** Sessions of four megabytes of calls each, in a folder that holds no others. */
+export async function keepLarge(folder: string, count: number): Promise<void> {
+  const first = 'aaaaaaaa-2222-4333-8444-000000000000'
+  const edits = Array.from({ length: 40 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
+  await keep(first, [...edits, says('Done.')])
+  const lines = readFileSync(sessionPath(first), 'utf8').trimEnd().split('\n')
+  mkdirSync(folder)
+  for (let number = 0; number < count; number++) {
+    const id = `${first.slice(0, -2)}${String(number).padStart(2, '0')}`
+    // To run each of them would take long.
+    const own = lines.map((line) => summed(line.replaceAll(first, id).replace(/,"sum":"\w+"\}$/, '')))
+    writeFileSync(join(folder, `${id}.jsonl`), own.join(''))
+  }
+}
+
+/** A line of a session: its sum is the last field. */
+function summed(line: string): string {
+  return `${line},"sum":"${crc32(line).toString(16).padStart(8, '0')}"}\n`
 }

@@ -3,7 +3,6 @@ import type { ContentBlock, MessageContent } from '@halting/core'
 import type { ForeignPayment } from '@halting/core/steps'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import type { SharedLines } from './shared-lines.ts'
 import { momentIn, replyIn, resultIn, saidIn, textIn, usageIn, type Fields } from './values.ts'
 
 /** Lines that hold nothing of the conversation. */
@@ -37,17 +36,17 @@ export class ClaudeCodeReader {
   readonly #nodes: Node[] = []
   readonly #seen = new Set<string>()
   readonly #skipped: SkipCount
-  readonly #shared: SharedLines | undefined
+  readonly #counts: (uuid: string) => boolean
   /** Requests of subagents, by their keys: each once, with its last figures. */
   readonly #besides = new Map<string, { payment: Omit<ForeignPayment, 'endedMs'>; at: number | undefined }>()
   #cwd: string | undefined
   #sessionId: string | undefined
   #recordedUsd: number | undefined
 
-  /** `shared`: lines of the files that are read together, each of which counts once. */
-  constructor(skipped: SkipCount, shared?: SharedLines) {
+  /** `counts`: whether a line counts in this file, of those that are read together. */
+  constructor(skipped: SkipCount, counts: (uuid: string) => boolean = () => true) {
     this.#skipped = skipped
-    this.#shared = shared
+    this.#counts = counts
   }
 
   get sessionId(): string | undefined {
@@ -72,11 +71,8 @@ export class ClaudeCodeReader {
     this.#sessionId = textIn(sessionId) ?? this.#sessionId
     const name = textIn(uuid) ?? `line ${this.#nodes.length}`
     if (this.#seen.has(name)) return
-    if (typeof uuid === 'string' && this.#shared !== undefined) {
-      // The results of calls that are copies go with them.
-      if (this.#shared.has(uuid)) return this.#skipped.copied()
-      this.#shared.add(uuid)
-    }
+    // The results of calls that are copies go with them.
+    if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
     this.#add(name, line, eventOf(kind, line))
   }
 
@@ -88,7 +84,9 @@ export class ClaudeCodeReader {
 
   /** A line of a subagent's own file. */
   sideLine(line: Fields): void {
-    if (line['type'] !== 'assistant') return
+    const { type, uuid } = line
+    if (type !== 'assistant') return
+    if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
     const event = eventOf('assistant', line)
     if (event.kind === 'reply') this.#addBeside(event.part, momentIn(line['timestamp']))
   }

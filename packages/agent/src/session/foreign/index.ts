@@ -1,6 +1,8 @@
 // `@halting/agent/foreign`: sessions that other programs recorded. An entry of its own, so that a run loads none of it.
 export { findForeign, foreignFolder, type ForeignFile, type ForeignPlace } from './find-foreign.ts'
-export { kindOfSession, ReadTogether, readForeignSession, withoutSubagents, type SessionKind } from './read-foreign.ts'
+export { withoutSubagents } from './agent-files.ts'
+export { kindOfSession, readForeignSession, type SessionKind } from './read-foreign.ts'
+export { ReadTogether } from './read-together.ts'
 export {
   programNames,
   type ForeignPart,
@@ -9,5 +11,4 @@ export {
   type LongLine,
   type Skipped,
 } from './session.ts'
-export type { SharedLines } from './shared-lines.ts'
 export { takeOver } from './take-over.ts'

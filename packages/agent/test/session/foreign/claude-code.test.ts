@@ -4,12 +4,9 @@ import { join } from 'node:path'
 import { accountOf, foldSession, recordsOfForeign, trajectoryOf, whatIf, type Account } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { beforeEach, expect, test } from 'vitest'
-import {
-  kindOfSession,
-  ReadTogether,
-  readForeignSession,
-  withoutSubagents,
-} from '../../../src/session/foreign/read-foreign.ts'
+import { withoutSubagents } from '../../../src/session/foreign/agent-files.ts'
+import { kindOfSession, readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
+import { ReadTogether } from '../../../src/session/foreign/read-together.ts'
 import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
 import {
   assistant,
@@ -144,6 +141,20 @@ test('subagents count, in the file and in files of their own; these are no sessi
   expect(await withoutSubagents([path, own, beside])).toEqual([path])
   expect(await withoutSubagents([own])).toEqual([own])
   expect((await accountsOf(own))[0]?.totals).toMatchObject({ turns: 1, tokens: 110 })
+})
+
+test('files of subagents that come later count where folders are looked at anew', async () => {
+  const id = 'c0000000-0000-4000-8000-000000000000'
+  const path = fileOf(linesOf([user('go'), assistant('m1', [text('y')])]), `${id}.jsonl`)
+  const together = new ReadTogether()
+  const besides = async (): Promise<number> => {
+    const { runs } = await readForeignSession(path, 'all', together)
+    return runs.flatMap(({ turns }) => turns.flatMap(({ beside }) => beside)).length
+  }
+  expect(await besides()).toBe(0)
+  fileOf(linesOf([assistant('s1', [text('x')], {}, { isSidechain: true, sessionId: id })]), 'agent-3.jsonl')
+  together.forgetFolders()
+  expect(await besides()).toBe(1)
 })
 
 test('after a rewind the newest branch goes on, and everything counts', async () => {
