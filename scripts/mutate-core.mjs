@@ -11,8 +11,10 @@ import { copyCore, misfitOf } from './mutations/copy.mjs'
 import { explained } from './mutations/explained.mjs'
 import { explored } from './mutations/exploration.mjs'
 import { exploration, hasTest, promiseTests, scenarioNames } from './mutations/nets.mjs'
+import { promisesOfWorkBeside } from './mutations/promises-beside.mjs'
 import { promisesOfCalls } from './mutations/promises-calls.mjs'
 import { promisesOfLiveRuns } from './mutations/promises-live.mjs'
+import { promisesOfLooking } from './mutations/promises-looking.mjs'
 import { promisesOfRequests } from './mutations/promises-requests.mjs'
 import { promisesOfResumes } from './mutations/promises-resume.mjs'
 import { promisesOfTurns } from './mutations/promises-turns.mjs'
@@ -25,6 +27,8 @@ const promises = [
   ...promisesOfCalls,
   ...promisesOfLiveRuns,
   ...promisesOfResumes,
+  ...promisesOfWorkBeside,
+  ...promisesOfLooking,
 ]
 const all = [...promises, ...explored]
 

@@ -383,21 +383,6 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'background: an agent is not answered from its record of past turns',
-    ['tools/background-agents'],
-    ['steps/fold.ts', 'const agents = recordsOfAgents(state, past)', 'const agents = recordsOfAgents(state, [])'],
-  ],
-  [
-    'background: what an agent spent is not entered',
-    ['tools/background-agents'],
-    ['turn/tasks.ts', '    enterAgent(run, { spent })\n', '    void [enterAgent, spent]\n'],
-  ],
-  [
-    'background: a wait on record is not waited again for what came',
-    ['tools/background-agents'],
-    ['turn/tasks.ts', "replayed && value.kind === 'came'", "!replayed && value.kind === 'over' && time < 0"],
-  ],
-  [
     "subagent: the guard on its parent's turns counts its own",
     ['tools/subagents'],
     [

@@ -166,6 +166,11 @@ export const promisesOfRequests = [
     ],
   ],
   [
+    'tools: what one asked is not in the figures when it is answered from the record',
+    ['tools/asking'],
+    ['turn/step-with-questions.ts', '        else bill.addAll(end.value)\n', ''],
+  ],
+  [
     'hooks: one that is over asks on',
     ['hooks/asking'],
     ['turn/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
@@ -221,6 +226,11 @@ export const promisesOfRequests = [
       'const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)',
       'const charge = noCharge(plan.model)',
     ],
+  ],
+  [
+    'budget: an aborted attempt that never reached the service is charged',
+    ['budget/lease'],
+    ['turn/request/attempt.ts', 'wasNotSent(settled) ? noCharge', 'wasNotSent(settled) && grant.tokens < 0 ? noCharge'],
   ],
   [
     'budget: a refusal by the service is charged',

@@ -54,6 +54,16 @@ export const promisesOfResumes = [
     ],
   ],
   [
+    'carry: a turn that was granted and never asked is paid twice',
+    ['transition/carry'],
+    ['start.ts', 'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }', 'inRun: withTurnBegun(laps.inRun) }'],
+  ],
+  [
+    'carry: the first turn is free',
+    ['transition/carry'],
+    ['start.ts', 'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }', 'inRun: laps.inRun }'],
+  ],
+  [
     'carry: refilled allowances',
     ['transition/carry'],
     [

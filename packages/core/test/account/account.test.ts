@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
 import { describe, expect, test } from 'vitest'
 import { noProgress, stepLimit, StopSignal, type AgentTool, type LoopOptions, type Terminal } from '../../src/index.ts'
-import { accountOf, type Account } from '../../src/steps/index.ts'
+import { accountOf, timeByPhase, type Account, type RecordedStep } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hanging, hook, json, reader, run, tool, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
@@ -202,6 +202,58 @@ describe('where it went', () => {
   })
 })
 
+describe('what is of which phase', () => {
+  const phaseOf = (account: Account, name: string) => account.phases.find(({ phase }) => phase === name)
+
+  test('the last answer at a limit is a request of the model like any other', async () => {
+    const { account } = await accountOfRun([asks('Look'), { text: 'so far', usage }], { maxTurns: 1, wrapUp: true })
+    expect(account.ending?.reason).toBe('max_turns')
+    expect(phaseOf(account, 'model')).toMatchObject({ requests: 2, tokens: 220, costUsd: 220 })
+    expect(account.tools.find(({ tool: name }) => name === null)).toMatchObject({ tokens: 110 })
+  })
+
+  test('what the run waits for before it asks again is no time of its own', async () => {
+    const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
+    const { account, terminal } = await accountOfRun([overloaded, { text: 'ok', usage }])
+    expect(terminal.durationMs).toBeGreaterThan(0)
+    expect([phaseOf(account, 'waiting')?.ms, phaseOf(account, 'other')?.ms]).toEqual([terminal.durationMs, 0])
+  })
+
+  test('a moment in which several work is counted once, for the first of them', () => {
+    const step = (phase: RecordedStep['phase'], at: number, durationMs: number): RecordedStep => {
+      return { phase, scope: '', name: '', request: 1, at, durationMs, isOpen: false }
+    }
+    expect(timeByPhase([step('tools', 5, 20), step('model', 0, 10), step('hooks', 22, 6)])).toEqual({
+      model: 10,
+      compaction: 0,
+      tools: 15,
+      hooks: 3,
+      waiting: 0,
+      other: 0,
+    })
+  })
+
+  test('a call that asks a model takes its time from where it began to where it ended', async () => {
+    const { clock } = world()
+    const asking = {
+      ...reader('Ask', async (_input, { ask }) => {
+        const wait = () => new Promise<void>((resolve) => void clock.after(300, resolve))
+        await wait()
+        await ask?.({ system: 'Tell.', messages: [{ role: 'user', content: 'What?' }], maxTokens: 100 })
+        await wait()
+        return 'told'
+      }),
+      asksModel: true,
+    }
+    const { account, terminal } = await accountOfRun([asks('Ask'), { text: 'this', usage }, { text: 'ok', usage }], {
+      clock,
+      tools: [asking],
+    })
+    expect(terminal.durationMs).toBe(600)
+    expect(account.tools.find(({ tool: name }) => name === 'Ask')).toMatchObject({ calls: 1, failed: 0, ms: 600 })
+  })
+})
+
 describe('a run that did not end', () => {
   test('is told after each record: its totals grow, and never exceed those of the end', async () => {
     const script = () => [asks('Look'), asks('Write'), { text: 'ok', usage }] as const
@@ -242,6 +294,28 @@ describe('a run that did not end', () => {
   })
 })
 
+test('a budget holds what the session had spent before', async () => {
+  const { account } = await accountOfRun([{ text: 'ok', usage }], { maxBudgetUsd: 1e9, spentBeforeUsd: 70 })
+  expect(account.limits.find(({ limit }) => limit === 'maxBudgetUsd')).toMatchObject({ used: 180, max: 1e9 })
+  expect(account.totals.committedUsd).toBe(110)
+})
+
+test('a turn that was granted is none because an agent before it asked as often', async () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'look around' }),
+  }
+  const { clock, tools = [] } = world()
+  const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
+  const { records } = await accountOfRun(script, { clock, tools: [...tools, agent] })
+  const lap = records.findIndex((record) => record.type === 'lap' && record.lap.scope === '')
+  const { totals, limits } = accountOf(records.slice(0, lap + 1))
+  expect([totals.turns, totals.requests, limits[0]?.used]).toEqual([1, 3, 1])
+})
+
 test('limits that a person set while it ran are the ones that are told', async () => {
   const { clock, ...options } = world()
   const going = begin([asks('Look'), asks('Look'), 'done'], { ...options, clock, maxTurns: 9 })
@@ -265,6 +339,8 @@ test('of a run that carries counters it tells whose they are, and the limit on t
   const tell = async (maxTurns: number) => {
     const { steps } = await run(look, { ...options, clock, maxTurns }, start)
     const { totals, carried, limits, ending } = accountOf(steps.records)
+    // Before its end is on record the same is told.
+    expect(accountOf(steps.records.slice(0, -1)).totals).toEqual(totals)
     return { totals, carried, turns: limits[0], reason: ending?.reason }
   }
   const [more, none] = [await tell(5), await tell(3)]

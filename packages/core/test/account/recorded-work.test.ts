@@ -1,20 +1,22 @@
 // What sums over many runs are made of: each request and each call, as they are on record.
 import { describe, expect, test } from 'vitest'
 import { accountOf, recordedWork, type RecordedWork, type StepRecord } from '../../src/steps/index.ts'
-import { createFakeClock } from '../../src/testing/index.ts'
-import type { LoopOptions } from '../../src/index.ts'
-import { calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { resume, type AgentTool, type LoopOptions } from '../../src/index.ts'
+import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+
+const failing = tool('Break', () => {
+  throw new Error('broken')
+})
 
 async function recorded(
   script: Parameters<typeof run>[0],
   options: Partial<LoopOptions> = {},
 ): Promise<{ readonly work: RecordedWork; readonly records: readonly StepRecord[] }> {
-  const failing = tool('Break', () => {
-    throw new Error('broken')
-  })
   const { steps } = await run(script, {
     clock: createFakeClock({ autoAdvance: true }),
     prices: dollarATokenPrices,
@@ -52,6 +54,75 @@ describe('calls', () => {
   })
 })
 
+describe('calls are told apart', () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'look around' }),
+  }
+
+  test('by agents, also where these use the same ids', async () => {
+    const script = [
+      calls({ name: 'Agent', id: 'x' }, { name: 'Look', id: 'y' }),
+      calls({ name: 'Nothing', id: 'x' }, { name: 'Break', id: 'y' }),
+      'seen',
+      'ok',
+    ]
+    const { work } = await recorded(script, { tools: [agent, reader('Look', 'seen'), failing] })
+    expect(work.calls).toEqual([
+      { scope: '', tool: 'Agent', status: 'done' },
+      { scope: '', tool: 'Look', status: 'done' },
+      { scope: 'agent:1:0:x/', tool: 'Nothing', status: 'invalid' },
+      { scope: 'agent:1:0:x/', tool: 'Break', status: 'failed' },
+    ])
+  })
+
+  test('by what is on record of their steps, where the text of a result says less', async () => {
+    const options = (): LoopOptions => ({
+      model: scriptedModel([calls('Write'), 'ok']),
+      tools: [tool('Write', 'written')],
+      clock: createFakeClock({ autoAdvance: true }),
+    })
+    const records = await killedBefore((record) => record.type === 'result' && record.key.includes('tool:'), options())
+    const { loop, steps } = resume(records, { ...options(), model: scriptedModel(['ok']) })
+    await loop.terminal
+    expect(statuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
+  })
+
+  test('denied before a hook saw them, with another input, or by whoever asked a model about them', async () => {
+    const isForbidden = (input: unknown): boolean => JSON.stringify(input).includes('secret')
+    const { work } = await recorded([asks('Write'), { text: 'ok', usage }], {
+      hooks: [hook('beforeToolUse', () => undefined)],
+      permissions: {
+        denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
+        decide: () => ({ behavior: 'allow' }),
+      },
+    })
+    expect(statuses(work)).toEqual([['Write', 'denied']])
+    const changed = await recorded([asks('Write'), { text: 'ok', usage }], {
+      permissions: {
+        denies: ({ call }) => (isForbidden(call.input) ? 'never' : undefined),
+        decide: () => ({ behavior: 'allow', updatedInput: { path: 'secret' } }),
+      },
+    })
+    expect(statuses(changed.work)).toEqual([['Write', 'denied']])
+    const judged = await recorded([asks('Write'), { text: 'no', usage }, { text: 'ok', usage }], {
+      permissions: {
+        denies: () => undefined,
+        onlyInTurn: () => true,
+        async decide({ ask }) {
+          const messages = [{ role: 'user', content: 'May it?' }] as const
+          const reply = await ask?.({ system: 'Judge.', messages, maxTokens: 100 })
+          return { behavior: 'deny', message: reply?.kind ?? 'nobody to ask' }
+        },
+      },
+    })
+    expect(statuses(judged.work)).toEqual([['Write', 'denied']])
+  })
+})
+
 describe('requests', () => {
   test('each attempt has its model, what came of it and what it was charged', async () => {
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
@@ -86,5 +157,12 @@ describe('requests', () => {
       ['open', true],
     ])
     expect(requests[1]?.nanos).toBeGreaterThan(0)
+  })
+  test('one that the budget refused is none, also before its end is on record', async () => {
+    const { records } = await recorded([{ text: 'never', usage }], { maxBudgetUsd: 0.01 })
+    const at = records.findIndex((record) => record.type === 'intent')
+    expect(records[at]).toMatchObject({ intent: { granted: false } })
+    expect(recordedWork(records.slice(0, at + 1)).requests).toEqual([])
+    expect(recordedWork(records).requests).toEqual([])
   })
 })

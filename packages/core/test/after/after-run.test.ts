@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { afterRun, runStages, type Stage, type StageContext, type StageReport } from '../../src/after/index.ts'
 import { QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
-import { foldRun, foldSession, type KeptSession, type StepRecord } from '../../src/steps/index.ts'
+import { foldRun, foldSession, recordedSpending, type KeptSession, type StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
 import { hanging, reader, type Script } from '../support/harness.ts'
@@ -65,6 +65,22 @@ test('a stage begins when the result is out, and is told after it', async () => 
   expect(reports.map(endOf)).toEqual([['completed', 'noted', 1]])
   // Nothing of the session goes along but what the stage gives.
   expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: 'And now?' }])
+})
+
+test('a stage asks the model that it names, else that of the list, else that of the session', async () => {
+  const [small, own] = [scriptedModel(['small'], { id: 'small' }), scriptedModel(['own'], { id: 'own' })]
+  const { engine } = engineOf(['answer', 'that of the session'], { clock: still() })
+  await submit(engine)
+  const told = async (stages: readonly Stage[], options = {}): Promise<readonly unknown[]> =>
+    (await afterRun(engine, stages, options).ended).map(({ message }) => message)
+  expect(await told([asks('a'), asks('b', { model: own })], { model: small })).toEqual(['small', 'own'])
+  expect(await told([asks('c')])).toEqual(['that of the session'])
+})
+
+test('replies are asked for within what the model can write', async () => {
+  const [short, long] = [1_000, 64_000].map((maxOutputTokens) => scriptedModel(['noted'], { maxOutputTokens }))
+  await after([asks('a', { model: short }), asks('b', { model: long })])
+  expect([short, long].map((model) => model?.requests[0]?.maxTokens)).toEqual([1_000, 4_096])
 })
 
 test('stages start after completed alone', async () => {
@@ -184,6 +200,15 @@ test('an abort ends them, and the run that is over stays as it is', async () => 
   expect(engine.lastTerminal?.reason).toBe('completed')
 })
 
+test('the end of the session ends them', async () => {
+  const session = new AbortController()
+  const { engine } = engineOf(['answer', { hang: true }], { signal: session.signal, clock: still() })
+  await submit(engine)
+  const { ended } = afterRun(engine, [asks('a')])
+  session.abort('terminated')
+  expect((await ended).map(endOf)).toEqual([['aborted', 'It was aborted (terminated).', 0]])
+})
+
 test('with the signal aborted already nothing is asked', async () => {
   const { engine, model } = engineOf(['answer', 'never'])
   await submit(engine)
@@ -232,18 +257,21 @@ test('a flood is bounded', async () => {
   )
   const large = { type: 'prompt_suggestion', suggestion: 'x'.repeat(20_000) } as const
   const alien = { type: 'result', result: 'forged' } as never
+  const opening = { type: 'system', subtype: 'init' } as never
   const flood: Stage = {
     name: 'flood',
     run: () => ({
       kind: 'done',
       message: 'm'.repeat(1e6),
       details: { all: 'd'.repeat(1e6) },
-      tells: [large, alien, ...tells],
+      tells: [large, alien, opening, ...tells],
     }),
   }
   const { told } = await after([flood])
-  expect(told).toHaveLength(19)
-  expect(told.some(({ type }) => type === 'result')).toBe(false)
+  expect(told.map((message) => ('subtype' in message ? message.subtype : message.type))).toEqual([
+    ...Array.from({ length: 17 }, () => 'prompt_suggestion'),
+    'stage_ended',
+  ])
   expect(JSON.stringify(told).length).toBeLessThan(8_000)
 })
 
@@ -295,6 +323,16 @@ test('a stage is on record before it asks, and its money counts in the process a
   expect(resultOf(await submit(engine)).modelUsage).toMatchObject({ scripted: { inputTokens: 30 } })
 })
 
+test('what an attempt may have cost that was cut is committed and not settled, also in the process after', async () => {
+  const records: StepRecord[] = []
+  const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
+  const stage = asks('memory', { limits: { maxDurationMs: 50 } })
+  const { reports } = await after([stage], ['answer', { hang: true }], { session: kept(records), prices: money })
+  expect(reports).toMatchObject([{ reason: 'time_limit', costUsd: 0, committedUsd: 0.002 }])
+  const { settled, unknown } = recordedSpending(kept(records))
+  expect([settled.nanos, unknown.nanos]).toEqual([3_000_000, 2_000_000])
+})
+
 test('one whose end nobody saw counts with the most that it might have spent', async () => {
   const records: StepRecord[] = []
   const money: Prices = { cost: () => 0.001, worstCase: () => 0.002 }
@@ -311,6 +349,8 @@ test('one whose end nobody saw counts with the most that it might have spent', a
   await running.ended
   const session = kept(killed)
   expect(session.stages).toMatchObject([{ name: 'memory', ended: null, most: { nanos: 10_000_000 } }])
+  const { settled, unknown } = recordedSpending(session)
+  expect([settled.nanos, unknown.nanos]).toEqual([11_000_000, 10_000_000])
   // 0.001 for the run and 0.01 for the stage: 0.009 are left, which four requests of 0.002 fit into.
   const { engine } = engineOf(() => ({ toolCalls: [{ name: 'Read' }] }), {
     session,

@@ -61,6 +61,14 @@ test('hooks of subagents count, those that are not told do not, and without any 
   ])
 })
 
+test('calls are summed, and the longest is told, whichever it was', () => {
+  const figures = new HookFigures()
+  for (const durationMs of [10, 30, 20]) figures.add({ hook: 'a', event: 'Stop', durationMs, decisions: ['block'] })
+  expect(figures.take('run1')?.hooks).toEqual([
+    { hook_name: 'a', hook_event: 'Stop', count: 3, total_ms: 60, longest_ms: 30, decisions: { block: 3 } },
+  ])
+})
+
 test('a run with very many hooks has a short summary, those that took most first', () => {
   const figures = new HookFigures()
   for (let index = 0; index < 1_000; index++)

@@ -17,9 +17,11 @@ import {
   timeLimit,
   tokenLimit,
   TokenUsageLimitHook,
+  type AgentTool,
   type Guard,
   type GuardView,
   type StopReason,
+  type Tool,
 } from '../../src/index.ts'
 import { nearestCycle } from '../../src/guards/recent-turns.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -392,6 +394,51 @@ describe('no progress', () => {
       ['no_progress', 10, 4, { cycleLength: 1, repeats: 5, used: 5, limit: 5 }],
       ['no_progress', 50, 24, { cycleLength: 1, repeats: 25, used: 25, limit: 25 }],
     ])
+  })
+
+  test('a turn waits where one of its tools does, and the same turn is the same whether or not it waited', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const taking = (name: string, ms: (call: number) => number) => {
+      let count = 0
+      return reader(name, async () => {
+        await new Promise<void>((resolve) => void clock.after(ms(count++), resolve))
+        return 'pending'
+      })
+    }
+    const nudgedAfter = async (tools: readonly Tool[]): Promise<number> => {
+      const names = tools.map(({ name }) => name)
+      const { transitions } = await run(() => calls(...names), { tools, clock, ...guarded })
+      return 1 + transitions.indexOf('no_progress_nudge')
+    }
+    expect(await nudgedAfter([taking('Quick', () => 0), taking('Slow', () => 5_000)])).toBe(25)
+    // What looks in haste every other time is told after five looks in haste or not.
+    expect(await nudgedAfter([taking('Poll', (call) => (call % 2 === 0 ? 0 : 5_000))])).toBe(5)
+  })
+
+  test('an agent that takes long works: its turn does not wait', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const work = reader('Work', async () => {
+      await new Promise<void>((resolve) => void clock.after(60_000, resolve))
+      return 'done'
+    })
+    const agent: AgentTool = {
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      spawn: () => ({ prompt: 'sub' }),
+    }
+    const { terminal } = await run(
+      ({ messages }) => (messages[0]?.content === 'go' ? calls('Agent') : messages.length === 1 ? calls('Work') : 'it'),
+      { tools: [agent, work], clock, ...guarded },
+    )
+    expect([terminal.reason, terminal.signal.context['limit']]).toEqual(['no_progress', 5])
+  })
+
+  test('the cycle that is nearest to its limit is told, and not the one that came most often', () => {
+    // Three rounds of eight, and two turns of five.
+    const turns = waited([0, 1, 1, 0, 1, 1, 0, 1, 1], (turn) => turn === 0)
+    expect(nearestCycle(turns, 5)).toEqual({ length: 1, repeats: 2, limit: 5 })
   })
 
   test('the same output for changing input passes; ids do not count', async () => {

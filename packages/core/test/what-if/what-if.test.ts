@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { noProgress, StopSignal, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { noProgress, StopSignal, type AgentTool, type LoopOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
@@ -141,6 +141,106 @@ test('with the limits that it had, a run is the same that a hook or a guard ende
   expect(whatIf(trajectory, { maxTotalTokens: 6 })).toMatchObject({ verdict: 'unknown', reason: null })
 })
 
+test('with the budget that it had, a run is the same that a service billed more than it had declared', async () => {
+  const dear = { cost: () => 110, worstCase: () => 50 }
+  const { terminal, steps } = await run([calls('Look'), 'never'], {
+    tools: [reader('Look')],
+    prices: dear,
+    maxBudgetUsd: 100,
+  })
+  expect([terminal.reason, terminal.costUsd]).toEqual(['max_budget_usd', 110])
+  const said = whatIf(trajectoryOf(steps.records), { maxBudgetUsd: 100 })
+  expect(said).toMatchObject({ verdict: 'same', reason: 'max_budget_usd', kept: { costUsd: 110 } })
+})
+
+test('a recovery is no turn', async () => {
+  const cut = { text: 'half', stopReason: 'max_tokens', usage } as const
+  const script = [cut, cut, { ...calls('Look'), usage }, { text: 'done', usage }]
+  const ended = async (maxTurns: number) => {
+    const { terminal, steps, transitions } = await run(script, {
+      tools: [reader('Look')],
+      prices: dollarATokenPrices,
+      maxTurns,
+    })
+    return { terminal, transitions, trajectory: trajectoryOf(steps.records) }
+  }
+  const [whole, one] = [await ended(9), await ended(1)]
+  expect(whole.transitions).toEqual(['max_output_tokens_recovery', 'max_output_tokens_recovery', 'next_turn'])
+  expect(whatIf(whole.trajectory, { maxTurns: 2 })).toMatchObject({ verdict: 'same', reason: 'completed' })
+  const { terminal } = one
+  expect(whatIf(whole.trajectory, { maxTurns: 1 })).toMatchObject({
+    verdict: 'stops',
+    reason: terminal.reason,
+    kept: { turns: terminal.summary.turns, costUsd: terminal.costUsd },
+  })
+})
+
+test('a request that takes all that is left is made', async () => {
+  const script = [
+    { ...calls('Look'), usage },
+    { ...calls('Look'), usage },
+    { text: 'done', usage },
+  ]
+  const { steps } = await run(script, { prices: dollarATokenPrices, tools: [reader('Look')] })
+  expect(whatIf(trajectoryOf(steps.records), { maxBudgetUsd: 220 })).toMatchObject({
+    reason: 'max_budget_usd',
+    by: { used: 220, max: 220 },
+    kept: { turns: 2, costUsd: 220 },
+  })
+})
+
+test('of a turn that time cuts, what had ended is kept', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const taking = (name: string, ms: number) =>
+    tool(name, async () => {
+      await new Promise<void>((resolve) => void clock.after(ms, resolve))
+      return 'done'
+    })
+  const script = [
+    { ...calls('Short', 'Long'), usage },
+    { text: 'done', usage },
+  ]
+  const tools = [taking('Short', 20), taking('Long', 50)]
+  const { steps } = await run(script, { clock, prices: dollarATokenPrices, tools })
+  expect(whatIf(trajectoryOf(steps.records), { maxDurationMs: 30 })).toMatchObject({
+    reason: 'time_limit',
+    kept: { turns: 1, costUsd: 110, activeMs: 30 },
+    lost: { changes: { Long: 1 }, calls: 1, answer: true },
+  })
+})
+
+test('a turn does not wait because a tool of its agent does', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+  const work = reader('Work', async () => {
+    await new Promise<void>((resolve) => void clock.after(60_000, resolve))
+    return 'worked'
+  })
+  const options = { clock, tools: [agent, work] }
+  const script: Parameters<typeof run>[0] = ({ messages }) => {
+    if (messages[0]?.content === 'sub') return messages.length === 1 ? calls('Work') : 'it'
+    return messages.length < 60 ? calls('Agent') : 'done'
+  }
+  const guarded = await run(script, { ...options, stopWhen: noProgress() })
+  const said = whatIf(trajectoryOf((await run(script, options)).steps.records), { noProgress: true })
+  expect([guarded.terminal.reason, guarded.transitions.indexOf('no_progress_nudge')]).toEqual(['no_progress', 4])
+  expect(said).toMatchObject({ reason: 'no_progress', toldAfterTurn: 5, kept: { turns: 10 } })
+})
+
+test('what the model was told about its circles is a fresh beginning', async () => {
+  const script = [...Array.from({ length: 5 }, () => calls('Look')), 'done']
+  const { steps, transitions } = await run(script, { tools: [reader('Look')], stopWhen: noProgress({ repeats: 3 }) })
+  expect(transitions[2]).toBe('no_progress_nudge')
+  const fresh = trajectoryOf(steps.records).turns.map(({ isFreshAfter }) => isFreshAfter)
+  expect(fresh).toEqual([false, false, true, false, false, false])
+})
+
 test('with the guard that it had, a run is the same, with the last answer that it was asked for', async () => {
   const replies = [...Array.from({ length: 12 }, () => calls({ name: 'Look', input: { n: 1 } })), 'done', 'done']
   const { terminal, steps } = await run(replies, {
@@ -191,11 +291,13 @@ test('of a run that did not end nothing is known beyond its record', async () =>
 
 test('a turn that was cut off while its model was asked is a turn, as in the account of the run', async () => {
   const { options } = world(3)
-  for (let length = 2; length <= 14; length++) {
-    const records = await killedAfter(length, options())
-    const { turns, tokens, costUsd, activeMs } = accountOf(records).totals
-    expect(whatIf(trajectoryOf(records), {}).kept).toEqual({ turns, tokens, costUsd, activeMs })
-  }
+  // Under a limit the record holds what was reserved for a request, or that it was refused.
+  for (const limits of [{}, { maxBudgetUsd: 1e6 }, { maxBudgetUsd: 0.01 }])
+    for (let length = 2; length <= 14; length++) {
+      const records = await killedAfter(length, { ...options(), ...limits })
+      const { turns, tokens, costUsd, activeMs } = accountOf(records).totals
+      expect(whatIf(trajectoryOf(records), {}).kept).toEqual({ turns, tokens, costUsd, activeMs })
+    }
 })
 
 test('a run that carries counters is stopped where these reach the limit', async () => {
@@ -217,6 +319,31 @@ test('a run that carries counters is stopped where these reach the limit', async
   expect(whatIf(whole, { maxTurns: 3 })).toMatchObject(atFirst)
   expect((await run(looks, { ...options, maxTurns: 3 }, start)).terminal.summary.turns).toBe(3)
   expect(whatIf(whole, { maxTurns: 5 }).kept.costUsd + first.terminal.costUsd).toBe(terminal.costUsd)
+})
+
+test('money and time that were spent before the run count against the limit', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const look = reader('Look', async () => {
+    await new Promise<void>((resolve) => void clock.after(20, resolve))
+    return 'seen'
+  })
+  const options = { clock, prices: dollarATokenPrices, tools: [look] }
+  const looks = Array.from({ length: 9 }, () => ({ ...calls('Look'), usage }))
+  const first = await run(looks, { ...options, maxTurns: 3 })
+  const carried = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent }
+  const whole = trajectoryOf((await run([...looks, 'done'], options, carried)).steps.records)
+  expect(whatIf(whole, { maxBudgetUsd: 600 })).toMatchObject({
+    reason: 'max_budget_usd',
+    by: { used: 550, max: 600 },
+    kept: { turns: 2, costUsd: 220 },
+  })
+  const inTime = await run([...looks, 'done'], { ...options, maxDurationMs: 110, graceMs: 0 }, carried)
+  expect(whatIf(whole, { maxDurationMs: 110 })).toMatchObject({
+    reason: inTime.terminal.reason,
+    kept: { activeMs: inTime.terminal.durationMs - first.terminal.durationMs },
+  })
+  const ofSession = trajectoryOf((await run([...looks, 'done'], { ...options, spentBeforeUsd: 330 })).steps.records)
+  expect(whatIf(ofSession, { maxBudgetUsd: 600 })).toMatchObject({ by: { used: 550, max: 600 }, kept: { turns: 2 } })
 })
 
 test('what a person says in between is no circle', async () => {
@@ -262,6 +389,22 @@ describe('suggested limits', () => {
       for (const trajectory of [circling, good])
         expect(whatIf(trajectory, limits, writes).lost).toMatchObject({ changes: {}, answer: false })
   })
+
+  test.each([
+    ['its answer', {}, 'done', { answer: true, changes: {} }],
+    ['a change', { maxTurns: 20 }, calls('Write'), { answer: false, changes: { Write: 6 } }],
+  ] as const)(
+    'are none that would have lost %s to a run that came out of its circles',
+    async (_what, more, then, lost) => {
+      const circling = await ended(
+        (_request, index) =>
+          index < 14 ? { ...calls('Look'), usage } : typeof then === 'string' ? then : { ...then, usage },
+        more,
+      )
+      expect(whatIf(circling, { noProgress: true }, writes)).toMatchObject({ verdict: 'stops', lost })
+      expect(suggestLimits([circling], writes)).toEqual([])
+    },
+  )
 
   test('are none where every run was needed to its end', async () => {
     const good = await ended([

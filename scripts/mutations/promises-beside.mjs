@@ -1,0 +1,430 @@
+// Mutations of what goes on beside a run, and of what comes after it: tasks, agents in the background, stages.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfWorkBeside = [
+  [
+    'background: an agent is not answered from its record of past turns',
+    ['tools/background-agents-resumed'],
+    ['steps/fold.ts', 'const agents = recordsOfAgents(state, past)', 'const agents = recordsOfAgents(state, [])'],
+  ],
+  [
+    'background: what an agent spent is not entered',
+    ['tools/background-agents-resumed'],
+    ['turn/tasks.ts', '    enterAgent(run, { spent })\n', '    void [enterAgent, spent]\n'],
+  ],
+  [
+    'background: a wait on record is not waited again for what came',
+    ['tools/background-agents-resumed'],
+    ['turn/tasks.ts', "replayed && value.kind === 'came'", "!replayed && value.kind === 'over' && time < 0"],
+  ],
+  [
+    'background: an agent that is answered from its record is begun again',
+    ['tools/background-agents-resumed'],
+    ['turn/background-agents.ts', '    if (this.#agents.has(open.id)) return\n', ''],
+  ],
+  [
+    'background: an agent begins when it is resumed, and not when it was started',
+    ['tools/background-agents-resumed'],
+    [
+      'turn/background-agents.ts',
+      'startedAt: at } = this.#open',
+      'startedAt } = this.#open\n    const at = Math.max(startedAt, run.spent.now)',
+    ],
+  ],
+  [
+    'background: an agent goes on with what was set since it began',
+    ['tools/background-agents-resumed'],
+    [
+      'turn/background-agents.ts',
+      'const context = run.contextUnder(settings)',
+      'const context = settings === null ? run.context : run.contextUnder(settings)',
+    ],
+  ],
+  [
+    'background: an agent may start as many agents as the run',
+    ['tools/background-agents'],
+    [
+      'turn/background-agents.ts',
+      'mutableCopyOf(input), agents)',
+      'mutableCopyOf(input), Math.max(agents, context.settings.maxSubagents))',
+    ],
+  ],
+  [
+    'background: an agent takes all that is left for later messages',
+    ['tools/background-agents'],
+    ['turn/calls/run-call.ts', 'Math.floor(agents / 2)', 'agents'],
+  ],
+  [
+    'background: agents that an open one may start are free for others',
+    ['tools/background-agents'],
+    ['agent-figures.ts', '(sum, { agents }) => sum + agents, subagents)', '(sum) => sum, subagents)'],
+  ],
+  [
+    'background: one that goes on is counted as ended',
+    ['tools/background-agents'],
+    ['turn/background-agents.ts', 'some(({ isWorking }) => !isWorking)', 'some(({ isWorking }) => isWorking)'],
+  ],
+  [
+    'background: agents outlive their run',
+    ['tools/background-agents'],
+    [
+      'turn/background-agents.ts',
+      'Promise.all(working.map((agent) => agent.stop()))',
+      'Promise.all(working.map(() => undefined))',
+    ],
+  ],
+  [
+    'background: an agent that a limit stopped has ended well, for the run after',
+    ['tools/background-agents'],
+    [
+      'turn/background-agents.ts',
+      "how === 'ended' && came?.task.status === 'failed'",
+      "how === 'stopped' && came?.task.status === 'failed'",
+    ],
+  ],
+  [
+    'background: an agent that was stopped has ended',
+    ['tools/background-agents'],
+    [
+      'turn/background-agents.ts',
+      "came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'",
+      "came === undefined ? 'stopped' : 'ended'",
+    ],
+  ],
+  [
+    'background: what a stopped agent had found is lost',
+    ['tools/background-agents'],
+    [
+      'turn/background-agents.ts',
+      '...(result !== undefined && { result }) } as const',
+      '...(result === undefined && { result }) } as const',
+    ],
+  ],
+  [
+    'background: what an agent spent that the run does not wait for is lost',
+    ['tools/background-agents'],
+    ['turn/background-agents.ts', 'end: came?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
+  ],
+  [
+    'background: what a lost agent asked is free',
+    ['tools/background-agents-resumed'],
+    ['turn/background-agents.ts', 'spent: spent && agentFigures(spent)', 'spent: spent && null'],
+  ],
+  [
+    'background: what the agents of an agent started is not told',
+    ['live/background'],
+    ['turn/background-agents.ts', '(tasks.length > 0 && { tasks })', '(tasks.length < 0 && { tasks })'],
+  ],
+  [
+    'background: what broke an agent breaks nothing',
+    ['tools/background-agents-resumed'],
+    ['turn/background-agents.ts', '    if (this.#broken !== undefined) throw this.#broken.error\n', ''],
+  ],
+  [
+    'background: an agent that has ended is open still',
+    ['tools/background-agents'],
+    ['turn/tasks.ts', '.filter((open) => open.id !== id)', '.filter((open) => open.callId !== id)'],
+  ],
+  [
+    'background: what an agent of the background spends may be what the next request of the run needs',
+    ['tools/background-agents'],
+    ['turn/calls/run-agent.ts', 'steps, heldBack: () => heldForNextRequest(run) }', 'steps }'],
+  ],
+  [
+    'background: an agent of an agent works in the background',
+    ['tools/background-agents'],
+    ['turn/calls/start-agent.ts', 'identity.depth === 0 && child', 'identity.depth >= 0 && child'],
+  ],
+  [
+    'background: what an agent says ends its own words',
+    ['tools/background-agents'],
+    ['turn/tasks.ts', "shown.replaceAll(/<(?=\\s*\\/?\\s*agent_result)/gi, '&lt;')", 'shown'],
+  ],
+  [
+    'background: what an agent says is as long as it likes',
+    ['tools/background-agents'],
+    ['turn/tasks.ts', 'result.length <= mostOfResult\n', 'result.length >= 0\n'],
+  ],
+  [
+    'background: is waited for in the last turn',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      'run.ports.inbox.hasAny || !hasTurnLeft(run) || hasAnyEnded',
+      'run.ports.inbox.hasAny || hasAnyEnded',
+    ],
+  ],
+  [
+    'background: what ended takes the last turn from the answer that is there',
+    ['live/background'],
+    ['turn/tasks.ts', "run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))", 'run.identity.depth > 0'],
+  ],
+  [
+    'background: is waited for although something has ended',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      '!hasTurnLeft(run) || hasAnyEnded(run, background)) return false',
+      '!hasTurnLeft(run)) return false',
+    ],
+    ['turn/tasks.ts', 'else if (inbox.hasAny || hasAnyEnded(run, background)) came()', 'else if (inbox.hasAny) came()'],
+  ],
+  [
+    'background: what ends while the wait begins is missed',
+    ['live/background'],
+    ['turn/tasks.ts', '    else if (inbox.hasAny || hasAnyEnded(run, background)) came()\n', ''],
+  ],
+  [
+    'background: a subagent is told what ends beside the run',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      "run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))",
+      "place === 'end' && !hasTurnLeft(run)",
+    ],
+    [
+      'turn/tasks.ts',
+      'return identity.depth === 0 ? context.background : null',
+      'return identity.depth < 9 ? context.background : null',
+    ],
+  ],
+  [
+    'background: waiting takes the time that was used before',
+    ['live/background'],
+    ['turn/tasks.ts', 'deadline.limitMs - deadline.usedMs', 'deadline.limitMs'],
+  ],
+  [
+    'background: what was told is given again',
+    ['live/background'],
+    ['turn/tasks.ts', '  run.context.background?.told(ended.map(({ id }) => id))\n', ''],
+  ],
+  [
+    'background: what a tool told of is told again',
+    ['live/background'],
+    ['turn/calls/enter-results.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
+  ],
+  [
+    'background: what has ended since an agent told that it began runs still',
+    ['live/background'],
+    ['turn/tasks.ts', 'return notes.filter(({ id }) => !ended.has(id))', 'return notes.filter(() => ended.size >= 0)'],
+  ],
+  [
+    'background: a new message ends what goes on beside the run',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      "signal.context['cause'] === 'interrupt') return false",
+      "signal.context['cause'] === 'interrupted') return false",
+    ],
+  ],
+  [
+    'background: making the conversation shorter ends what goes on',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      "return spent.compacting === null || signal.reason === 'user_requested'",
+      'return spent.compacting === null || signal.message.length >= 0',
+    ],
+  ],
+  [
+    'background: what was left by an abort is left by the end',
+    ['live/background'],
+    ['turn/tasks.ts', "=== 'user_requested' ? 'aborted' : 'ended'", "=== 'user_requested' ? 'ended' : 'ended'"],
+  ],
+  [
+    'background: what a run that broke left is told by nobody',
+    ['tools/background-agents'],
+    [
+      'turn/tasks.ts',
+      '  await run.agents?.stopAll()\n  if (run.spent.openAgents === undefined) return\n',
+      '  await run.agents?.stopAll()\n  if (run.spent.request >= 0) return\n',
+    ],
+  ],
+  [
+    'background: what had ended is lost for a later process',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      "    else if (note.type === 'ended') open.delete(note.id)\n",
+      "    else if (note.type === 'ended') continue\n",
+    ],
+  ],
+  [
+    'background: what is known in this process is lost',
+    ['live/background'],
+    [
+      'turn/tasks.ts',
+      'if (background === null || background.knows(id)) return []',
+      'if (background === null) return []',
+    ],
+  ],
+  [
+    'background: what an agent had found is told by the next run only beside a port',
+    ['tools/background-agents'],
+    [
+      'turn/tasks.ts',
+      'run.hasLookedForTasks ? [] : lostTasks',
+      'background === null || run.hasLookedForTasks ? [] : lostTasks',
+    ],
+  ],
+  [
+    'background: agents of this run are lost',
+    ['tools/background-agents-resumed'],
+    ['turn/tasks.ts', '  for (const { id } of spent.openAgents ?? []) open.delete(id)\n', ''],
+  ],
+  [
+    'background: an agent that had failed has come to its answer, for the run after',
+    ['tools/background-agents'],
+    ['turn/tasks.ts', "left.status ?? 'completed'", "'completed'"],
+  ],
+  [
+    'stages: start after any ending',
+    ['after/after-run'],
+    ['after/after-run.ts', "last?.terminal.reason === 'completed'", 'last !== undefined'],
+  ],
+  [
+    'stages: a stage that names no model asks that of the session, whatever the list says',
+    ['after/after-run'],
+    ['after/run-stages.ts', 'model: options.model ?? host.model', 'model: host.model'],
+  ],
+  [
+    'stages: go on after the end of the session',
+    ['after/after-run'],
+    ['after/run-stages.ts', '[host.signal, options.signal].flatMap', '[options.signal].flatMap'],
+  ],
+  [
+    'stages: go on when nobody reads what they tell',
+    ['after/after-run'],
+    ['after/run-stages.ts', "        abort.abort('abandoned')\n", ''],
+  ],
+  [
+    'stages: what one cost is not in the sums of the session',
+    ['after/after-run'],
+    ['after/run-stages.ts', '      host.onEnded(report)\n', ''],
+  ],
+  [
+    'stages: a question takes its turns when it has ended',
+    ['after/after-run'],
+    ['after/stage-run.ts', '    this.#turnsLeft -= maxTurns\n', ''],
+    ['after/stage-run.ts', 'this.#turnsLeft += Math.max(0, maxTurns - turns)', 'this.#turnsLeft -= turns'],
+  ],
+  [
+    'stages: turns that a question did not need are gone',
+    ['after/after-run'],
+    ['after/stage-run.ts', '      this.#turnsLeft += Math.max(0, maxTurns - turns)\n', ''],
+  ],
+  [
+    'stages: a question without tools takes all turns',
+    ['after/after-run'],
+    ['after/stage-run.ts', '(needsTurns ? Infinity : 1)', '(needsTurns ? Infinity : Infinity)'],
+  ],
+  [
+    'stages: one that has ended asks on',
+    ['after/after-run'],
+    ['after/stage-run.ts', "    this.#abort.abort('parent')\n", ''],
+  ],
+  [
+    'stages: something is asked though its beginning is not on record',
+    ['after/after-run'],
+    [
+      'after/stage-run.ts',
+      "      throw new StageStop('failed', `Its beginning could not be recorded",
+      "      void new StageStop('failed', `Its beginning could not be recorded",
+    ],
+  ],
+  [
+    'stages: what others only took aside is not part of the most',
+    ['after/after-run'],
+    ['after/stage-run.ts', 'this.#ledger.unspent()', 'this.#ledger.available()'],
+  ],
+  [
+    'stages: the most is without dollars for a model with a price that is asked second',
+    ['after/after-run'],
+    [
+      'after/stage-run.ts',
+      "return (this.#begunPriced ??= this.#recordMost('priced'))",
+      "return (this.#begunPriced ??= this.#begun ?? this.#recordMost('priced'))",
+    ],
+  ],
+  [
+    'stages: what may have been spent is told as settled',
+    ['after/after-run'],
+    ['after/stage-run.ts', 'costUsd: usdOf(settled.nanos - unknown.nanos)', 'costUsd: usdOf(settled.nanos)'],
+  ],
+  [
+    'stages: one with a budget in the session asks a model without a price',
+    ['after/after-run'],
+    ['after/stage-run.ts', '(isPriced || mustBePriced) &&', 'isPriced &&'],
+  ],
+  [
+    'stages: two beside each other ask the lease for what one of them needs',
+    ['after/stage-lease'],
+    ['after/stage-run.ts', 'shared.askedNanos += nanosOf', 'shared.askedNanos = nanosOf'],
+  ],
+  [
+    'stages: one whose end nobody saw cost nothing',
+    ['after/after-run'],
+    [
+      'after/stage-record.ts',
+      'if (ended === null) return { settled: most, unknown: most }',
+      'if (ended === null) return { settled: nothing, unknown: nothing }',
+    ],
+  ],
+  [
+    'stages: one whose end nobody saw has cost its most for certain',
+    ['after/after-run'],
+    [
+      'after/stage-record.ts',
+      'if (ended === null) return { settled: most, unknown: most }',
+      'if (ended === null) return { settled: most, unknown: nothing }',
+    ],
+  ],
+  [
+    'stages: what one may have spent is settled in the process after',
+    ['after/after-run'],
+    ['after/stage-record.ts', 'nanos: committed - nanosOf(ended.costUsd), tokens: 0', 'nanos: 0, tokens: 0'],
+  ],
+  [
+    'stages: two of a name after the same run are one record',
+    ['after/after-run'],
+    ['after/stage-ids.ts', 'this.#taken.has(id); count++', "this.#taken.has(id) && id === ''; count++"],
+  ],
+  [
+    'stages: a model is asked for longer replies than it has',
+    ['after/after-run'],
+    ['after/capped-model.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
+  ],
+  [
+    'stages: what one tells is as long as it likes',
+    ['after/after-run'],
+    [
+      'after/stage-outcome.ts',
+      'return JSON.stringify(value).length <= mostBytes',
+      'return JSON.stringify(value).length >= 0',
+    ],
+  ],
+  [
+    'stages: one tells what only a run may tell',
+    ['after/after-run'],
+    ['after/stage-outcome.ts', '!types.has(type) || (', '('],
+  ],
+  [
+    'stages: one tells any message of the system',
+    ['after/after-run'],
+    ['after/stage-outcome.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
+  ],
+  [
+    'hook figures: those of subagents do not count',
+    ['after/hook-figures'],
+    ['after/hook-figures.ts', "    if (event.type === 'agent') this.onEvent(event.event)\n", ''],
+  ],
+  [
+    'hook figures: the next run has those of the last',
+    ['after/hook-figures'],
+    ['after/hook-figures.ts', '    this.#rows.clear()\n', ''],
+  ],
+  [
+    'hook figures: the last call is the longest',
+    ['after/hook-figures'],
+    ['after/hook-figures.ts', 'Math.max(row.longest_ms, durationMs)', 'durationMs'],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

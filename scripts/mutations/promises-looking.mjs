@@ -1,0 +1,345 @@
+// Mutations of what is told of turns and of runs that are over: cycles, the account of a record, and what other limits would have made of it.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfLooking = [
+  [
+    'cycles: a tool that works for five seconds does not wait',
+    ['guards/guards'],
+    ['turn/calls/tool-phase.ts', 'durationMs >= waitMs)', 'durationMs > waitMs)'],
+  ],
+  [
+    'cycles: an agent that takes long waits',
+    ['guards/guards'],
+    ['turn/calls/tool-phase.ts', 'agent === undefined && durationMs', 'durationMs'],
+  ],
+  [
+    'cycles: a turn waits only where all its tools do',
+    ['guards/guards'],
+    ['turn/calls/tool-phase.ts', 'return this.#ran.some(', 'return this.#ran.every('],
+  ],
+  [
+    'cycles: a wait before the newest round counts',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'round.some(hasWaited)', 'turns.some(hasWaited)'],
+  ],
+  [
+    'cycles: a round waits only where all its turns do',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'round.some(hasWaited)', 'round.every(hasWaited)'],
+  ],
+  [
+    'cycles: whether a turn waited makes it another one',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'return whatOf(turn) === whatOf(other)', 'return turn === other'],
+  ],
+  [
+    'cycles: a turn that waited is remembered as another one',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'return hasWaited ? -1 - hash : hash', 'return hasWaited ? -hash : hash'],
+  ],
+  [
+    'cycles: one turn fewer is remembered',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'slice(1 - rememberedTurns)', 'slice(2 - rememberedTurns)'],
+  ],
+  [
+    'cycles: one that waits may come more often than is remembered',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'Math.floor(rememberedTurns / length)', 'Math.ceil(rememberedTurns / length)'],
+  ],
+  [
+    'cycles: the one that is farthest from its limit is told',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'cycle.repeats / limit > nearest', 'cycle.repeats / limit < nearest'],
+  ],
+  [
+    'cycles: the one that came most often is told, whatever its limit',
+    ['guards/guards'],
+    [
+      'guards/recent-turns.ts',
+      'cycle.repeats / limit > nearest.repeats / nearest.limit',
+      'cycle.repeats > nearest.repeats',
+    ],
+  ],
+  [
+    'cycles: two rounds are one of twice the length',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', 'length <= round.length / 2', 'length < round.length / 2'],
+  ],
+  [
+    'cycles: half a round more counts as one',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', '1 + Math.floor(same / length)', '1 + Math.ceil(same / length)'],
+  ],
+  [
+    'cycles: other input to the same tool is no other turn',
+    ['guards/guards'],
+    ['guards/recent-turns.ts', "    hash = hashText(JSON.stringify(call.input) ?? '', hash)\n", ''],
+  ],
+  [
+    'cycles: the name of a large result makes it another one',
+    ['tools/large-results'],
+    ['turn/calls/enter-results.ts', 'turnHash(phase.calls, compared, ', 'turnHash(phase.calls, blocks, '],
+  ],
+  [
+    'cycles: what ends beside a turn is progress',
+    ['live/background'],
+    ['turn/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run", '  run'],
+  ],
+  [
+    'account: a result is of any call with its id, also of another agent',
+    ['account/account'],
+    ['account/recorded-steps.ts', '#open.get(`${scope}|${callIdOf(name)}`)', '#open.get(`|${callIdOf(name)}`)'],
+  ],
+  [
+    'account: what a call came to is told by the text of its result',
+    ['account/recorded-work'],
+    ['account/recorded-steps.ts', "    if (call.status !== 'open') return\n", ''],
+  ],
+  [
+    'account: a denial by the mode or a person has failed',
+    ['account/recorded-work'],
+    ['account/recorded-steps.ts', "decision['behavior'] === 'deny'", "decision['behavior'] === 'denied'"],
+  ],
+  [
+    'account: a denial by rules has failed',
+    ['account/recorded-work'],
+    ['account/recorded-steps.ts', "typeof decision['message'] === 'string'", "decision['behavior'] === 'deny'"],
+  ],
+  [
+    'account: a denial for which a model was asked has failed',
+    ['account/recorded-work'],
+    ['account/recorded-steps.ts', "isJsonObject(value['value']) ? value['value'] : value", 'value'],
+  ],
+  [
+    'account: a denial of what a person or a rule changed has failed',
+    ['account/recorded-work'],
+    ['account/recorded-steps.ts', 'name.replace(/\\/asked$|:updated$/', 'name.replace(/\\/asked$/'],
+  ],
+  [
+    'account: a call that asks a model took no time before its last step',
+    ['account/account'],
+    ['account/recorded-steps.ts', 'durationMs: step.at + step.durationMs - began }', 'durationMs: step.durationMs }'],
+  ],
+  [
+    'account: a request that was refused is open',
+    ['account/recorded-work'],
+    [
+      'account/recorded-steps.ts',
+      "if (!isJsonObject(intent) || intent['granted'] !== true) continue",
+      'if (!isJsonObject(intent)) continue',
+    ],
+  ],
+  [
+    'account: a step that has ended is open',
+    ['account/account'],
+    ['account/recorded-steps.ts', '        this.#intents.delete(record.key)\n', ''],
+  ],
+  [
+    'account: results of subagents are of the main loop',
+    ['account/recorded-work'],
+    ['account/recorded-steps.ts', 'this.#told(record.lap.scope, ', "this.#told('', "],
+  ],
+  [
+    'account: the last answer at a limit is no request of a model',
+    ['account/account'],
+    ['account/recorded-steps.ts', "  ['wrap_up:', 'model'],\n", ''],
+  ],
+  [
+    'account: what an attempt waits for is the loop itself',
+    ['account/account'],
+    ['account/recorded-steps.ts', "'approval', 'retry', 'admit'", "'approval', 'admit'"],
+  ],
+  [
+    'account: an open request costs nothing',
+    ['account/account'],
+    ['account/account.ts', 'usdOf(settled + reserved)', 'usdOf(settled)'],
+  ],
+  [
+    'account: a turn that was asked and not ended is none',
+    ['account/account'],
+    [
+      'account/account.ts',
+      'turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0)',
+      'turns: spent.turns',
+    ],
+  ],
+  [
+    'account: a request of a subagent asks the turn of the run',
+    ['account/account'],
+    ['account/account.ts', "scope === '' && phase === 'model' && request", "phase === 'model' && request"],
+  ],
+  [
+    'account: time that was carried over is no time of an open run',
+    ['account/account'],
+    ['account/account.ts', 'activeMs: carried.activeMs + lastMomentOf(records)', 'activeMs: lastMomentOf(records)'],
+  ],
+  [
+    'account: what the session spent before is not held against its budget',
+    ['account/account'],
+    ['account/limits.ts', 'used: spentBeforeUsd + totals.committedUsd', 'used: totals.committedUsd'],
+  ],
+  [
+    'account: a moment of several steps counts for each',
+    ['account/account'],
+    [
+      'account/time-by-phase.ts',
+      'if (counted !== undefined) spent[counted] += at - last',
+      'if (counted !== undefined) for (const each of order) if (going[each] > 0) spent[each] += at - last',
+    ],
+  ],
+  [
+    'what if: a limit that the run had stops it again',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'had === null || given < had', 'had === null || given <= had'],
+  ],
+  [
+    'what if: one turn more than the limit',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'if (begun >= max) return', 'if (begun > max) return'],
+  ],
+  [
+    'what if: a recovery is a turn',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', '    if (!countsAsTurn) continue\n', '    if (begun < 0 && !countsAsTurn) continue\n'],
+  ],
+  [
+    'what if: turns that were carried over are new ones',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'let begun = carried.turns', 'let begun = 0 * carried.turns'],
+  ],
+  [
+    'what if: time that was carried over is there again',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'Math.max(0, max - carried.ms)', 'Math.max(0, max - 0 * carried.ms)'],
+  ],
+  [
+    'what if: money that was carried over is there again',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'nanosOf(limits.spentBeforeUsd) + carried.nanos', 'nanosOf(limits.spentBeforeUsd)'],
+  ],
+  [
+    'what if: money that the session spent before is there again',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'nanosOf(limits.spentBeforeUsd) + carried.nanos', 'carried.nanos'],
+  ],
+  [
+    'what if: a request that takes all that is left is not made',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'if (used + paid > most)', 'if (used + paid >= most)'],
+  ],
+  [
+    'what if: the model is not told before a circle stops the run',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'if (toldAfterTurn !== undefined)\n', 'if (index >= 0)\n'],
+  ],
+  [
+    'what if: turns before the model was told count on',
+    ['what-if/what-if'],
+    [
+      'what-if/what-if.ts',
+      '        toldAfterTurn = index + 1\n        recent = []\n',
+      '        toldAfterTurn = index + 1\n',
+    ],
+  ],
+  [
+    'what if: what a person says in between is passed over',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', '    if (isFreshAfter) recent = []\n', ''],
+  ],
+  [
+    'what if: the turn that closes the circle is not made',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'wholeTurns: index + 1 }', 'wholeTurns: index }'],
+  ],
+  [
+    'what if: a payment after the time is up is kept',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', '      if (isCut && payment.endMs >= cutMs) continue\n', ''],
+  ],
+  [
+    'what if: calls that had ended before the time is up are lost',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'turn.calls.filter(({ endMs }) => endMs > cutMs)', 'turn.calls'],
+  ],
+  [
+    'what if: the latest stop counts',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'place(a) - place(b))[0]', 'place(b) - place(a))[0]'],
+  ],
+  [
+    'what if: a wider limit changes nothing',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'return other === null || other > (', 'return other !== null && other < ('],
+  ],
+  [
+    'what if: a limit that loses the answer of a run is suggested',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', '!lost.answer && Object', 'Object'],
+  ],
+  [
+    'what if: a limit that loses changes is suggested',
+    ['what-if/what-if'],
+    ['what-if/what-if.ts', 'Object.keys(lost.changes).length === 0)', 'Object.keys(lost.changes).length >= 0)'],
+  ],
+  [
+    'what if: a turn that was granted and not asked is one',
+    ['what-if/what-if'],
+    [
+      'what-if/trajectory.ts',
+      'close(record.added, false, record.spent.turns > told.turns)',
+      'close(record.added, false, true)',
+    ],
+  ],
+  [
+    'what if: a request that the limits refused was asked',
+    ['what-if/what-if'],
+    [
+      'what-if/trajectory.ts',
+      "? isJsonObject(record.intent) && record.intent['granted'] === true",
+      '? isJsonObject(record.intent)',
+    ],
+  ],
+  [
+    'what if: a wait of a subagent is one of the run',
+    ['what-if/what-if'],
+    ['what-if/trajectory.ts', "scope === '' && durationMs >= waitMs", 'durationMs >= waitMs'],
+  ],
+  [
+    'what if: what waited in a run is not known of it',
+    ['what-if/what-if'],
+    ['what-if/trajectory.ts', "scope === '' && durationMs >= waitMs", "scope === '' && durationMs > waitMs"],
+  ],
+  [
+    'what if: a nudge is no fresh beginning',
+    ['what-if/what-if'],
+    [
+      'what-if/trajectory.ts',
+      "transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered)",
+      "transition === 'user_input' || added.some(isSteered)",
+    ],
+  ],
+  [
+    'what if: an open request was paid',
+    ['what-if/what-if'],
+    ['what-if/trajectory.ts', '      .filter(({ isOpen }) => !isOpen)\n', ''],
+  ],
+  [
+    'what if: of a call of another program the first result is what the model was shown',
+    ['what-if/foreign-trajectory'],
+    [
+      'what-if/foreign-trajectory.ts',
+      "results.set(callId, { type: 'tool_result', tool_use_id: callId, content })",
+      "if (!results.has(callId)) results.set(callId, { type: 'tool_result', tool_use_id: callId, content })",
+    ],
+  ],
+  [
+    'what if: what another program paid beside a turn is free',
+    ['what-if/foreign-trajectory'],
+    ['what-if/foreign-trajectory.ts', '    ...beside,\n', ''],
+  ],
+  [
+    'what if: a turn of another program never waits',
+    ['what-if/foreign-trajectory'],
+    ['what-if/foreign-trajectory.ts', 'some((ms) => ms >= waitMs)', 'some((ms) => ms >= 9 * waitMs)'],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
