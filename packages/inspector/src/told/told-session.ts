@@ -176,7 +176,7 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
 const people = {
   prompt: 'Prompt',
   steer: 'Said meanwhile',
-  follow_up: 'Follow-up',
+  follow_up: 'Queued message',
   hook: 'From a hook',
   loop: 'From the loop',
   interruption: 'Interruption',
