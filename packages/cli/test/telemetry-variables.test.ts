@@ -27,7 +27,8 @@ async function work(env: Variables, at: Variables = { OTEL_EXPORTER_OTLP_ENDPOIN
 const paths = (): readonly string[] => collector.received.map(({ path }) => path).toSorted()
 const names = (): readonly string[] => spansOf(collector.received).map(({ name }) => name)
 
-test('what switches it off, and each of the two exporters by itself', async () => {
+test('nothing switches it on but what the guide says, what switches it off, and each of the two exporters by itself', async () => {
+  await work({ OTEL_SERVICE_NAME: 'of-mine', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, {})
   await work({ OTEL_SDK_DISABLED: 'true' })
   await work({ HALTING_TELEMETRY: '0', CLAUDE_CODE_ENABLE_TELEMETRY: '1' })
   await work({ CLAUDE_CODE_ENABLE_TELEMETRY: '0' })
@@ -37,6 +38,9 @@ test('what switches it off, and each of the two exporters by itself', async () =
   collector.forget()
   await work({ OTEL_TRACES_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' })
   expect(paths()).toEqual(['/v1/traces'])
+  collector.forget()
+  await work({ OTEL_METRICS_EXPORTER: 'otlp' })
+  expect(paths()).toEqual(['/v1/metrics'])
 })
 
 test('the place of each signal, with its own headers, protocol and compression', async () => {

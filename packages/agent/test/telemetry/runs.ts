@@ -14,7 +14,12 @@ const agent = (name: string, background: boolean): AgentTool => ({
   description: name,
   inputSchema: { type: 'object' },
   readOnly: true,
-  spawn: () => ({ prompt: 'sub', agentType: 'scout', ...(background && { background: true }) }),
+  spawn: () => ({
+    prompt: 'sub',
+    agentType: 'scout',
+    description: 'looks around',
+    ...(background && { background: true }),
+  }),
 })
 
 export const tools = [
