@@ -1,6 +1,7 @@
 import { checkAgreement, checkOnePrompt, checkOneSession, refuseLimits, warningsOf } from './flags/agreement.ts'
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
+import { hasOwnHelp, refuseFlagsOfOthers } from './flags/owners.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
 import { told } from './io/figures.ts'
@@ -44,7 +45,7 @@ async function dispatch(program: Program): Promise<number> {
       return mcp(others, program)
     }
     const read = parsed(others, command)
-    return serveProgramFlags(read.flags, program) ?? runCommand(command, read, program)
+    return serveProgramFlags(read.flags, program, command) ?? runCommand(command, read, program)
   }
   if (isHosted(program.argv)) {
     const { hosted } = await import('./host/hosted.ts')
@@ -83,82 +84,21 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
       `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
     )
   }
-  if (read.flags.json === true && !tellsJson.has(command))
-    throw new UsageError(
-      '--json belongs to halting check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
-    )
-  for (const [flag, given, owner] of [
-    ['--list', read.flags.list, 'trust'],
-    ['--revoke', read.flags.revoke, 'trust'],
-    ['--keep', read.flags.keep, 'demo'],
-    ['--redo', read.flags.redo, 'undo'],
-    ['--conversation-only', read.flags.conversationOnly, 'rewind'],
-    ['--files-only', read.flags.filesOnly, 'rewind'],
-    ['--message', read.flags.message, 'deny'],
-    ['--no-progress', read.flags.noProgress, 'what-if'],
-    ['--suggest', read.flags.suggest, 'what-if'],
-    ['--since', read.flags.since, 'report'],
-    ['--until', read.flags.until, 'report'],
-    ['--by', read.flags.by, 'report'],
-    ['--open', read.flags.open, 'inspect'],
-  ] as const) {
-    if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
-  }
+  refuseFlagsOfOthers(read.flags, command)
   refuseLimits(read.flags, command)
   refuseFlagsOfClusters(read.flags, command)
-  for (const [flag, given, owners, names] of [
-    [
-      '--yes',
-      read.flags.yes,
-      ['cluster', 'sessions', 'setup', 'trust', 'undo', 'rewind'],
-      'cluster dev, sessions, setup, trust, undo and rewind',
-    ],
-    ['--dry-run', read.flags.dryRun, ['setup', 'undo', 'rewind'], 'setup, undo and rewind'],
-    ['--all', read.flags.all, ['sessions', 'report', 'inspect'], 'sessions, report and inspect'],
-    ['--format', read.flags.format, ['sessions', 'report'], 'sessions and report'],
-    ['--output', read.flags.output, ['sessions', 'report', 'inspect'], 'sessions, report and inspect'],
-    ['--force', read.flags.force, ['sessions', 'report', 'inspect'], 'sessions, report and inspect'],
-    ['--claude-code', read.flags.claudeCode, ['what-if', 'report', 'inspect'], 'what-if, report and inspect'],
-    ['--codex', read.flags.codex, ['what-if', 'report', 'inspect'], 'what-if, report and inspect'],
-    ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
-  ] as const) {
-    if (given !== undefined && !owners.some((owner) => owner === command))
-      throw new UsageError(`${flag} belongs to halting ${names}.`)
-  }
   return read
 }
 
-/** @throws UsageError for a flag that says nothing to this command. */
-function refuseFlagsOfClusters(
-  { cluster, server, restate, register, folders, payloads, identityKey, grace, takeOver, ...flags }: Flags,
-  command?: Command,
-): void {
+/** @throws UsageError for a flag of clusters that says nothing to this command. */
+function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError(
       '--cluster belongs to -p, acp, sessions, why, what-if, report, inspect, approve, deny and cluster budget.',
     )
-  if (server !== undefined && command !== 'cluster') throw new UsageError('--server belongs to halting cluster dev.')
-  for (const [flag, given] of Object.entries({
-    restate,
-    register,
-    folders,
-    payloads,
-    'identity-key': identityKey,
-    grace,
-    'take-over': takeOver,
-  }))
-    if (given !== undefined && command !== 'serve') throw new UsageError(`--${flag} belongs to halting serve.`)
   const isOfOpening = cluster !== undefined && beginsSessions.has(command)
-  if (flags.tenant !== undefined && command !== 'serve' && command !== 'cluster' && !isOfOpening)
+  if (tenant !== undefined && command !== 'serve' && command !== 'cluster' && !isOfOpening)
     throw new UsageError('--tenant belongs to halting serve, and to what begins a session with --cluster.')
-  for (const [flag, given] of [
-    ['--allowed-tenants', flags.allowedTenants],
-    ['--max-concurrent-requests', flags.maxConcurrentRequests],
-    ['--requests-per-minute', flags.requestsPerMinute],
-    ['--tokens-per-minute', flags.tokensPerMinute],
-  ] as const)
-    if (given !== undefined && command !== 'serve' && command !== 'cluster')
-      throw new UsageError(`${flag} belongs to halting serve.`)
 }
 
 /** What begins a session; on a cluster its opening names the tenant. */
@@ -194,34 +134,14 @@ const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   'trust',
   ...takesSession,
 ])
-const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
-  'check',
-  'cluster',
-  'config',
-  'context',
-  'doctor',
-  'memory',
-  'models',
-  'rewind',
-  'permissions',
-  'sessions',
-  'setup',
-  'trust',
-  'replay',
-  'report',
-  'undo',
-  'what-if',
-  'why',
-])
-
 /** A sentence is a prompt; a path or an address is one too. */
 function isOneWord(word: string): boolean {
   return /^[\w-]+$/.test(word)
 }
 
-function serveProgramFlags(flags: Flags, program: Program): Promise<number> | undefined {
+function serveProgramFlags(flags: Flags, program: Program, command?: Command): Promise<number> | undefined {
   if (flags.version === true) return showVersion(program)
-  return flags.help === true ? showHelp(program) : undefined
+  return flags.help === true ? showHelp(program, command) : undefined
 }
 
 /** Who starts it for the first time has no key: that is told in words of its own, before anything else happens. */
@@ -369,9 +289,9 @@ async function runCommand(
   }
 }
 
-async function showHelp({ output }: Program): Promise<number> {
-  const { helpText } = await import('./flags/help.ts')
-  output.out(helpText(output.width))
+async function showHelp({ output }: Program, command: Command | undefined): Promise<number> {
+  const { commandHelp, helpText } = await import('./flags/help.ts')
+  output.out(hasOwnHelp(command) ? commandHelp(command, output.width) : helpText(output.width))
   return 0
 }
 

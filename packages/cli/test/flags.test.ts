@@ -320,6 +320,26 @@ test('--help names every flag', async () => {
   for (const name of Object.values(flagTable).flatMap(({ names }) => names)) expect(stdout).toContain(name)
 })
 
+test('--help behind a command that starts no run shows what that command takes, and nothing else', async () => {
+  const flagsIn = (help: string): readonly string[] =>
+    [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, name = '']) => name)
+  const { status, stdout, stderr } = await run(['report', '--help'])
+  expect({ status, stderr, flags: flagsIn(stdout) }).toEqual({
+    status: 0,
+    stderr: '',
+    flags:
+      '--settings --setting-sources --cluster --admin --json --all --format --output --force --claude-code --codex --since --until --by --help'.split(
+        ' ',
+      ),
+  })
+  expect(stdout).toMatch(/^ {2}halting report \[FOLDER\] /)
+  expect(stdout).toContain('halting --help shows all commands and flags.')
+  const whatIf = flagsIn((await run(['what-if', '-h'])).stdout)
+  expect(whatIf).toEqual(expect.arrayContaining(['--max-turns', '--max-duration', '--no-progress', '--suggest']))
+  const [acp, all] = [await run(['acp', '--help']), await run(['--help'])]
+  expect(acp.stdout).toBe(all.stdout)
+})
+
 test('the version is the same wherever the flag stands', async () => {
   const first = await run(['-v'])
   expect(await run(['-p', '-v'])).toEqual(first)

@@ -33,7 +33,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: 'URL',
     read: address,
     meaning:
-      'Of a session, -p, sessions, why, what-if, inspect, approve, deny and cluster budget: the cluster behind this address',
+      'Of a session, -p, sessions, why, what-if, report, inspect, approve, deny and cluster budget: the address of the cluster',
   },
   restate: {
     names: ['--restate'],

@@ -1,4 +1,6 @@
+import type { Command } from './commands.ts'
 import type { AnyFlag, FlagGroup } from './flag-kinds.ts'
+import { flagsOf, type HelpedCommand } from './owners.ts'
 import { flagTable } from './table.ts'
 
 const titles: Readonly<Record<FlagGroup, string>> = {
@@ -19,50 +21,140 @@ export function helpText(width: number): string {
     const rows = Object.values(flagTable).filter((flag) => flag.group === group)
     return [titles[group], ...rows.map((flag: AnyFlag) => row(flag, width))].join('\n')
   })
-  return `${usage}\n\n${groups.join('\n\n')}\n\n${exits}\n`
+  const usage = calls.map(({ text }) => text).join('\n')
+  return `halting: a coding agent that always stops, and says why\n\n${usage}\n\n${groups.join('\n\n')}\n\n${exits}\n`
 }
 
-const usage = `halting: a coding agent that always stops, and says why
+/** How one command is used. */
+export function commandHelp(command: HelpedCommand, width: number): string {
+  const usage = calls.filter(({ of }) => of.includes(command)).map(({ text }) => text)
+  const rows = flagsOf(command).map((name) => row(flagTable[name], width))
+  return `${usage.join('\n')}\n\n${rows.join('\n')}\n\nhalting --help shows all commands and flags.\n`
+}
 
-  halting ["PROMPT"] [flags]    a conversation in the terminal, which may begin with a prompt
-  halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
-  halting serve --restate URL   works at sessions of a cluster (docs/guide/cluster.md); --cluster URL asks for them
-  halting cluster dev           such a cluster on this machine, to try: server, worker, a session
-  halting acp [flags]           serves an editor over stdin and stdout (Agent Client Protocol)
-  halting check [flags]         what a run with these flags cannot exceed; runs nothing
-  halting context [PROMPT]      what fills the window with the next request, and what happens when it is full
-  halting sessions [show ID | search TEXT | delete ID --yes]
-                                what is kept of this folder: newest first, one of them, those that say TEXT
-  halting sessions export SESSION --format html|markdown|jsonl [--output FILE]
-                                a session as one file, to read or to hand on
-  halting undo [SESSION]        takes back what the last run changed in files, without git; --dry-run prints it, --redo takes it back
-  halting rewind SESSION [MESSAGE]
-                                goes back to before a message, files too; without one: which there are
-  halting approve|deny SESSION TOOL_USE_ID
-                                answers a call that waits; --resume SESSION goes on then
-  halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on
-  halting replay [SESSION]      what happened in a session, a line for each step, without a model
-  halting what-if [SESSION|FOLDER …] --max-turns N …
-                                where other limits would have stopped sessions, what that saves and loses;
-                                files of Claude Code and Codex too, all of theirs with --claude-code and --codex
-  halting report [FOLDER]       what sessions cost, how they ended, which limits saved money and which lost work, which tools
-                                fail: of a week, or of a folder with --since 30d; --format html --output week.html
-  halting inspect [SESSION|FOLDER …] [--open]
-                                a page over sessions, for a browser of this machine: where turns, tokens and money went;
-                                with --output FILE one session as a page in a file
-  halting config                which settings are in force, where each comes from, what does not count and why
-  halting trust [FOLDER]        what a folder's settings would run and loosen, and have it count; --list, --revoke
-  halting mcp list|get|add|add-json|remove
-                                servers (MCP) whose tools sessions here have; halting mcp --help tells more
-  halting memory [show TOPIC|ID | forget ID … | dream [undo]]
-                                notes of earlier sessions in this folder; all of one, without some, put in order by a model
-  halting permissions COMMAND   what would become of a command of bash: part by part, and by which rule; runs nothing
-  halting models [PART]         the models that are known: windows, prices, where a key is found
-  halting setup [--model NAME]  finds keys, models on this machine and settings of other agents, and writes your settings
-                                after showing them; --yes writes without a question, --dry-run only shows
-  halting doctor [flags]        whether a run can begin, and what to do when it cannot
-  halting init                  writes an AGENTS.md for this folder from what lies in it; never over one that is there
-  halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`
+/** How each command is called; none for the program itself. */
+const calls: readonly { readonly of: readonly Command[]; readonly text: string }[] = [
+  {
+    of: [],
+    text: `  halting ["PROMPT"] [flags]    a conversation in the terminal, which may begin with a prompt`,
+  },
+  {
+    of: [],
+    text: `  halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it`,
+  },
+  {
+    of: ['serve'],
+    text: `  halting serve --restate URL   works at sessions of a cluster (docs/guide/cluster.md); --cluster URL asks for them`,
+  },
+  {
+    of: ['cluster'],
+    text: `  halting cluster dev           such a cluster on this machine, to try: server, worker, a session`,
+  },
+  {
+    of: ['acp'],
+    text: `  halting acp [flags]           serves an editor over stdin and stdout (Agent Client Protocol)`,
+  },
+  {
+    of: ['check'],
+    text: `  halting check [flags]         what a run with these flags cannot exceed; runs nothing`,
+  },
+  {
+    of: ['context'],
+    text: `  halting context [PROMPT]      what fills the window with the next request, and what happens when it is full`,
+  },
+  {
+    of: ['sessions'],
+    text: `  halting sessions [show ID | search TEXT | delete ID --yes]
+                                what is kept of this folder: newest first, one of them, those that say TEXT`,
+  },
+  {
+    of: ['sessions'],
+    text: `  halting sessions export SESSION --format html|markdown|jsonl [--output FILE]
+                                a session as one file, to read or to hand on`,
+  },
+  {
+    of: ['undo'],
+    text: `  halting undo [SESSION]        takes back what the last run changed in files, without git; --dry-run prints it, --redo takes it back`,
+  },
+  {
+    of: ['rewind'],
+    text: `  halting rewind SESSION [MESSAGE]
+                                goes back to before a message, files too; without one: which there are`,
+  },
+  {
+    of: ['approve', 'deny'],
+    text: `  halting approve|deny SESSION TOOL_USE_ID
+                                answers a call that waits; --resume SESSION goes on then`,
+  },
+  {
+    of: ['why'],
+    text: `  halting why [SESSION]         why a session stopped, where its turns, tokens, dollars and time went, and how to continue it`,
+  },
+  {
+    of: ['replay'],
+    text: `  halting replay [SESSION]      what happened in a session, one line per step; asks no model`,
+  },
+  {
+    of: ['what-if'],
+    text: `  halting what-if [SESSION|FOLDER …] --max-turns N …
+                                where other limits would have stopped sessions, and what that saves and loses;
+                                also for sessions of Claude Code and Codex: all of them with --claude-code and --codex`,
+  },
+  {
+    of: ['report'],
+    text: `  halting report [FOLDER]       what sessions cost, how they ended, which limits saved money and which lost work, which tools
+                                fail; of the last week, or with --since 30d; as a page with --format html --output week.html`,
+  },
+  {
+    of: ['inspect'],
+    text: `  halting inspect [SESSION|FOLDER …] [--open]
+                                a web page about sessions, for a browser on this machine: where turns, tokens and money went;
+                                with --output FILE one session as a file`,
+  },
+  {
+    of: ['config'],
+    text: `  halting config                which settings are in force, where each comes from, what does not count and why`,
+  },
+  {
+    of: ['trust'],
+    text: `  halting trust [FOLDER]        what a folder's settings would run and loosen, and have it count; --list, --revoke`,
+  },
+  {
+    of: ['mcp'],
+    text: `  halting mcp list|get|add|add-json|remove
+                                servers (MCP) whose tools sessions here have; halting mcp --help tells more`,
+  },
+  {
+    of: ['memory'],
+    text: `  halting memory [show TOPIC|ID | forget ID … | dream [undo]]
+                                notes of earlier sessions in this folder; all of one, without some, put in order by a model`,
+  },
+  {
+    of: ['permissions'],
+    text: `  halting permissions COMMAND   what would become of a command of bash: part by part, and by which rule; runs nothing`,
+  },
+  {
+    of: ['models'],
+    text: `  halting models [PART]         the models that are known: windows, prices, where a key is found`,
+  },
+  {
+    of: ['setup'],
+    text: `  halting setup [--model NAME]  finds keys, models on this machine and settings of other agents, and writes your settings
+                                after showing them; --yes writes without a question, --dry-run only shows`,
+  },
+  {
+    of: ['doctor'],
+    text: `  halting doctor [flags]        whether a run can begin, and what to do when it cannot`,
+  },
+  {
+    of: ['init'],
+    text: `  halting init                  writes an AGENTS.md for this folder from what lies in it; never over one that is there`,
+  },
+  {
+    of: ['demo'],
+    text: `  halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`,
+  },
+]
 
 const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 130 Ctrl-C, 143 SIGTERM.
 Keys: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; ANTHROPIC_BASE_URL and ANTHROPIC_MODEL are heeded.`

@@ -30,13 +30,13 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     group: 'program',
     kind: 'switch',
     meaning:
-      'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: JSON',
+      'Of check, cluster budget, config, context, doctor, memory, models, permissions, replay, report, rewind, sessions, setup, trust, undo, what-if and why: print JSON',
   },
   all: {
     names: ['--all'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of sessions, report and inspect: those of all folders',
+    meaning: 'Of sessions, report and inspect: the sessions of all folders',
   },
   yes: {
     names: ['--yes'],
@@ -59,13 +59,13 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     value: 'FILE',
     read: filledText,
     meaning:
-      'Of sessions export and report: where it goes; stdout unless said otherwise. Of inspect: one session as a page in a file',
+      'Of sessions export and report: write to this file, not to stdout. Of inspect: write one session as a page into this file',
   },
   force: {
     names: ['--force'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of sessions export, report and inspect: write over a file that is there',
+    meaning: 'Of sessions export, report and inspect: replace an existing file',
   },
   message: {
     names: ['--message'],
@@ -80,25 +80,28 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     names: ['--no-progress'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of what-if: with the guard against going in circles, which a run of this program has in any case',
+    meaning:
+      'Of what-if: try the guard that stops a run whose turns repeat without progress. Runs of this program always have it',
   },
   suggest: {
     names: ['--suggest'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of what-if: the limits that would have saved most and lost nothing',
+    meaning: 'Of what-if: find the limits that would have saved the most and lost nothing',
   },
   claudeCode: {
     names: ['--claude-code'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of what-if, report and inspect: all sessions of Claude Code; of a report on a folder those of it',
+    meaning:
+      'Of what-if, report and inspect: all sessions of Claude Code. A report about a folder has only those of this folder',
   },
   codex: {
     names: ['--codex'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of what-if, report and inspect: all sessions of Codex; of a report on a folder those of it',
+    meaning:
+      'Of what-if, report and inspect: all sessions of Codex. A report about a folder has only those of this folder',
   },
   since: {
     names: ['--since'],
@@ -106,7 +109,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'WHEN',
     read: namedMoment,
-    meaning: 'Of report: runs that began since then: 7d, 12h, 2026-11-01',
+    meaning: 'Of report: only runs that began at this time or later: 7d, 12h, 2026-11-01',
   },
   until: {
     names: ['--until'],
@@ -114,7 +117,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'WHEN',
     read: namedMoment,
-    meaning: 'Of report: runs that began before then, or on that day',
+    meaning: 'Of report: only runs that began before this time, or on this day',
   },
   by: {
     names: ['--by'],
@@ -122,9 +125,9 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'WHAT',
     read: choice(breakdowns),
-    meaning: 'Of report: what was spent by day, model or folder, all rows of it and of no other',
+    meaning: 'Of report: only the breakdown by day, model or folder, with all rows',
   },
-  open: { names: ['--open'], group: 'program', kind: 'switch', meaning: 'Of inspect: open its page in the browser' },
+  open: { names: ['--open'], group: 'program', kind: 'switch', meaning: 'Of inspect: open the page in the browser' },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
   version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
 }
