@@ -115,7 +115,7 @@ test('replay and what-if', async () => {
   expect(fields).toEqual([
     ...below('limits', ['maxTurns']),
     'answers',
-    ...['session', 'run', 'file', 'program', 'unpriced', 'answer'].map((name) => `answers[].${name}`),
+    ...['session', 'run', 'file', 'program', 'unpriced', 'isCopy', 'answer'].map((name) => `answers[].${name}`),
     'answers[].answer.verdict',
     'answers[].answer.reason',
     ...below('answers[].answer.by', ['limit', 'used', 'max']),
