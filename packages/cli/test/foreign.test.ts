@@ -48,7 +48,7 @@ test('what-if tells a session of Claude Code what it should have been told', asy
       '  Saves 6 turns, 720 tokens, $0.0036, 171 ms.',
       '  Loses 5 calls of Bash, the answer.',
       '',
-      'Claude Code counted $0.0096, as we do.',
+      'Claude Code counted $0.0096, the same as computed here.',
       '',
     ].join('\n'),
   )
@@ -63,8 +63,8 @@ test('dollars stop no run whose model has no price, and that is said', async () 
       '01a1ffd1 run1 of Codex',
       '  Not known: no price is known for gpt-fake.',
       '',
-      'No price is known for gpt-fake: what that cost is not in these figures. The setting modelPrices',
-      'takes one.',
+      'No price is known for gpt-fake, so its cost is not included. Set a price with modelPrices in your',
+      'settings.',
       '',
     ].join('\n'),
   )
@@ -103,7 +103,7 @@ test('--claude-code and --codex stand for the places where they are kept; folder
   ])
   expect(stdout).toContain('10 runs (1 of this program, 9 of Claude Code): 10 would have stopped')
   expect(stdout).toContain('Not read: 1 file.')
-  expect(stdout).toContain('Claude Code counted $0.0094 for 9 sessions, as we do.')
+  expect(stdout).toContain('Claude Code counted $0.0094 for 9 sessions, the same as computed here.')
   const suggested = await run(['what-if', '--claude-code', '--suggest'])
   expect(suggested.stdout).toContain('No limit would have saved anything in 1 run without losing something.')
   const none = await run(['what-if', '--codex', '--suggest'], { env: { CODEX_HOME: join(here(), 'nowhere') } })
@@ -114,15 +114,16 @@ test('--claude-code and --codex stand for the places where they are kept; folder
 test('why tells what is known, and that the reason is inferred', async () => {
   const { status, stdout } = await run(['why', '155c6'])
   expect(status).toBe(0)
-  expect(stdout.split('\n').slice(0, 12)).toEqual([
+  expect(stdout.split('\n').slice(0, 13)).toEqual([
     expect.stringContaining(`run1 of the session ${polling} in`),
     expect.anything(),
     '',
-    'completed: the model answered and asked for no tool (Claude Code keeps no',
-    'reason; inferred)',
-    'Claude Code recorded it. That program keeps no reason for an end, and no limits:',
-    'the ending is inferred, and times are what passed between two lines.',
-    'Claude Code counted $0.0096, as we do.',
+    'completed: the model answered and asked for no tool (inferred: Claude Code',
+    'records no reason)',
+    'Claude Code recorded this session. It records no limits, and no reason of an',
+    'ending: the ending is inferred. Times are the differences between the timestamps',
+    'of two lines.',
+    'Claude Code counted $0.0096, the same as computed here.',
     '',
     '16 turns, 16 requests, 1,920 tokens, $0.0096, 635 ms.',
     '',

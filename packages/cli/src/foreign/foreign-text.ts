@@ -11,16 +11,16 @@ export function skippedText(all: readonly Skipped[]): string {
   const stray = sum(({ strayResults }) => strayResults)
   const copied = sum(({ copied: count }) => count)
   const parts = [
-    ...(unknown > 0 ? [`${many(unknown, 'record')} of kinds that are not known (${kinds.join(', ')})`] : []),
+    ...(unknown > 0 ? [`${many(unknown, 'record')} of unknown kinds (${kinds.join(', ')})`] : []),
     ...(damaged > 0 ? [many(damaged, 'damaged line')] : []),
     ...(tooLong.length > 0 ? [`${many(tooLong.length, 'line')} too long to be read (${firstOf(tooLong)})`] : []),
-    ...(stray > 0 ? [`${many(stray, 'result')} of calls that nobody made`] : []),
-    ...(copied > 0 ? [`${many(copied, 'line')} that another of these sessions begins with`] : []),
+    ...(stray > 0 ? [`${many(stray, 'result')} without a call`] : []),
+    ...(copied > 0 ? [`${many(copied, 'line')} copied from another of these sessions`] : []),
   ]
   const without = sum(({ withoutFigures }) => withoutFigures)
   return [
-    ...(parts.length > 0 ? [`Passed over: ${parts.join(', ')}.`] : []),
-    ...(without > 0 ? [`No figures are on record for ${many(without, 'request')}.`] : []),
+    ...(parts.length > 0 ? [`Skipped: ${parts.join(', ')}.`] : []),
+    ...(without > 0 ? [`No figures are recorded for ${many(without, 'request')}.`] : []),
   ].join(' ')
 }
 
@@ -37,7 +37,7 @@ export function unpricedText(models: readonly string[]): string {
   const all = [...new Set(models)].map((model) => (model === '' ? 'a model without a name' : model))
   return all.length === 0
     ? ''
-    : `No price is known for ${all.join(', ')}: what that cost is not in these figures. The setting modelPrices takes one.`
+    : `No price is known for ${all.join(', ')}, so its cost is not included. Set a price with modelPrices in your settings.`
 }
 
 /** What a program has counted itself, beside what we count; '' where it did not. */
@@ -54,6 +54,6 @@ export function recordedText(
   const isSame = Math.abs(recorded - own) < 1e-6
   const where = sessions.length > 1 ? ` for ${many(told.length, 'session')}` : ''
   return isSame
-    ? `${name} counted ${money(recorded)}${where}, as we do.`
-    : `${name} counted ${money(recorded)}${where}; by our prices it is ${money(own)}.`
+    ? `${name} counted ${money(recorded)}${where}, the same as computed here.`
+    : `${name} counted ${money(recorded)}${where}; with the prices known here it is ${money(own)}.`
 }

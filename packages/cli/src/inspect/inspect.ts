@@ -28,7 +28,9 @@ export async function inspect(flags: Flags, words: readonly string[], program: P
   })
   const url = inspector.url + address
   output.out(`${url}\n`)
-  output.err(told(`${oneLine(source.title, 200)}: open this address in a browser of this machine. Ctrl-C ends it.`))
+  output.err(
+    told(`${oneLine(source.title, 200)}: open this address in a browser on this machine. Press Ctrl-C to stop.`),
+  )
   if (flags.open === true)
     await openBrowser(url, program.env).catch((error: unknown) => {
       output.err(told(`no browser could be opened: ${oneLine(messageOf(error), 200)}.`))
@@ -49,14 +51,18 @@ function checked(flags: Flags, [word]: readonly string[]): void {
   ] as const) {
     if (given === undefined) continue
     if (flags.output !== undefined)
-      throw new UsageError(`One session becomes a file: leave out ${flag}, and name it: --output FILE SESSION.`)
+      throw new UsageError(
+        `--output writes one session. Leave out ${flag} and name the session: --output FILE SESSION.`,
+      )
     if (flags.cluster !== undefined)
-      throw new UsageError(`${flag} is of sessions on this machine, --cluster of those in a cluster. Give one.`)
+      throw new UsageError(
+        `${flag} means sessions on this machine, --cluster those of a cluster. Use only one of them.`,
+      )
   }
   if (flags.all === true && word !== undefined)
     throw new UsageError('--all shows the sessions of all folders. Leave it out, or the names.')
   if (flags.output !== undefined && (flags.open === true || flags.port !== undefined))
-    throw new UsageError('--output writes a file and serves nothing: leave out --open and --port.')
+    throw new UsageError('--output writes a file and starts no server: leave out --open and --port.')
 }
 
 async function shelfFor(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
@@ -82,7 +88,7 @@ async function exportOne(
   [word, ...more]: readonly string[],
   program: Program,
 ): Promise<number> {
-  if (more.length > 0) throw new UsageError('One session becomes a file. Name one: --output FILE SESSION.')
+  if (more.length > 0) throw new UsageError('--output writes one session. Name one: --output FILE SESSION.')
   const path = flags.cluster === undefined ? await findFile(word, 'inspect --output it.html', program) : undefined
   const name = path ?? word
   if (name === undefined)

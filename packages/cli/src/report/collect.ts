@@ -205,7 +205,9 @@ export class Collector {
   #inferredText(): readonly string[] {
     return (['claude-code', 'codex'] as const)
       .filter((program) => this.#counts[program] > 0)
-      .map((program) => `${programNames[program]} keeps no reason for an end: the endings of its runs are inferred.`)
+      .map(
+        (program) => `${programNames[program]} does not record why a run ended: the endings of its runs are inferred.`,
+      )
   }
 
   #endingRows(): readonly EndingRow[] {

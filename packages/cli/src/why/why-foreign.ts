@@ -16,7 +16,7 @@ export function aboutForeign({ foreign, runs, unpriced }: AnySession): readonly 
   const { program, skipped } = foreign
   const costUsd = runs.reduce((sum, records) => sum + accountOf(records).totals.costUsd, 0)
   return [
-    `${programNames[program]} recorded it. That program keeps no reason for an end, and no limits: the ending is inferred, and times are what passed between two lines.`,
+    `${programNames[program]} recorded this session. It records no limits, and no reason of an ending: the ending is inferred. Times are the differences between the timestamps of two lines.`,
     unpricedText(unpriced.flat()),
     recordedText([{ foreign, costUsd }]),
     skippedText([skipped]),

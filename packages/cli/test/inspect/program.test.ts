@@ -57,7 +57,7 @@ test('it prints one address, serves the sessions of this folder there, and ends 
   each.child.kill('SIGINT')
   const { status, stdout, stderr } = await each.ended
   expect({ status, stdout }).toEqual({ status: 0, stdout: `${address}\n` })
-  expect(stderr).toContain('Ctrl-C ends it.')
+  expect(stderr).toContain('Press Ctrl-C to stop.')
 })
 
 test('a session that is named alone is what the page opens with, and its ending is told in the words of why', async () => {
@@ -171,12 +171,12 @@ test('what does not go together is refused before anything is served', async () 
     [['--max-budget-usd', '1'], 'halting inspect has no use for --max-budget-usd.'],
     [['--force'], '--output FILE'],
     [['--all', 'x'], '--all shows the sessions of all folders'],
-    [['--all', '--output', 'x.html'], 'leave out --all'],
-    [['--open', '--output', 'x.html'], 'serves nothing'],
-    [['--output', 'x.html', 'a', 'b'], 'One session becomes a file'],
+    [['--all', '--output', 'x.html'], 'Leave out --all'],
+    [['--open', '--output', 'x.html'], 'starts no server'],
+    [['--output', 'x.html', 'a', 'b'], '--output writes one session'],
     [['--output', 'x.html'], 'No session of this folder is kept'],
     [['--claude-code'], 'No sessions of Claude Code are kept'],
-    [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster of those in a cluster'],
+    [['--all', '--cluster', 'http://127.0.0.1:1'], '--cluster those of a cluster'],
     [['--output', 'x.html', '--cluster', 'http://127.0.0.1:1'], 'Name the session'],
     [['--cluster', 'http://127.0.0.1:1', '--admin', 'http://127.0.0.1:1'], 'http://127.0.0.1:1'],
     [['--port', 'x'], '--port'],

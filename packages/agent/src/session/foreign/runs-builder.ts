@@ -216,7 +216,7 @@ export class RunsBuilder {
   #inferred({ turns }: OpenRun): ForeignEnding | undefined {
     const last = turns.at(-1)
     if (last === undefined || toolCallsOf({ content: last.blocks }).length > 0) return undefined
-    const by = `${this.#name} keeps no reason; inferred`
+    const by = `inferred: ${this.#name} records no reason`
     if (last.stopReason === 'refusal') return { reason: 'refusal', message: `the model refused (${by})` }
     if (last.stopReason === 'max_tokens')
       return { reason: 'max_output_tokens', message: `the reply reached its longest length (${by})` }

@@ -33,7 +33,7 @@ export interface Skipped {
   readonly tooLong: readonly LongLine[]
   /** Lines that stand in a file that was read before, too: a session that was gone on with begins with them. */
   readonly copied: number
-  /** Results of calls that nobody made. */
+  /** Results without a call. */
   readonly strayResults: number
   /** Requests without figures: their tokens and dollars are not in any sum. */
   readonly withoutFigures: number

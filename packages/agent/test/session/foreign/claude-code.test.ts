@@ -112,13 +112,13 @@ test('endings: answered, cut, interrupted, refused by the API, at a limit', asyn
   )
   const { runs } = await readForeignSession(path)
   expect(runs.map(({ ending }) => [ending?.reason, ending?.message])).toEqual([
-    ['completed', 'the model answered and asked for no tool (Claude Code keeps no reason; inferred)'],
+    ['completed', 'the model answered and asked for no tool (inferred: Claude Code records no reason)'],
     [undefined, undefined],
     ['aborted_tools', 'interrupted by the person'],
     ['model_error', 'refused by the API: API Error: 529 overloaded'],
     ['prompt_too_long', 'refused by the API: Prompt is too long'],
     ['max_turns', '1 turn was allowed, as Claude Code says'],
-    ['refusal', 'the model refused (Claude Code keeps no reason; inferred)'],
+    ['refusal', 'the model refused (inferred: Claude Code records no reason)'],
   ])
 })
 
