@@ -150,7 +150,7 @@ test('the trace that runs belong to, with its state', async () => {
 })
 
 test('how long it waits for an answer, and that this is told', async () => {
-  collector.answer = (response) => void pause(1_500).then(() => response.writeHead(200).end())
+  collector.answer = (response) => void pause(400).then(() => response.writeHead(200).end())
   const { stderr } = await work({ OTEL_EXPORTER_OTLP_TIMEOUT: '50', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '5000' })
   expect(stderr).toMatch(/^halting: some telemetry was not sent to .*\/v1\/traces: it did not answer in time\.\n$/)
 })
