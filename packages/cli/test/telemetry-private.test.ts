@@ -30,6 +30,7 @@ const words = {
   denied: 'nuthatch',
   userName: 'oriole',
   environment: 'plover',
+  mentioned: 'siskin',
 } as const
 type Word = keyof typeof words
 
@@ -41,6 +42,7 @@ async function work(env: Readonly<Record<string, string>>): Promise<readonly Wor
   writeFileSync(join(cwd, 'CLAUDE.md'), `Remember ${words.memory}.`)
   const file = join(cwd, `${words.path}.txt`)
   writeFileSync(file, words.fileContent)
+  writeFileSync(join(cwd, 'notes.txt'), words.mentioned)
   const hook = (command: string, matcher = '') => [{ matcher, hooks: [{ type: 'command', command }] }]
   const settings = {
     hooks: {
@@ -80,7 +82,7 @@ async function work(env: Readonly<Record<string, string>>): Promise<readonly Wor
     'Bash,TodoWrite',
   ]
   const more = ['--append-system-prompt', words.systemPrompt, '--output-format', 'stream-json', '--verbose']
-  const { status, stderr } = await run(['-p', `${words.prompt} ${words.title}`, ...flags, ...more], {
+  const { status, stderr } = await run(['-p', `${words.prompt} @notes.txt ${words.title}`, ...flags, ...more], {
     cwd,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -123,7 +125,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly Word[]]>([
   [
     'all of it, without thoughts, instructions and what is around',
     { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' },
-    ['prompt', 'title', ...inputs, ...results],
+    ['prompt', 'title', 'mentioned', ...inputs, ...results],
   ],
 ])('%s', async (_what, env, wanted) => {
   expect(new Set(await work(env))).toEqual(new Set(wanted))

@@ -1,5 +1,5 @@
 import type { ContentBlock, MessageContent, StopReason, StopSignal } from '@halting/core'
-import { headOf } from '@halting/core/adapters'
+import { headOf, isText } from '@halting/core/adapters'
 import { redactSecrets } from '../redact/secrets.ts'
 import { wellFormed } from '../well-formed.ts'
 import type { Guard } from './guard.ts'
@@ -67,10 +67,10 @@ export class ToldTexts {
     return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.foreign(message)
   }
 
-  /** Messages in the form of the conventions: JSON, also where there is more than is told. */
+  /** Messages in the form of the conventions: JSON, also where there is more than is told. A reply that broke off has no reason. */
   messages(role: string, contents: readonly MessageContent[], finishReason?: string | null): string {
     const room = { left: this.#most }
-    const finish = typeof finishReason === 'string' ? { finish_reason: nameOf(finishReason) } : {}
+    const finish = finishReason === undefined ? {} : { finish_reason: nameOf(finishReason ?? 'error') }
     const messages = contents.map((content) => {
       const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
       return { role, parts: blocks.flatMap((block) => this.#part(block, room)), ...finish }
@@ -122,6 +122,11 @@ export class ToldTexts {
   #cut(text: string): string {
     return cutAt(text, this.#most)
   }
+}
+
+/** What a person said comes first: files, output of their commands and images stand behind it. */
+export function wordsOf(content: MessageContent): MessageContent {
+  return typeof content === 'string' ? content : content.filter(isText).slice(0, 1)
 }
 
 /** How many characters of messages may still be told. */

@@ -3,12 +3,13 @@ import type { LoopEvent, MessageContent, Transition } from '@halting/core'
 import { isOwnHook } from '../own-hook.ts'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
-import { nameOf } from './content.ts'
+import { nameOf, wordsOf } from './content.ts'
 import { HookTraces } from './hook-traces.ts'
 import { LimitsUsed } from './limits-used.ts'
 import { inputTokensOf } from './metrics.ts'
 import { conventionAttributes as told, eventNames, ownAttributes as own, spanNames } from './names.ts'
 import { TraceNode } from './node.ts'
+import { endingOf, errorTypeOf } from './run-ending.ts'
 import type { TraceScope } from './scope.ts'
 
 type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
@@ -237,7 +238,8 @@ export class RunTrace {
     // What a subagent is to do a model wrote.
     const isWanted = this.#place.depth === 0 ? wants.prompts : wants.toolInputs
     if (!isPrompt || !isWanted || !this.#isLive) return
-    this.#said.push(entry.message.content)
+    const { content } = entry.message
+    this.#said.push(wants.toolResults ? content : wordsOf(content))
     this.#root.set(told.inputMessages, texts.messages('user', this.#said))
   }
 
@@ -330,26 +332,14 @@ export class RunTrace {
     this.#turnEnds()
     const at = now()
     this.close(at)
-    const { reason, signal, summary, costUsd, committedUsd, totalTokens, durationMs } = terminal
+    const { reason, signal, summary } = terminal
     const sentence = texts.sentence(signal)
-    const ending: Attributes = {
-      [own.reason[0]]: reason,
-      [own.category[0]]: signal.reason,
-      ...(sentence !== undefined && { [own.message[0]]: sentence }),
-      [own.costUsd[0]]: costUsd,
-      [own.committedUsd[0]]: committedUsd,
-      [own.tokens[0]]: totalTokens,
-      [own.turns[0]]: summary.turns,
-      [own.requests[0]]: summary.requests,
-      [own.activeMs[0]]: durationMs,
-    }
-    const isFailure = signal.reason === 'error' || signal.reason === 'retry_limit'
-    const errorType = isFailure ? (terminal.error?.code ?? reason) : undefined
-    const { usage } = summary
+    const ending = endingOf(terminal, sentence)
+    const errorType = errorTypeOf(terminal)
     const about: Attributes = {
       ...ending,
-      [told.inputTokens]: inputTokensOf(usage),
-      [told.outputTokens]: usage.output_tokens,
+      [told.inputTokens]: inputTokensOf(summary.usage),
+      [told.outputTokens]: summary.usage.output_tokens,
       ...(this.#runId !== undefined && { [own.runId[0]]: nameOf(this.#runId) }),
       // A run that goes on was told no model at its beginning.
       ...(this.#place.isResumed && this.#model !== undefined && this.#modelAttributes(this.#model)),
@@ -357,7 +347,7 @@ export class RunTrace {
     }
     for (const [name, value] of Object.entries(about)) if (value !== undefined) this.#root.set(name, value)
     this.#root.event(eventNames.ending[0], ending, at)
-    if (isFailure) this.#root.fail(sentence)
+    if (errorType !== undefined) this.#root.fail(sentence)
     this.#root.end(at)
     this.isOver = true
     if (instruments === undefined) return

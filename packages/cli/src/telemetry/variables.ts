@@ -34,7 +34,7 @@ export const telemetryVariables = {
   OTEL_TRACES_SAMPLER:
     '`always_on`, `always_off`, `traceidratio`, or one of these with the prefix `parentbased_`; default `parentbased_always_on`',
   OTEL_TRACES_SAMPLER_ARG: 'Fraction of traces for `traceidratio`, from 0 to 1',
-  OTEL_LOG_USER_PROMPTS: '`1` exports the prompts of users',
+  OTEL_LOG_USER_PROMPTS: '`1` exports what users wrote, without files and output of commands that they added',
   OTEL_LOG_TOOL_DETAILS: '`1` exports the inputs of tool calls',
   OTEL_LOG_TOOL_CONTENT: '`1` exports the inputs and the results of tool calls',
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: '`true` exports all of this, and the answers of models',

@@ -1,0 +1,25 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { Terminal } from '@halting/core'
+import { ownAttributes as own } from './names.ts'
+
+/** What is told of how a run ended. Its sentence is left out where a hook or a tool may have written it. */
+export function endingOf(terminal: Terminal, sentence: string | undefined): Attributes {
+  const { reason, signal, summary, costUsd, committedUsd, totalTokens, durationMs } = terminal
+  return {
+    [own.reason[0]]: reason,
+    [own.category[0]]: signal.reason,
+    ...(sentence !== undefined && { [own.message[0]]: sentence }),
+    [own.costUsd[0]]: costUsd,
+    [own.committedUsd[0]]: committedUsd,
+    [own.tokens[0]]: totalTokens,
+    [own.turns[0]]: summary.turns,
+    [own.requests[0]]: summary.requests,
+    [own.activeMs[0]]: durationMs,
+  }
+}
+
+/** Undefined for a run that did not fail. That a limit was reached, or that it was aborted, is no failure. */
+export function errorTypeOf({ signal, reason, error }: Terminal): string | undefined {
+  const isFailure = signal.reason === 'error' || signal.reason === 'retry_limit'
+  return isFailure ? (error?.code ?? reason) : undefined
+}
