@@ -23,7 +23,12 @@ const shots = [
     isDark: true,
   },
   { name: 'inspect-plots', fragment: '#/session/flaky/1/plots', height: 940 },
-  { name: 'inspect-what-if', fragment: '#/session/flaky/1/what-if', height: 900 },
+  {
+    name: 'inspect-what-if',
+    fragment: '#/session/flaky/1/what-if',
+    height: 940,
+    fill: { 'Turns: turns': '8', 'Dollars: US dollars': '0.5' },
+  },
   { name: 'inspect-what-if-all', fragment: '#/what-if', height: 900, press: /^Read / },
   { name: 'inspect-compare', fragment: '#/compare/flaky/flaky-again', height: 900 },
 ]
@@ -91,7 +96,7 @@ const pageFolder = join(root, 'packages/cli/dist/inspector')
 const inspector = await startInspector({ source, pageFolder })
 const browser = await launchChromium()
 try {
-  for (const { name, fragment, height, choose, press, key, isDark = false } of shots) {
+  for (const { name, fragment, height, choose, press, key, fill = {}, isDark = false } of shots) {
     isList = fragment === '#/'
     const colorScheme = isDark ? 'dark' : 'light'
     const page = await browser.newPage({ viewport: { width: 1_120, height }, colorScheme, reducedMotion: 'reduce' })
@@ -103,6 +108,7 @@ try {
       const button = page.locator('main').getByRole('button', { name: press }).first()
       if ((await button.count()) > 0) await button.click()
     }
+    for (const [label, value] of Object.entries(fill)) await page.getByLabel(label, { exact: true }).fill(value)
     if (key !== undefined) await page.keyboard.press(key)
     // What is drawn on a canvas has no end to wait for.
     await page.waitForTimeout(1_500)

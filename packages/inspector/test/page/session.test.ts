@@ -94,6 +94,21 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     }
   })
 
+  it('goes to the ending from each of its tabs', async () => {
+    const { page } = await open(madeSource(madeSession({ turns: 30 })), {
+      fragment: '#/session/made/1/plots',
+      height: 300,
+    })
+    await page.getByRole('tab', { name: 'Plots', selected: true }).waitFor()
+    await page.keyboard.press('e')
+    await page.getByRole('tab', { name: 'Timeline', selected: true }).waitFor()
+    const top = (): Promise<number> => page.locator('#ending').evaluate((ending) => ending.getBoundingClientRect().top)
+    await expect.poll(top).toBeLessThan(200)
+    await page.evaluate(() => scrollTo(0, 0))
+    await page.getByRole('button', { name: 'Why it ended' }).click()
+    await expect.poll(top).toBeLessThan(200)
+  })
+
   it('searches its items at once, and what was said when asked', async () => {
     const { page } = await open(madeSource(madeSession({ turns: 100 })), { fragment })
     await page.getByRole('feed').waitFor()

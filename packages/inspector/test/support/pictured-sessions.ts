@@ -57,6 +57,14 @@ const tries = (count: number): readonly Step[] =>
     },
   ]).flat()
 
+/** It reads on and on, and comes to nothing. */
+const wanders = (count: number): readonly Step[] =>
+  Array.from({ length: count }, (_, index): Step => ({
+    ms: 1_300 + 40 * (index % 5),
+    input: 8_000 + 1_100 * index,
+    calls: [index % 3 === 0 ? grep(`limit${index}`) : read(`settings-${index}.ts`)],
+  }))
+
 const pictured: readonly Pictured[] = [
   {
     key: 'flaky',
@@ -72,6 +80,12 @@ const pictured: readonly Pictured[] = [
       ...tries(1),
       { ms: 2_000, input: 24_000, says: 'It waited for a fixed time. It waits for the end now.' },
     ],
+  },
+  {
+    key: 'wanders',
+    title: 'Where is the limit of retries set?',
+    script: wanders(30),
+    limits: { maxTurns: 30, maxBudgetUsd: 5 },
   },
 ]
 

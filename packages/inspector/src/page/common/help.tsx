@@ -24,7 +24,10 @@ export function Help(props: { readonly onClose: () => void }): JSX.Element {
           <dt>
             <kbd>Tab</kbd>
           </dt>
-          <dd>Go to the next part of the page; arrow keys move within lists, tabs and the timeline</dd>
+          <dd>
+            Go to the next part of the page. Arrow keys move within lists, tabs, the timeline and plots. On the timeline
+            and on plots + and − zoom, and 0 shows all.
+          </dd>
         </div>
       </dl>
       <form method="dialog">

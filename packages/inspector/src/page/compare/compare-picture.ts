@@ -70,7 +70,7 @@ export function pictureOfComparison(
   }
 }
 
-export const secondToFirst = 'Second against first'
+export const secondToFirst = 'Change'
 
 function head(name: string, view: SessionView, runs: string): Block {
   const { title, from } = sideTexts(view)

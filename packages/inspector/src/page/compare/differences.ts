@@ -136,7 +136,7 @@ export function comparedFigures(
   const ending = (accounts: readonly Account[]): string => accounts.at(-1)?.ending?.reason ?? 'none'
   const [one, other] = [ending(first), ending(second)]
   return [
-    { name: 'ending', first: one, second: other, change: one === other ? 'the same' : 'another one' },
+    { name: 'ending', first: one, second: other, change: one === other ? 'the same' : 'different' },
     withoutPrices(
       row('dollars', ({ totals, carried }) => totals.costUsd - carried.costUsd, money),
       views,

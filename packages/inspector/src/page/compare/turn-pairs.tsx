@@ -64,7 +64,7 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
               at.value = null
             }}
           />{' '}
-          only what differs
+          only differences
         </label>
         <PictureButtons
           name="comparison"

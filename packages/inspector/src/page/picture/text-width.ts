@@ -91,14 +91,19 @@ function* wrapped(paragraph: string, width: number, look: TextLook): Generator<s
 function firstThatFits(text: string, width: number, look: TextLook): string {
   let length = 0
   let left = width
-  for (const { segment } of segments.segment(text)) {
-    left -= textWidth(segment, look)
+  for (const character of charactersOf(text)) {
+    left -= textWidth(character, look)
     if (left < 0 && length > 0) break
-    length += segment.length
+    length += character.length
     if (left < 0) break
   }
   return text.slice(0, length)
 }
 
-/** What is seen as one character is not cut. */
 const segments = new Intl.Segmenter('en')
+
+/** What is seen as one character is not cut. In plain text they are those of the string, which is found out ten times as fast. */
+function* charactersOf(text: string): Generator<string> {
+  if (/^[ -~]*$/.test(text)) yield* text
+  else for (const { segment } of segments.segment(text)) yield segment
+}

@@ -3,7 +3,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import UPlot from 'uplot'
 import { colorOf } from '../common/colors.ts'
 import { isDark } from '../common/theme.ts'
-import { fitted, textWidth } from '../picture/text-width.ts'
+import { textWidth } from '../picture/text-width.ts'
+import { drawLines, fontOf } from './draw-lines.ts'
 import {
   allOf,
   allOnAxis,
@@ -123,10 +124,6 @@ function sizeOf(place: HTMLElement): { readonly width: number; readonly height: 
 
 function rem(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16
-}
-
-function fontOf(size: number): string {
-  return `${size}px system-ui, sans-serif`
 }
 
 interface Latest {
@@ -256,47 +253,4 @@ function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Se
     ...(isDashed && { dash: [6, 4] }),
     ...(paths !== undefined && { paths }),
   }
-}
-
-/** Marks and levels, with their names. */
-function drawLines(chart: UPlot, plot: Plot, fontSize: number): void {
-  const { ctx, scales } = chart
-  const { left, top, width, height } = chart.bbox
-  const density = devicePixelRatio
-  const inside = (value: number, { min = 0, max = 0 }: UPlot.Scale = {}): boolean => value >= min && value <= max
-  const stroke = (fromX: number, fromY: number, toX: number, toY: number): void => {
-    ctx.beginPath()
-    ctx.moveTo(fromX, fromY)
-    ctx.lineTo(toX, toY)
-    ctx.stroke()
-  }
-  ctx.save()
-  ctx.font = fontOf(fontSize * density)
-  ctx.lineWidth = 1.5 * density
-  ctx.strokeStyle = colorOf('kind-compaction')
-  ctx.setLineDash([6 * density, 4 * density])
-  for (const { at } of plot.marks) {
-    const x = chart.valToPos(at, 'x', true)
-    if (inside(at, scales['x'])) stroke(x, top, x, top + height)
-  }
-  ctx.setLineDash([])
-  ctx.strokeStyle = colorOf('bad')
-  const shown = plot.levels.filter(({ value }) => inside(value, scales['left']))
-  const yOf = (value: number): number => chart.valToPos(value, 'left', true)
-  for (const { value } of shown) stroke(left, yOf(value), left + width, yOf(value))
-  ctx.fillStyle = colorOf('ink')
-  ctx.textBaseline = 'alphabetic'
-  // An edge around the letters, for where they stand on an area.
-  ctx.strokeStyle = colorOf('paper')
-  ctx.lineWidth = 3 * density
-  for (const [index, { value, label }] of shown.entries()) {
-    // Two that are near each other have their names at either end.
-    const isAtEnd = index % 2 === 0
-    const place = [isAtEnd ? left + width - 4 * density : left + 4 * density, yOf(value) - 5 * density] as const
-    const text = fitted(`${label}: ${inWords(value, plot.left)}`, width / density - 8, { size: fontSize })
-    ctx.textAlign = isAtEnd ? 'right' : 'left'
-    ctx.strokeText(text, ...place)
-    ctx.fillText(text, ...place)
-  }
-  ctx.restore()
 }

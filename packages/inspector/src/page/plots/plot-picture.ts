@@ -4,6 +4,7 @@ import type { Picture } from '../picture/picture.ts'
 import type { SvgPoint } from '../picture/svg.ts'
 import { fitted, textWidth } from '../picture/text-width.ts'
 import { ticks } from '../session/axis.ts'
+import { besideLines, onLines } from './line-labels.ts'
 import {
   allOf,
   allOnAxis,
@@ -247,41 +248,32 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
 }
 
 function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame): void {
-  const style = { color: color('ink'), halo: color('paper') }
-  let free = -Infinity
-  for (const { at, label } of plot.marks) {
-    if (at < seen.from || at > seen.to) continue
-    const x = xOf(at)
-    svg.line(
-      [
-        { x, y: top },
-        { x, y: bottom },
-      ],
-      { color: color('kind-compaction'), isDashed: true },
-      label,
-    )
-    const wide = textWidth(label, { size: textSize })
-    const isAtEdge = x + 4 + wide > right
-    const from = isAtEdge ? x - 4 - wide : x + 4
-    // Each line says what it is when it is pointed at; beside it stands its name where there is room.
-    if (from < free) continue
-    free = from + wide + 8
-    svg.text(isAtEdge ? x - 4 : x + 4, top + 12, label, { ...style, anchor: isAtEdge ? 'end' : 'start' })
+  const style = { color: color('ink'), halo: color('paper'), size: textSize }
+  const marks = plot.marks
+    .filter(({ at }) => at >= seen.from && at <= seen.to)
+    .map(({ at, label }) => ({ x: xOf(at), label }))
+  for (const { x, label } of marks) {
+    const line = [
+      { x, y: top },
+      { x, y: bottom },
+    ]
+    svg.line(line, { color: color('kind-compaction'), isDashed: true }, label)
   }
-  for (const [index, { value, label }] of plot.levels.entries()) {
-    if (value > tops.left) continue
-    const y = yOf(value, 'left')
-    svg.line(
-      [
-        { x: left, y },
-        { x: right, y },
-      ],
-      { color: color('bad'), width: 2 },
-      label,
-    )
-    // Two that are near each other have their names at either end.
-    const [x, anchor] = index % 2 === 0 ? [right - 4, 'end' as const] : [left + 4, 'start' as const]
-    const text = fitted(`${label}: ${inWords(value, plot.left)}`, right - left - 8, { size: textSize })
-    svg.text(x, y - 5, text, { ...style, anchor })
+  const levels = plot.levels.filter(({ value }) => value <= tops.left)
+  for (const { value, label } of levels) {
+    const line = [
+      { x: left, y: yOf(value, 'left') },
+      { x: right, y: yOf(value, 'left') },
+    ]
+    svg.line(line, { color: color('bad'), width: 2 }, label)
   }
+  for (const { text, x, anchor } of besideLines(marks, { left, right }, textSize))
+    svg.text(x, top + 12, text, { ...style, anchor })
+  const onLevels = onLines(
+    levels.map(({ value, label }) => `${label}: ${inWords(value, plot.left)}`),
+    { left, right },
+    textSize,
+  )
+  for (const [index, { text, x, anchor }] of onLevels.entries())
+    svg.text(x, yOf(levels[index]?.value ?? 0, 'left') - 5, text, { ...style, anchor })
 }

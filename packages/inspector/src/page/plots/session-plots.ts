@@ -73,7 +73,8 @@ function contextPlot({ points, windows }: RunView): Plot {
       .map((kind) =>
         series(
           ...contextKinds[kind],
-          'area',
+          // An area needs two places.
+          points.length === 1 ? 'bars' : 'area',
           points.map(({ context }) => context[kind]),
         ),
       )
@@ -88,13 +89,15 @@ function contextPlot({ points, windows }: RunView): Plot {
   }
 }
 
-function dollarsPlot({ points, trajectory: { limits, carried } }: RunView): Plot {
+function dollarsPlot({ points, trajectory: { limits, carried }, unpriced }: RunView): Plot {
   const before = limits.spentBeforeUsd + carried.nanos / 1e9
   const isTimed = points.some(({ atMs }) => atMs > (points[0]?.atMs ?? 0))
   const settled = points.map(({ settledUsd }) => before + settledUsd)
   const reserved = points.map(({ reservedUsd }, index) =>
     reservedUsd === null ? null : (index === 0 ? before : (settled[index - 1] ?? before)) + reservedUsd,
   )
+  // Without a price it cost something that nobody knows.
+  const isKnown = unpriced.length === 0 || settled.some((usd) => usd > 0)
   const levels = [
     ...(limits.maxBudgetUsd === null ? [] : [{ value: limits.maxBudgetUsd, label: 'budget' }]),
     ...(limits.maxRunUsd === null
@@ -105,14 +108,14 @@ function dollarsPlot({ points, trajectory: { limits, carried } }: RunView): Plot
   const earlier = before > 0 ? ` ${money(before)} had been spent before it.` : ''
   return {
     name: 'Dollars',
-    about: `Settled costs, and costs that were reserved at worst case when a request was made. ${budget}${earlier}`,
+    about: `Dollars spent so far, and what was reserved at worst case when each request was made. ${budget}${earlier}`,
     x: isTimed ? { label: 'active time', unit: 'ms', values: points.map(({ atMs }) => atMs) } : alongTurns(points),
     left: 'usd',
     right: 'usd',
     isStacked: false,
     series: [
-      series('Settled', 'series-1', 'steps', settled),
-      series('Settled and reserved', 'series-2', 'line', reserved, { isDashed: true }),
+      ...(isKnown ? [series('Spent', 'series-1', 'steps', settled)] : []),
+      series('Spent and reserved', 'series-2', 'line', reserved, { isDashed: true }),
     ].filter(({ values }) => values.some((value) => value !== null)),
     marks: [],
     levels,
@@ -233,7 +236,7 @@ function allowancesPlot({ points }: RunView): Plot {
   const stillText = still.map(({ name, left }) => `${name} (${many(left.at(-1) ?? 0, 'time')})`).join(', ')
   return {
     name: 'Allowances left',
-    about: `How many more laps each reason still allowed.${turns.every((left) => left === null) ? ' Turns had no limit.' : ''}${still.length === 0 ? '' : ` Not used: ${stillText}.`}`,
+    about: `How many more repetitions of each kind the run was allowed.${turns.every((left) => left === null) ? ' Turns had no limit.' : ''}${still.length === 0 ? '' : ` Not used: ${stillText}.`}`,
     x: alongTurns(points),
     left: 'count',
     right: 'count',

@@ -1,6 +1,8 @@
 import type { TimelineItem } from '../../view/types.ts'
+import { visible } from '../../visible.ts'
 import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
 import type { Range } from './axis.ts'
+import { fitted } from '../picture/text-width.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 
 /** Where lanes are drawn, in CSS pixels. */
@@ -49,6 +51,18 @@ export function barsOf(
     index = next
   }
   return bars
+}
+
+/** Height of the letters on bars. */
+const labelSize = 12
+/** A few letters of a name say nothing. */
+const leastCut = 6
+
+/** As much of a name as there is room for; '' where that is too little. */
+export function labelIn(label: string, width: number, size: number): string {
+  const whole = visible(label.slice(0, 200))
+  const text = fitted(whole, width, { size })
+  return text === whole || text.length > leastCut ? text : ''
 }
 
 interface Drawing {
@@ -153,15 +167,12 @@ function drawLabel(
   top: number,
   height: number,
 ): void {
-  context.save()
-  context.beginPath()
-  context.rect(x, top, width - (hasCross ? 14 : 3), height)
-  context.clip()
+  // More would not be seen, and measuring it takes long.
+  const text = labelIn(item.label, width - (hasCross ? 18 : 8), labelSize)
+  if (text === '') return
   context.fillStyle = colorOf('paper')
   context.textBaseline = 'middle'
-  // More would not be seen, and measuring it takes long.
-  context.fillText(item.label.slice(0, 200), x + 4, top + height / 2)
-  context.restore()
+  context.fillText(text, x + 4, top + height / 2)
 }
 
 function outline(

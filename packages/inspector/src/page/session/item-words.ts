@@ -10,7 +10,7 @@ export const kindNames = {
   compaction: 'compaction',
   wait: 'wait',
   agent: 'agent',
-  lap: 'went on',
+  lap: 'continued',
   control: 'person',
   ending: 'ending',
   other: 'other',

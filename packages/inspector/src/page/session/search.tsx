@@ -54,7 +54,7 @@ export function Search(props: SearchProps): JSX.Element {
         <input
           type="search"
           id="session-search"
-          placeholder="Search; Enter: in what was said"
+          placeholder="Search; Enter: in the transcript"
           value={words}
           onInput={({ currentTarget }) => {
             stop()

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { counted, elapsed, many } from '../../figures.ts'
 import { visible } from '../../visible.ts'
 import type { RunView, SessionView } from '../../view/types.ts'
@@ -33,10 +34,22 @@ const tabs: readonly Tab<SessionTab>[] = [
 /** One session: its runs, and of the chosen one the timeline, the plots, and what other limits would have done. */
 export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Element {
   const loaded = useSession(sessionKey)
+  const wantsEnding = useRef(false)
   const count = loaded.kind === 'loaded' ? loaded.value.runs.length : run
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
+  const toEnding = (): void => {
+    // It stands below the timeline.
+    wantsEnding.current = tab !== 'timeline'
+    if (wantsEnding.current) show({ tab: 'timeline' })
+    else scrollToEnding()
+  }
+  useEffect(() => {
+    if (tab === 'timeline' && wantsEnding.current) scrollToEnding()
+    wantsEnding.current = false
+  }, [tab])
   useKeys([
+    { keys: ['e'], does: 'Go to the ending', run: toEnding },
     { keys: ['['], does: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
     { keys: [']'], does: 'Next run', run: () => show({ run: Math.min(count, run + 1) }) },
     ...tabs.map(({ id, label, hint = '' }) => ({
@@ -52,7 +65,7 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   const chosen = view.runs[index]
   return (
     <article class="session">
-      <Head view={view} run={chosen} index={index} onRun={(next) => show({ run: next })} />
+      <Head view={view} run={chosen} index={index} onRun={(next) => show({ run: next })} onEnding={toEnding} />
       {chosen === undefined ? (
         <p>This session has no runs.</p>
       ) : (
@@ -64,6 +77,10 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
       )}
     </article>
   )
+}
+
+function scrollToEnding(): void {
+  document.querySelector('#ending')?.scrollIntoView({ block: 'start' })
 }
 
 /** What every picture of a run says it is of. */
@@ -98,9 +115,10 @@ interface HeadProps {
   readonly run: RunView | undefined
   readonly index: number
   readonly onRun: (run: number) => void
+  readonly onEnding: () => void
 }
 
-function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
+function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
   const { row, notes, runs } = view
   const file = source().exportAddress(row.key)
   return (
@@ -116,7 +134,7 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
         {many(row.turns, 'turn')}, {counted(row.tokens)} tokens, {costInWords(row.costUsd, row.unpriced)},{' '}
         {elapsed(row.activeMs)}, {many(row.calls, 'call')}
         {row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}
-        {row.isLive ? <strong class="good"> · goes on</strong> : null}
+        {row.isLive ? <strong class="good"> · running</strong> : null}
         {file === null ? null : (
           <>
             {' · '}
@@ -155,6 +173,9 @@ function Head({ view, run, index, onRun }: HeadProps): JSX.Element {
           <span class="run-ending-name" style={{ borderColor: `var(--${endingColor(exitCodeOf(run))})` }}>
             {headline(run)}
           </span>
+          <button type="button" onClick={onEnding}>
+            Why it ended
+          </button>
         </p>
       )}
     </header>

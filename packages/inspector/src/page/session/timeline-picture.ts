@@ -1,13 +1,12 @@
 import { counted, elapsed, many } from '../../figures.ts'
-import { visible } from '../../visible.ts'
 import type { ItemKind } from '../../view/types.ts'
 import { endingColor, type ColorName } from '../common/colors.ts'
 import { drawing, paragraph, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
-import { fitted, textWidth } from '../picture/text-width.ts'
+import { textWidth } from '../picture/text-width.ts'
 import { ticks, whole as wholeOf } from './axis.ts'
-import { barsOf, type Bar } from './draw-lanes.ts'
+import { barsOf, labelIn } from './draw-lanes.ts'
 import { itemLine, kindNames } from './item-words.ts'
 import { isWrong, type Lane } from './lanes.ts'
 import type { TimelineModel } from './timeline-model.ts'
@@ -102,18 +101,7 @@ function drawLane(
     const drawn = isMoment ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
     svg.rect(Math.min(bar.x, left + wide - drawn), top + 1, drawn, laneHeight - 2, color(name), told)
     if (bar.isWrong) svg.rect(bar.x, top + laneHeight - 5, bar.width, 4, color('bad'))
-    const text = isMoment ? '' : labelOf(item.label, bar)
+    const text = isMoment || bar.count > 1 || bar.width < 28 ? '' : labelIn(item.label, bar.width - 8, labelLook.size)
     if (text !== '') svg.text(bar.x + 4, top + 14, text, { ...labelLook, color: color('paper') })
   }
-}
-
-/** A few letters of a name say nothing. */
-const leastCut = 6
-
-/** What there is room for; '' where that is too little. */
-function labelOf(label: string, { width: wide, count }: Bar): string {
-  if (count > 1 || wide < 28) return ''
-  const whole = visible(label.slice(0, 200))
-  const text = fitted(whole, wide - 8, labelLook)
-  return text === whole || text.length > leastCut ? text : ''
 }

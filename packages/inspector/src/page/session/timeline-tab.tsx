@@ -133,11 +133,6 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
       },
     },
     {
-      keys: ['e'],
-      does: 'Go to the ending',
-      run: () => document.querySelector('#ending')?.scrollIntoView({ block: 'start' }),
-    },
-    {
       keys: ['/'],
       does: 'Search in the session',
       run: () => document.querySelector<HTMLElement>('#session-search')?.focus(),

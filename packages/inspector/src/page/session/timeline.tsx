@@ -42,7 +42,7 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
     <section class="timeline" aria-label="Timeline">
       <div class="timeline-tools">
         <label>
-          Along{' '}
+          Axis{' '}
           <select value={scale.value} onChange={({ currentTarget }) => setScale(model, scaleOf(currentTarget.value))}>
             {scales.map((each) => (
               <option key={each} value={each}>
@@ -201,8 +201,13 @@ function drawRuler(
     context.moveTo(x, 0)
     context.lineTo(x, height)
     context.stroke()
-    context.fillText(scale.value === 'time' ? elapsed(place) : counted(place), x + 3, 3)
+    const text = scale.value === 'time' ? elapsed(place) : counted(place)
+    // At the edge it stands on the other side of its line.
+    const isAtEdge = x + 3 + context.measureText(text).width > width
+    context.textAlign = isAtEdge ? 'right' : 'left'
+    context.fillText(text, isAtEdge ? x - 3 : x + 3, 3)
   }
+  context.textAlign = 'left'
 }
 
 function zoom(model: TimelineModel, factor: number): void {

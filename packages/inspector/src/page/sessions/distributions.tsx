@@ -67,7 +67,8 @@ function useOthers(props: DistributionsProps, left: RangeDimension | WordDimensi
 
 function FigureBars(props: DistributionsProps & { readonly figure: FigureName; readonly title: string }): JSX.Element {
   const { filter, onFilter, figure, title } = props
-  const rows = useOthers(props, figure)
+  const others = useOthers(props, figure)
+  const rows = useMemo(() => others.filter((row) => isKnownOf(row, figure)), [others, figure])
   const histogram = useMemo(
     (): Histogram =>
       histogramOf(
@@ -131,6 +132,11 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
       )}
     </figure>
   )
+}
+
+/** What a session without a price cost, nobody knows: it is not nothing. */
+function isKnownOf({ costUsd, unpriced }: SessionRow, figure: FigureName): boolean {
+  return figure !== 'costUsd' || costUsd > 0 || unpriced.length === 0
 }
 
 /** What a picture says it is of. */

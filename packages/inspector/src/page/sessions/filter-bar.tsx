@@ -5,6 +5,7 @@ import type { SessionRow } from '../../view/types.ts'
 import { wordCounts } from './distribution.ts'
 import {
   flagDimensions,
+  hasFlag,
   isShownBut,
   noFilter,
   withFlag,
@@ -35,7 +36,7 @@ const titles: { readonly [dimension in WordDimension]: string } = {
 }
 
 const flagTitles: { readonly [flag in FlagDimension]: string } = {
-  live: 'live',
+  live: 'running',
   problem: 'with a problem or an unknown price',
   outlier: 'outliers',
 }
@@ -43,6 +44,7 @@ const flagTitles: { readonly [flag in FlagDimension]: string } = {
 /** Which sessions are shown: what is set, and how to set it. */
 export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProps): JSX.Element {
   const chips = filterChips(filter)
+  const flagCounts = useMemo(() => countsOfFlags(rows, outlierKeys), [rows, outlierKeys])
   return (
     <div class="filter-bar" role="search" aria-label="Filter the sessions">
       <div class="filter-row">
@@ -70,7 +72,7 @@ export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProp
                 checked={filter.flags.includes(flag)}
                 onChange={({ currentTarget }) => onFilter(withFlag(filter, flag, currentTarget.checked))}
               />
-              {flagTitles[flag]}
+              {flagTitles[flag]} <span class="soft numbers">{counted(flagCounts[flag])}</span>
             </label>
           ))}
         </fieldset>
@@ -93,6 +95,16 @@ export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProp
       )}
     </div>
   )
+}
+
+/** How many of all sessions are so. */
+function countsOfFlags(
+  rows: readonly SessionRow[],
+  outlierKeys: ReadonlySet<string>,
+): { readonly [flag in FlagDimension]: number } {
+  const count = (flag: FlagDimension): number =>
+    rows.reduce((sum, row) => sum + (hasFlag(row, flag, outlierKeys) ? 1 : 0), 0)
+  return { live: count('live'), problem: count('problem'), outlier: count('outlier') }
 }
 
 /** Of folders there may be hundreds; the search finds the others. */

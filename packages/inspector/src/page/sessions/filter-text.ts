@@ -25,7 +25,7 @@ const rangeTitles: { readonly [dimension in RangeDimension]: string } = {
 }
 
 const flagTexts: { readonly [flag in FlagDimension]: string } = {
-  live: 'live',
+  live: 'running',
   problem: 'with a problem or an unknown price',
   outlier: 'outliers only',
 }

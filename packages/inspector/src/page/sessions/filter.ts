@@ -74,7 +74,7 @@ function holds(dimension: WordDimension, chosen: string, word: string): boolean 
   return dimension === 'folder' && (word.startsWith(`${chosen}/`) || word.startsWith(`${chosen}\\`))
 }
 
-function hasFlag(row: SessionRow, flag: FlagDimension, outliers: ReadonlySet<string>): boolean {
+export function hasFlag(row: SessionRow, flag: FlagDimension, outliers: ReadonlySet<string>): boolean {
   switch (flag) {
     case 'live':
       return row.isLive

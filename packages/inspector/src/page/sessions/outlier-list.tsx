@@ -17,7 +17,7 @@ interface OutlierListProps {
   readonly onFilter: (filter: SessionFilter) => void
 }
 
-const mostListed = 20
+const mostListed = 10
 
 /** Sessions that somebody should look at, with why. */
 export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListProps): JSX.Element {
@@ -38,7 +38,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
       <ul>
         {found.slice(0, mostListed).map((row) => (
           <li key={row.key}>
-            <a href={sessionAddress(row)}>{titleOf(row)}</a>{' '}
+            <a href={sessionAddress(row)}>{titleOf(row)}</a>:{' '}
             {(outliers.get(row.key) ?? []).map(({ why }) => (
               <span key={why}>{why} </span>
             ))}

@@ -30,6 +30,17 @@ export function SessionsView(): JSX.Element {
   const onFilter = (next: SessionFilter): void => showList({ filter: next, sorting })
   const active = shown.find(({ key }) => key === activeKey.value)
   const { kind } = listing.value
+  if (all.length === 0)
+    return (
+      <>
+        <h1>Sessions</h1>
+        {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
+        {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
+        {kind === 'loaded' ? (
+          <p class="note">There are no sessions here yet. A new session appears within two seconds.</p>
+        ) : null}
+      </>
+    )
   return (
     <>
       <h1>Sessions</h1>
@@ -56,9 +67,7 @@ export function SessionsView(): JSX.Element {
           </button>
         ) : null}
       </div>
-      {shown.length === 0 && kind === 'loaded' ? (
-        <p class="note">{all.length === 0 ? 'There are no sessions here.' : 'No session matches these filters.'}</p>
-      ) : null}
+      {shown.length === 0 && kind === 'loaded' ? <p class="note">No session matches these filters.</p> : null}
       <div class="list-and-details">
         <SessionTable
           rows={shown}
@@ -68,9 +77,9 @@ export function SessionsView(): JSX.Element {
         />
         {active === undefined ? null : <SessionDetails row={active} why={outliers.get(active.key) ?? []} />}
       </div>
+      <OutlierList rows={shown} outliers={outliers} filter={filter} onFilter={onFilter} />
       <h2>Distributions</h2>
       <Distributions rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
-      <OutlierList rows={shown} outliers={outliers} filter={filter} onFilter={onFilter} />
     </>
   )
 }

@@ -111,9 +111,9 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
   const latest = name === 'maxBudgetUsd' || name === 'maxTotalTokens'
   return {
     name: `Savings and losses by limit: ${label.toLowerCase()}`,
-    about: `What a limit of so much would have saved in all runs, and what would have been lost.${
+    about: `What each value of the limit would have saved in all runs, and what would have been lost.${
       latest ? ' What is reserved before a request is not on record: a run might have stopped earlier.' : ''
-    }${marks.length === 0 ? ' No value saves anything without losing something.' : ''}`,
+    }${marks.length === 0 ? ' No value saves anything without a loss.' : ''}`,
     x: { label: `limit of ${label.toLowerCase()}`, unit: unitOf[name], values: sums.map(({ value }) => value) },
     left: isPriced ? 'usd' : 'tokens',
     right: 'count',
@@ -136,7 +136,7 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
         isDashed: true,
       },
       {
-        label: 'Changing calls lost',
+        label: 'Calls with changes lost',
         color: 'series-4',
         shape: 'line',
         values: sums.map(({ lostChanges }) => lostChanges),

@@ -112,7 +112,7 @@ export function lostText({ changes, answer }: WhatIf['lost']): string {
   return all.length === 0 ? 'nothing' : all.join(', ')
 }
 
-/** What would have been kept, saved and lost; nothing for a run that would not have stopped. */
+/** Result kept, saved and lost; nothing for a run that would not have stopped. */
 export function keptSavedLost(answer: WhatIf): readonly (readonly [name: 'Kept' | 'Saved' | 'Lost', text: string])[] {
   if (answer.verdict !== 'stops') return []
   return [

@@ -35,8 +35,8 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
       ['same', 'same', 'only-first', 'same'],
     )
     expect(await page.locator('.compare-figures tr').allTextContents()).toEqual([
-      'FirstSecondSecond against first',
-      'endingcompletedmax_turnsanother one',
+      'FirstSecondChange',
+      'endingcompletedmax_turnsdifferent',
       'dollars$1.03$0.0300−97 %',
       'turns43−25 %',
       'requests43−25 %',

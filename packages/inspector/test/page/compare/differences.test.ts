@@ -76,7 +76,7 @@ describe('where two runs part', () => {
     expect(divergence(one, other)).toBe(text)
   })
 
-  it('marks another model, another outcome and a compaction', () => {
+  it('marks a different model, a different result and a compaction', () => {
     const first = turnsFrom([{ calls: ['Bash a'] }])
     const second = turnsFrom([{ calls: ['Bash a!'], model: 'gpt', isCompacted: true }])
     const [pair] = aligned(first, second).pairs
@@ -89,7 +89,7 @@ describe('figures of two sessions', () => {
     const one = viewWith('a', [runWith([call('Bash a'), call()])])
     const other = viewWith('b', [runWith([call()], 'max_turns', 5), runWith([{ calls: [], costUsd: 0.01 }], null)])
     expect(comparedFigures([one, other], [undefined, 1]).map((each) => Object.values(each).join(' | '))).toEqual([
-      'ending | completed | max_turns | another one',
+      'ending | completed | max_turns | different',
       'dollars | $0.0200 | $0.0100 | −50 %',
       'turns | 2 | 1 | −50 %',
       'requests | 2 | 1 | −50 %',

@@ -10,13 +10,13 @@ import { drawnIn, savable, saved, type Drawn } from '../support/saved-pictures.t
 const says: { readonly [view in ViewName]?: { readonly [picture: string]: string } } = {
   'the list': {
     sessions: '.sums, .virtual-row .cell:not(.cell-mark), .chips button[aria-label]',
+    outliers: '.outliers > ul a, .outliers > ul span, #outliers-title',
     'Dollars of sessions': '[data-figure=costUsd] .axis span',
     'Turns of sessions': '[data-figure=turns] .axis span',
     'Tokens of sessions': '[data-figure=tokens] .axis span',
     'Time of sessions': '[data-figure=activeMs] .axis span',
     'Endings of sessions': '[data-figure=ending] .bar > :is(.bar-name, .numbers)',
     'Models of sessions': '[data-figure=model] .bar > .numbers',
-    outliers: '.outliers > ul a, .outliers > ul span, #outliers-title',
   },
   'a session': {
     timeline: 'h1, .lane-names > div, .legend > span:not(:last-child)',

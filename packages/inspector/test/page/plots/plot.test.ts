@@ -14,6 +14,7 @@ import {
   type Seen,
 } from '../../../src/page/plots/plot.ts'
 import { svgOfPicture } from '../../../src/page/picture/picture.ts'
+import { besideLines, onLines } from '../../../src/page/plots/line-labels.ts'
 import { pictureOfPlot, thinned } from '../../../src/page/plots/plot-picture.ts'
 import { madeFrom } from '../support/picture-text.ts'
 
@@ -124,6 +125,25 @@ describe('a plot', () => {
     expect(allOnAxis([0, 0.5, 1, 1.5], 'usd')).toEqual(['$0.00', '$0.50', '$1.00', '$1.50'])
     expect(allOnAxis([0, 0.001, 0.1 + 0.2, 1_234], 'usd')).toEqual(['$0.000', '$0.001', '$0.300', '$1,234.000'])
     expect(allOnAxis([0, 20_000], 'tokens')).toEqual(['0', '20k'])
+  })
+})
+
+describe('names of lines on a plot', () => {
+  const edges = { left: 0, right: 400 }
+
+  it('stand beside upright lines, within the plot, where there is room', () => {
+    const lines = [10, 30, 200, 390].map((x) => ({ x, label: 'compacted' }))
+    expect(besideLines(lines, edges, 10).map(({ x, anchor }) => [x, anchor])).toEqual([
+      [14, 'start'],
+      [204, 'start'],
+      [386, 'end'],
+    ])
+  })
+
+  it('stand at either end of level lines, and are no longer than these', () => {
+    const [first, second] = onLines(['budget: $1.00', 'a very long name '.repeat(20)], edges, 10)
+    expect(first).toEqual({ text: 'budget: $1.00', x: 396, anchor: 'end' })
+    expect(second).toMatchObject({ x: 4, anchor: 'start', text: expect.stringMatching(/…$/) as string })
   })
 })
 

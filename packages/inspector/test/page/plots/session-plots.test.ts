@@ -74,16 +74,27 @@ describe('plots of a run', () => {
       pointWith({ request: 3, settledUsd: 0.4, reservedUsd: 0.25, atMs: 20 }),
     ]
     const plot = plotNamed(plottedRun({ points, trajectory: budgeted(1, 0) }), 'Dollars')
-    expect(valuesOf(plot)).toEqual({ Settled: [0.1, 0.3, 0.4], 'Settled and reserved': [0.5, null, 0.55] })
+    expect(valuesOf(plot)).toEqual({ Spent: [0.1, 0.3, 0.4], 'Spent and reserved': [0.5, null, 0.55] })
     expect(plot.x).toMatchObject({ unit: 'ms', values: [10, 20, 20] })
     expect(plot.levels).toEqual([{ value: 1, label: 'budget' }])
     expect(plot.about).toContain('The budget was $1.00.')
   })
 
+  it('do not say that nothing was spent where a model has no price', () => {
+    const points = [pointWith({ request: 1 }), pointWith({ request: 2 })]
+    expect(plotNamed(plottedRun({ points, unpriced: ['gpt'] }), 'Dollars').series).toEqual([])
+    expect(valuesOf(plotNamed(plottedRun({ points }), 'Dollars'))).toEqual({ Spent: [0, 0] })
+  })
+
+  it('show the context of a single request as a bar', () => {
+    const one = plottedRun({ points: [pointWith({ request: 1, context: { ...noContext, fixed: 10 } })] })
+    expect(plotNamed(one, 'Context by kind').series.map(({ shape }) => shape)).toEqual(['bars'])
+  })
+
   it('count what the budget counts: what was spent before the run', () => {
     const points = [pointWith({ request: 1, settledUsd: 0.5, reservedUsd: 1 })]
     const plot = plotNamed(plottedRun({ points, trajectory: budgeted(4, 2) }), 'Dollars')
-    expect(valuesOf(plot)).toEqual({ Settled: [2.5], 'Settled and reserved': [3] })
+    expect(valuesOf(plot)).toEqual({ Spent: [2.5], 'Spent and reserved': [3] })
     expect(plot.about).toContain('$2.00 had been spent before it.')
   })
 

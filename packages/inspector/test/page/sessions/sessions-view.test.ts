@@ -196,6 +196,26 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await shows(page, '20 sessions')
   })
 
+  it('says how many sessions are running, unreadable or outliers, and that there is none', async () => {
+    const { page } = await open(
+      sourceOf([
+        rowWith({ key: 'a', isLive: true, ending: null, exitCode: null }),
+        rowWith({ key: 'b', problem: 'torn' }),
+        rowWith({ key: 'c', unpriced: ['gpt'] }),
+        rowWith({ key: 'd', ending: 'model_error', exitCode: 1 }),
+      ]),
+    )
+    await shows(page, '4 sessions')
+    expect(await page.locator('.flags label').allTextContents()).toEqual([
+      'running 1',
+      'with a problem or an unknown price 2',
+      'outliers 1',
+    ])
+    const { page: empty } = await open(sourceOf([]))
+    await empty.getByText('There are no sessions here yet. A new session appears within two seconds.').waitFor()
+    expect(await empty.getByRole('grid').count()).toBe(0)
+  })
+
   it('names outliers and says why', async () => {
     const dear = rowWith({ key: 'dear', title: 'The dear one', costUsd: 9, ending: 'model_error', exitCode: 1 })
     const { page } = await open(
@@ -204,7 +224,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.getByRole('heading', { name: '1 outlier' }).waitFor()
     const told = await page.locator('.outliers li').first().textContent()
     expect(told).toBe(
-      'The dear one Unusually high: dollars $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
+      'The dear one: Unusually high: dollars $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
     )
   })
 
@@ -242,5 +262,18 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
     const rest = await page.locator('.session-rows').evaluate((box) => box.scrollWidth - box.clientWidth)
     expect(rest).toBe(0)
+  })
+
+  it('has no column that is cut off, however wide it is', async () => {
+    const { page } = await open(sourceOf(rows), { width: 1_800, height: 480 })
+    await shows(page, '2,000 sessions')
+    for (let width = 1_800; width >= 320; width -= 40) {
+      await page.setViewportSize({ width, height: 480 })
+      const beyond = (): Promise<number> =>
+        page
+          .locator('.virtual-row, .session-head .session-row')
+          .evaluateAll((all) => Math.max(...all.map((row) => row.scrollWidth - row.clientWidth)))
+      await expect.poll(beyond, { message: `${width} pixels` }).toBe(0)
+    }
   })
 })

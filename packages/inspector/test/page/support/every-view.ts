@@ -16,7 +16,7 @@ export const everyView = {
     fragment: '#/?ending=max_turns&sort=costUsd',
     hasRows: true,
     act: async (page) => {
-      await page.getByRole('status').getByText('of 403 sessions').waitFor()
+      await page.getByRole('status').getByText('of 404 sessions').waitFor()
       await page.getByRole('grid').focus()
       await page.keyboard.press('ArrowDown')
     },

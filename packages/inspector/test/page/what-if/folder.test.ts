@@ -57,7 +57,7 @@ describe('other limits over many sessions', () => {
     expect(plot.series.map(({ label, values }) => [label, values[place]])).toEqual([
       ['Dollars saved', 0.9],
       ['Answers lost', 0],
-      ['Changing calls lost', 0],
+      ['Calls with changes lost', 0],
       ['Runs stopped', 1],
     ])
   })
