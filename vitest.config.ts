@@ -75,6 +75,7 @@ const onlyDeep = [
   'packages/cli/test/host/sdk-servers.test.ts',
   'packages/cli/test/host/sdk-wishes.test.ts',
   'packages/cli/test/inert.test.ts',
+  'packages/cli/test/inspect/command-line.test.ts',
   'packages/cli/test/inspect/program.test.ts',
   'packages/cli/test/inspect/what-if-page.test.ts',
   'packages/cli/test/instructions.test.ts',

@@ -52,9 +52,24 @@ test('a quoted argument steers no terminal, and turns no text around', () => {
   const steering = 'a\u001B[2J\u0007\u009B31m\u202Eb\u2066c\u200Fd\u2028e\n"f" \'g\' !h $(i) \\'
   const quoted = shellQuoted([steering])
   expect(quoted).toMatch(/^[ -~]*$/)
-  const read = execFileSync('bash', ['-c', `printf '%s' ${quoted}`], {
-    encoding: 'utf8',
-    env: { ...process.env, LC_ALL: 'C.UTF-8' },
-  })
-  expect(read).toBe(steering)
+  for (const locale of ['C', 'C.UTF-8'])
+    expect(
+      execFileSync('bash', ['-c', `printf '%s' ${quoted}`], {
+        encoding: 'utf8',
+        env: { ...process.env, LC_ALL: locale },
+      }),
+    ).toBe(steering)
+})
+
+test('a quoted argument is no command of before where a person pastes it', () => {
+  for (const argument of ['wow!echo', "it's !echo", 'a\tb!echo', '"!echo"', '!!', '$HOME !echo', '\\!echo']) {
+    // An interactive shell puts commands of before in the place of these.
+    const read = execFileSync('bash', ['--norc', '--noprofile', '-i'], {
+      input: `echo before\nprintf '<%s>' ${shellQuoted([argument])}\n`,
+      encoding: 'utf8',
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env: { PATH: process.env['PATH'], HISTFILE: '/dev/null' },
+    })
+    expect(read).toBe(`before\n<${argument}>`)
+  }
 })

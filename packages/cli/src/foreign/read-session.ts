@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
 import { readJournal } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import {
   isCopiedRun,
   recordsOfForeign,
@@ -33,6 +35,28 @@ export interface AnySession {
 
 /** Prices are asked for only once a session of another program is there: ours have their own. */
 export type PricesFor = () => Promise<Prices>
+
+/** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
+export function priceFlags(
+  { settings, settingSources }: Pick<Flags, 'settings' | 'settingSources'>,
+  { cwd }: Pick<Program, 'cwd'>,
+): readonly string[] {
+  const sources = settingSources === undefined ? [] : ['--setting-sources', settingSources.join(',')]
+  if (settings === undefined) return sources
+  if (!settings.trimStart().startsWith('{')) return [...sources, '--settings', resolve(cwd, settings)]
+  const modelPrices = pricesIn(settings)
+  return modelPrices === undefined ? sources : [...sources, '--settings', JSON.stringify({ modelPrices })]
+}
+
+function pricesIn(settings: string): unknown {
+  try {
+    const read: unknown = JSON.parse(settings)
+    return isJsonObject(read) ? read['modelPrices'] : undefined
+  } catch {
+    // Whoever asks for prices is told what is wrong with it.
+    return undefined
+  }
+}
 
 /** The table of prices with what the settings say of them. */
 export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): PricesFor {

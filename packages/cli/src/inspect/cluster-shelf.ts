@@ -3,6 +3,7 @@ import { sessionsOfCluster } from '../cluster/list.ts'
 import { sessionOfCluster } from '../cluster/of-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 import { inspectedSession } from './inspected.ts'
@@ -61,6 +62,12 @@ export class ClusterShelf implements Shelf {
     const terminal = terminalOf(session.runs.at(-1) ?? [])
     const where = { sessionId: found.sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
     const way = terminal === undefined ? { says: 'It goes on in the cluster.' } : goOn(terminal, where)
-    return inspectedSession(session, { found, goOn: way })
+    return inspectedSession(session, { found, goOn: way, shellArguments: this.#argumentsOf(found) })
+  }
+
+  #argumentsOf({ sessionId }: Entry): string {
+    const { cluster = '' } = this.#flags
+    // Whoever begins a session in a cluster chooses its id.
+    return shellQuoted(['--cluster', cluster, ...(sessionId.startsWith('-') ? ['--'] : []), sessionId])
   }
 }

@@ -5,7 +5,8 @@ import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
 import type { InspectedSession } from '@halting/inspector'
 import type { Flags } from '../flags/flags.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
-import { pricesFor, readAnySession, type PricesFor } from '../foreign/read-session.ts'
+import { priceFlags, pricesFor, readAnySession, type AnySession, type PricesFor } from '../foreign/read-session.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { findFiles } from '../session/find-session.ts'
 import { writerOf } from '../session/writer-of.ts'
@@ -28,6 +29,8 @@ export class FileShelf implements Shelf<FileEntry> {
   readonly #find: () => Promise<readonly string[]>
   readonly #program: Program
   readonly #prices: PricesFor
+  /** What another command has to be told to know the same prices. */
+  readonly #priceFlags: readonly string[]
   readonly #together = new ReadTogether()
   readonly #keys = new Keys()
 
@@ -43,6 +46,7 @@ export class FileShelf implements Shelf<FileEntry> {
     const named = [...words, ...folders]
     this.#program = program
     this.#prices = pricesFor(flags, program)
+    this.#priceFlags = priceFlags(flags, program)
     const which = flags.all === true ? 'all' : 'of this folder'
     this.title = titleOf(named, flags, program)
     this.#find =
@@ -68,7 +72,9 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   async readForRow(found: FileEntry): Promise<InspectedSession> {
-    return inspectedSession(await readAnySession(found.path, this.#prices, this.#together), { found })
+    const { path } = found
+    const session = await readAnySession(path, this.#prices, this.#together)
+    return inspectedSession(session, { found, shellArguments: this.#argumentsOf(session, path) })
   }
 
   async read(found: FileEntry): Promise<InspectedSession> {
@@ -76,7 +82,12 @@ export class FileShelf implements Shelf<FileEntry> {
     const session = await readAnySession(path, this.#prices)
     const goesOn = heldBy === undefined && session.runs.length > 0
     const goOn = goesOn ? await wayOn(session, path, this.#program) : { says: '' }
-    return inspectedSession(session, { found, goOn, heldBy })
+    return inspectedSession(session, { found, goOn, heldBy, shellArguments: this.#argumentsOf(session, path) })
+  }
+
+  /** Ours have their prices on record. */
+  #argumentsOf({ foreign }: AnySession, path: string): string {
+    return shellQuoted([...(foreign === undefined ? [] : this.#priceFlags), resolve(this.#program.cwd, path)])
   }
 
   /** Undefined for one that is gone. */

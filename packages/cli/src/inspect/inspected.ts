@@ -11,6 +11,8 @@ import type { Entry } from './shelf.ts'
 /** What is told of a session that was read, beside its records. */
 interface Beside {
   readonly found: Entry
+  /** What names it to other commands, as a shell takes it. */
+  readonly shellArguments: string
   /** What has its newest run go on. */
   readonly goOn?: GoOn
   /** The process that writes it. */
@@ -20,7 +22,10 @@ interface Beside {
 const columns = 80
 
 /** A session that was read, as the inspector takes it. */
-export function inspectedSession(session: AnySession, { found, goOn, heldBy }: Beside): InspectedSession {
+export function inspectedSession(
+  session: AnySession,
+  { found, shellArguments, goOn, heldBy }: Beside,
+): InspectedSession {
   const { sessionId, cwd, runs, unpriced, foreign, title = '' } = session
   const { key, path, changedAt, isLive } = found
   const about = aboutForeign(session)
@@ -35,6 +40,7 @@ export function inspectedSession(session: AnySession, { found, goOn, heldBy }: B
     path,
     changedAt,
     isLive,
+    shellArguments,
     runs,
     unpriced,
     windowOf: contextWindowOf,

@@ -14,10 +14,11 @@ function quoted(argument: string): string {
 
 /** Controls, what turns the direction of text around, and what ends lines. */
 const steering = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u
-const toEscape = new RegExp(String.raw`['\\]|${steering.source}`, 'gu')
+const toEscape = new RegExp(String.raw`['!\\]|${steering.source}`, 'gu')
 
 function escaped(character: string): string {
   if (character === '\n') return String.raw`\n`
   if (character === "'" || character === '\\') return `\\${character}`
-  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
+  // Byte by byte: by its number a shell finds a character only where the locale has it. A `!` may stand for a command of before.
+  return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
 }

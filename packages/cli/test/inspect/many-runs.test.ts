@@ -45,7 +45,7 @@ async function costOf(
     unpriced: runs.map(() => []),
     ...(program === 'foreign' && { foreign }),
   }
-  const view = viewOf(inspectedSession(session, { found, goOn }))
+  const view = viewOf(inspectedSession(session, { found, goOn, shellArguments: 's' }))
   return { reads, told: JSON.stringify(view).length }
 }
 

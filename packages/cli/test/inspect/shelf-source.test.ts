@@ -41,6 +41,7 @@ class MemoryShelf implements Shelf {
       program: 'halting',
       title: found.signature,
       cwd: '',
+      shellArguments: key,
       runs: [],
       unpriced: [],
       windowOf: () => undefined,

@@ -103,7 +103,7 @@ function changed(changes: readonly (readonly [record: number, place: number, val
 function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   const session: AnySession = { sessionId: 's', cwd: '/', runs, began: [0], unpriced: [[]] }
   const found = { key: 's', sessionId: 's', path: null, changedAt: 0, isLive: false, signature: '' }
-  const inspected = inspectedSession(session, { found })
+  const inspected = inspectedSession(session, { found, shellArguments: 's' })
   const collector = new Collector({ since: null, until: null })
   collector.add(session, { file: 's.jsonl' })
   const report = collector.told('here', [], 0)

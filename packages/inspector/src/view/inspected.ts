@@ -9,6 +9,8 @@ export interface InspectedSession extends Pick<
   SessionRow,
   'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'
 > {
+  /** What names it to other commands of the program, as a shell takes it: its file, or the cluster and its id. It stands last. */
+  readonly shellArguments: string
   /** The records of each run, in order. */
   readonly runs: readonly (readonly StepRecord[])[]
   /** For each run the models without a price. */

@@ -46,6 +46,8 @@ export interface SessionRow {
 /** One session, whole but for its records and its transcript, of which pieces are asked for. */
 export interface SessionView {
   readonly row: SessionRow
+  /** What names it to other commands of the program, as a shell takes it; behind the flags. */
+  readonly shellArguments: string
   /** What is to be known of its record, a sentence each: what of another program is inferred, what has no price, what was skipped. */
   readonly notes: readonly string[]
   readonly runs: readonly RunView[]

@@ -19,7 +19,7 @@ const longestPrompt = 300
 
 /** All that the page shows of a session at once; records and the transcript are asked for piece by piece. @throws ConfigurationError for what are no records of runs. */
 export function viewOf(session: InspectedSession): SessionView {
-  const { runs, notes } = session
+  const { runs, shellArguments, notes } = session
   const accounts = runs.map((records) => accountIn(session, records))
   const kinds = new ContextKinds()
   const views = runs.map((records, index): RunView => {
@@ -46,7 +46,7 @@ export function viewOf(session: InspectedSession): SessionView {
       parts: parts.length,
     }
   })
-  return { row: rowWith(session, accounts), notes, runs: views }
+  return { row: rowWith(session, accounts), shellArguments, notes, runs: views }
 }
 
 /** With which limits a run of another program ran is not on record, and allowances it had none. */

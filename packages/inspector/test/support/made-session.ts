@@ -30,7 +30,7 @@ export function madeSession({
   const made = Array.from({ length: runs }, (_, index) => madeRun(index, turns, say))
   const row = plainRow(key, { title: say(`Session ${key}`), runs, turns: runs * turns, calls: runs * turns * 2 })
   return {
-    view: { row, notes: [say('A note about it.')], runs: made.map(({ run }) => run) },
+    view: { row, shellArguments: '/made.jsonl', notes: [say('A note about it.')], runs: made.map(({ run }) => run) },
     records: made.map(({ records }) => records),
     parts: made.map(({ parts }) => parts),
   }

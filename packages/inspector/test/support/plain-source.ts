@@ -91,5 +91,10 @@ function viewOf(session: PlainSession | undefined): SessionView | undefined {
     SessionView['runs'][number],
     'account' | 'trajectory'
   >
-  return { row, notes: [], runs: [{ ...run, ...figures, records: records.length, parts: parts.length }] }
+  return {
+    row,
+    shellArguments: row.key,
+    notes: [],
+    runs: [{ ...run, ...figures, records: records.length, parts: parts.length }],
+  }
 }

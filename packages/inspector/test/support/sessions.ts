@@ -36,6 +36,7 @@ export function sessionOf(
     path: '/sessions/session-1.jsonl',
     changedAt: 1_767_225_600_000,
     isLive: false,
+    shellArguments: '/sessions/session-1.jsonl',
     runs,
     unpriced: runs.map(() => []),
     windowOf: () => undefined,

@@ -66,13 +66,20 @@ function roundStep(wanted: number, least: number): number {
   return Math.max(least, Number(step.toPrecision(3)))
 }
 
-/** A number as a person wrote it, in the unit of the field; undefined for what is no limit. */
+/** A number as a person wrote it, in the unit of the field; undefined for what is no limit of the program. */
 export function limitFrom(name: LimitName, written: string): number | undefined {
   const value = Number(written) * limitWords[name].factor
   if (written.trim() === '' || !Number.isFinite(value) || value <= 0) return undefined
-  if (name === 'maxBudgetUsd') return value
-  return Number.isInteger(value) ? value : name === 'maxDurationMs' ? Math.max(1, Math.round(value)) : undefined
+  if (name === 'maxBudgetUsd') return value < leastUsd ? undefined : value
+  if (name === 'maxDurationMs') return value > longestMs ? undefined : Math.max(1, Math.round(value))
+  return Number.isSafeInteger(value) ? value : undefined
 }
+
+/** Money is counted in whole nano-dollars. */
+const leastUsd = 1e-9
+
+/** As long as a timer takes: about 24 days. */
+const longestMs = 2_147_483_647
 
 /** As the program takes it. */
 function flagOf(name: LimitName, value: number): string {
@@ -84,25 +91,23 @@ function flagOf(name: LimitName, value: number): string {
 /** Without an exponent, which no flag takes. */
 function plainNumber(value: number): string {
   const text = String(value)
-  return text.includes('e') ? value.toFixed(9).replace(/0+$/, '') : text
+  if (!text.includes('e')) return text
+  if (value >= 1) return String(BigInt(value))
+  const decimals = Array.from({ length: mostDecimals }, (_, more) => value.toFixed(more + 1))
+  return decimals.find((each) => Number(each) === value) ?? value.toFixed(mostDecimals)
 }
 
-/** Asks the same in a terminal; null where no limit was chosen. `what` is a session or a folder. */
-export function commandLine(what: string, limits: OtherLimits): string | null {
+/** Of the least that is a limit, with all digits that a number may have. */
+const mostDecimals = 30
+
+/** Asks the same in a terminal; null where no limit was chosen. `shellArguments` name a session, as a shell takes them. */
+export function commandLine(shellArguments: string, limits: OtherLimits): string | null {
   const flags = limitNames.flatMap((name) => {
     const value = limits[name]
     return typeof value === 'number' ? [limitWords[name].flag, flagOf(name, value)] : []
   })
   const all = [...flags, ...(limits.noProgress === true ? ['--no-progress'] : [])]
-  return all.length === 0 ? null : ['halting', 'what-if', quoted(what), ...all].join(' ')
-}
-
-/** For a shell: what is not plain stands in quotes, where nothing is read but quotes. Control characters are left out: a line that is pasted would run. */
-function quoted(word: string): string {
-  const plain = word.replaceAll(/\p{Cc}/gu, '')
-  return /^[\w./@:+~-]+$/.test(plain) && !plain.startsWith('-') && !plain.startsWith('~')
-    ? plain
-    : `'${plain.replaceAll("'", String.raw`'\''`)}'`
+  return all.length === 0 ? null : ['halting', 'what-if', ...all, shellArguments].join(' ')
 }
 
 /** What is lost, in words; `nothing` where there is nothing. */

@@ -28,7 +28,7 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
   const alone =
     stops.length < 2 ? [] : stops.map((stop) => `${stop.label} alone: ${verdictText(stop.answer, unpriced)}`)
   const heights = heightWords(trajectory)
-  const command = commandLine(view.row.path ?? view.row.sessionId, chosen)
+  const command = commandLine(view.shellArguments, chosen)
   const tried = limitNames.flatMap((name) => {
     const value = chosen[name]
     const { label, inWords } = limitWords[name]

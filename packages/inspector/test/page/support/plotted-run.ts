@@ -90,5 +90,5 @@ export function plottedRun(given: {
 }
 
 export function plottedView(run: RunView, key = 'one'): SessionView {
-  return { row: rowWith({ key, unpriced: run.unpriced }), notes: [], runs: [run] }
+  return { row: rowWith({ key, unpriced: run.unpriced }), shellArguments: key, notes: [], runs: [run] }
 }

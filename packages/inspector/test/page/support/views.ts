@@ -75,5 +75,5 @@ function callOf(text: string): TurnCall {
 }
 
 export function viewWith(key: string, runs: readonly RunView[]): SessionView {
-  return { row: rowWith({ key, runs: runs.length }), notes: [], runs }
+  return { row: rowWith({ key, runs: runs.length }), shellArguments: key, notes: [], runs }
 }

@@ -48,25 +48,29 @@ describe('limits to try', () => {
     expect(limitFrom('maxDurationMs', '1.5')).toBe(1_500)
     expect(limitFrom('maxBudgetUsd', '0.05')).toBe(0.05)
     expect(limitFrom('maxTurns', '12')).toBe(12)
-    for (const written of ['', ' ', '0', '-3', '1.5', 'x']) expect(limitFrom('maxTurns', written)).toBeUndefined()
+    for (const written of ['', ' ', '0', '-3', '1.5', 'x', '1e21'])
+      expect(limitFrom('maxTurns', written)).toBeUndefined()
+    expect(limitFrom('maxBudgetUsd', '1e-10')).toBeUndefined()
+    // The program takes no longer times.
+    expect(limitFrom('maxDurationMs', '2147483.647')).toBe(2_147_483_647)
+    expect(limitFrom('maxDurationMs', '2147484')).toBeUndefined()
   })
 
-  it('are asked for in a terminal by a line that a shell reads as it stands', () => {
-    expect(
-      commandLine('/a/b.jsonl', {
-        maxTurns: 3,
-        maxBudgetUsd: 0.0000005,
-        maxTotalTokens: 9,
-        maxDurationMs: 1_500,
-        noProgress: true,
-      }),
-    ).toBe(
-      'halting what-if /a/b.jsonl --max-turns 3 --max-budget-usd 0.0000005 --max-tokens 9 --max-duration 1500ms --no-progress',
+  it('are asked for in a terminal by a line of flags, with what names the session behind them', () => {
+    const limits = { maxTurns: 3, maxTotalTokens: 9, maxDurationMs: 1_500, noProgress: true }
+    expect(commandLine('--cluster http://c s-1', limits)).toBe(
+      'halting what-if --max-turns 3 --max-tokens 9 --max-duration 1500ms --no-progress --cluster http://c s-1',
     )
-    expect(commandLine("/it's $(here)\n;x", { maxDurationMs: 60_000 })).toBe(
-      String.raw`halting what-if '/it'\''s $(here);x' --max-duration 60s`,
-    )
+    expect(commandLine('/a', { maxDurationMs: 60_000 })).toBe('halting what-if --max-duration 60s /a')
     expect(commandLine('/a', {})).toBeNull()
+  })
+
+  it('tell dollars digit by digit: no flag takes an exponent', () => {
+    for (const maxBudgetUsd of [0.05, 5e-7, 1.25e-9, 12, 1e21, 1.7e308]) {
+      const [, written = ''] = /--max-budget-usd (\S+) /.exec(commandLine('/a', { maxBudgetUsd }) ?? '') ?? []
+      expect(written).toMatch(/^\d+(?:\.\d+)?$/)
+      expect(Number(written)).toBe(maxBudgetUsd)
+    }
   })
 })
 
@@ -144,7 +148,7 @@ describe('what other limits do', () => {
       'turn 1',
       'turn 10',
       'The height of a bar is what its turn cost; all of them cost $1.00.',
-      'halting what-if /a --max-turns 4 --max-duration 6s',
+      'halting what-if --max-turns 4 --max-duration 6s /a',
     ])
     expect(svg).toContain('<title>turn 10: would not have been</title>')
     expect(svg).toContain('<title>Turns 4 would have stopped it</title>')
