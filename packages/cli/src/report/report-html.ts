@@ -51,7 +51,7 @@ ${programs === '' ? '' : `<p class="soft">${escaped(programs)}</p>`}
   )
   yield report.notes.map((note) => `<p class="soft">${escaped(note)}</p>\n`).join('')
   yield `</main>
-<footer><p class="soft">Made on ${escaped(report.madeAt)}; days are those of ${escaped(report.timeZone)}. Costs are in US dollars.</p></footer>
+<footer><p class="soft">Created ${escaped(report.madeAt)}. Days are in the time zone ${escaped(report.timeZone)}. Costs are in US dollars.</p></footer>
 </body>
 </html>
 `
@@ -84,7 +84,7 @@ function* restHtml(report: Report): Iterable<string> {
       ),
     ),
   )
-  yield section('Sessions, the dearest first', sessionsHtml(report.bySession))
+  yield section('Sessions, most expensive first', sessionsHtml(report.bySession))
 }
 
 function section(title: string, content: string): string {
@@ -158,7 +158,7 @@ function modelsHtml({ byModel }: Report): string {
       elapsed(ms),
     ]
   })
-  const head = ['model', 'cost', 'requests', 'failed', 'tokens', 'of these written', 'from the cache', 'time']
+  const head = ['model', 'cost', 'requests', 'failed', 'tokens', 'output', 'cached', 'time']
   return picture + table('By model', head, cells)
 }
 
@@ -200,10 +200,10 @@ function triedHtml({ tried }: Report): string {
 function toolsHtml({ tools }: Report): string {
   const called = tools.filter(({ calls }) => calls > 0).slice(0, mostRows)
   const picture = bars(
-    'Calls by tool; those that did not come about are marked',
+    'Calls by tool; failed, denied, invalid and cut calls are marked',
     called.slice(0, 20).map(({ tool, calls, failed, denied, invalid, cut }) => {
       const bad = failed + denied + invalid + cut
-      const value = `${counted(calls)}${bad === 0 ? '' : `, ${counted(bad)} not`}`
+      const value = `${counted(calls)}${bad === 0 ? '' : `, ${counted(bad)} unsuccessful`}`
       return { label: tool ?? '', first: calls - bad, second: bad, value }
     }),
   )
@@ -244,6 +244,6 @@ function sessionsHtml(sessions: readonly SessionSpent[]): string {
   const head = ['session', 'cost', 'turns', 'tokens', 'time', 'ended', 'began', 'folder']
   return (
     table('Sessions', head, cells) +
-    (left > 0 ? `<p class="soft">${escaped(`${many(left, 'more session')}: --json tells all.`)}</p>\n` : '')
+    (left > 0 ? `<p class="soft">${escaped(`${many(left, 'more session')}: --json has all of them.`)}</p>\n` : '')
   )
 }

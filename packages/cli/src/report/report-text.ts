@@ -72,7 +72,7 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...part('Tools', toolLines(report, columns, style)),
     ...part('Time', timeLines(report, columns, style)),
     ...part('Models and the window', factsOf(report).flatMap(item)),
-    ...part('The dearest sessions', sessionLines(report.bySession, columns, style)),
+    ...part('The most expensive sessions', sessionLines(report.bySession, columns, style)),
     ...part('The longest sessions', sessionLines(longest(report), columns, style)),
     ...part('Far above the others', report.outliers.map(outlierText).flatMap(item)),
     ...part('Did not end', openLines(report).flatMap(item)),

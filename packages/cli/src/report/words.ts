@@ -54,9 +54,9 @@ export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lo
   const more = lost.length > 3 ? ` and ${counted(lost.length - 3)} more` : ''
   return [
     `${reason} ended ${many(runs, 'run')}, which cost ${money(costUsd)}.`,
-    ...(leftUsd > 0 ? [`Their budgets still allowed ${money(leftUsd)}.`] : []),
-    ...(wentOn > 0 ? [`${counted(wentOn)} went on afterwards.`] : []),
-    ...(answered > 0 ? [`${counted(answered)} gave an answer all the same.`] : []),
+    ...(leftUsd > 0 ? [`Their budgets had ${money(leftUsd)} left.`] : []),
+    ...(wentOn > 0 ? [`${counted(wentOn)} continued afterwards.`] : []),
+    ...(answered > 0 ? [`${counted(answered)} gave an answer anyway.`] : []),
     ...(lost.length > 0
       ? [
           `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${shown.join(', ')}${more}.`,
@@ -109,11 +109,11 @@ export function factsOf({ service, cache, compactions, afterRuns }: Report): rea
     ...(failed === 0
       ? ['No request to a model failed.']
       : [
-          `${many(failed, 'attempt')} at a model failed: ${kinds.join(', ')}. ${many(service.retried, 'request')} took more than one.`,
+          `${many(failed, 'attempt')} at a model request failed: ${kinds.join(', ')}. ${many(service.retried, 'request')} needed more than one attempt.`,
         ]),
     ...(cache.share === null
       ? []
-      : [`${shareText(cache.share)} of ${counted(cache.input)} tokens that were sent came from the cache.`]),
+      : [`${shareText(cache.share)} of ${counted(cache.input)} input tokens came from the cache.`]),
     ...(compactions.count === 0 && compactions.requests === 0
       ? []
       : [

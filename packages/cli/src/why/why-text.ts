@@ -58,7 +58,7 @@ export function whyText(
       style,
     ),
     withTitle(
-      'Dearest',
+      'Most expensive',
       stepLines(totals.costUsd === 0 ? [] : account.dearest, ({ costUsd }) => money(costUsd), columns),
       style,
     ),

@@ -32,7 +32,7 @@ test('a thousand generated sessions', async () => {
     [calls, failed],
   )
   const html = await run(['report', folder, '--format', 'html'], { env })
-  expect(html.stdout).toContain('500 more sessions: --json tells all.')
+  expect(html.stdout).toContain('500 more sessions: --json has all of them.')
 }, 60_000)
 
 test('a folder of any size takes the memory of its largest session', async () => {
