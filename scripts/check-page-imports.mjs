@@ -12,7 +12,8 @@ function problemOf(path, from, isTypeOnly) {
   if (!from.startsWith('.')) return libraries.test(from) || isTypeOnly ? undefined : `${path} imports ${from}`
   const target = posix.join(posix.dirname(path), from)
   if (target.startsWith(page)) return undefined
-  if (/^packages\/inspector\/src\/(?:changing-calls|figures|visible|what-if-words)\.ts$/.test(target)) return undefined
+  if (/^packages\/inspector\/src\/(?:changing-calls|figures|json-text|visible|what-if-words)\.ts$/.test(target))
+    return undefined
   return isTypeOnly && target.startsWith('packages/inspector/src/view/') ? undefined : `${path} imports ${target}`
 }
 

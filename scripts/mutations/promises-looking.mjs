@@ -113,7 +113,7 @@ export const promisesOfLooking = [
   [
     'account: a denial of what a person or a rule changed has failed',
     ['account/recorded-work'],
-    ['account/recorded-steps.ts', 'name.replace(/\\/asked$|:updated$/', 'name.replace(/\\/asked$/'],
+    ['account/recorded-steps.ts', 'if (isDenied && call', "if (isDenied && !name.endsWith(':updated') && call"],
   ],
   [
     'account: a call that asks a model took no time before its last step',

@@ -1,4 +1,5 @@
 export { changeLines, type ChangeLines } from './told/change-lines.ts'
+export { jsonText } from './json-text.ts'
 export { openEntries } from './told/open-entries.ts'
 export {
   plainText,

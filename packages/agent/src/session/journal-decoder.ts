@@ -137,8 +137,8 @@ export class JournalDecoder implements WrittenLines {
     }
     // Most of the time that reading takes is that of holding what nobody reads.
     if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
-    if (isOfMain && record.type === 'end' && this.#keeps === 'open')
-      this.records.push(...this.records.splice(this.#began).filter(isOfConversation))
+    if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
+    for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
   }
 
   #noteUnfolded(line: Fields, bytes: Buffer): void {

@@ -7,7 +7,15 @@ import { endingText, figuresOf } from './figures.ts'
 import { pageHead } from './page-head.ts'
 import { pageStyle } from './page-style.ts'
 import { prose } from './prose.ts'
-import { changeLines, plainText, type Part, type ToldCall, type ToldRun, type ToldSession } from '@halting/inspector'
+import {
+  changeLines,
+  jsonText,
+  plainText,
+  type Part,
+  type ToldCall,
+  type ToldRun,
+  type ToldSession,
+} from '@halting/inspector'
 import { shortened } from '@halting/inspector/visible'
 
 // One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
@@ -131,7 +139,7 @@ function changeHtml(line: string): string {
 function inputText(input: unknown): string {
   if (typeof input === 'object' && input !== null && 'command' in input && typeof input.command === 'string')
     return input.command
-  return JSON.stringify(input, null, 2) ?? ''
+  return jsonText(input)
 }
 
 function contentHtml(content: MessageContent, element: 'p' | 'pre' = 'p'): string {

@@ -1,7 +1,7 @@
 import { inputSummary } from '../headless/summaries.ts'
 import { elapsed } from '../io/figures.ts'
 import { endingText, figuresOf } from './figures.ts'
-import { changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/inspector'
+import { jsonText, changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/inspector'
 import { visible } from '@halting/inspector/visible'
 
 // What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.
@@ -45,9 +45,7 @@ function* callText(call: ToldCall, level: number, heading: (text: string) => str
   const how = call.result === undefined ? ', no result on record' : call.isError ? ', failed' : ''
   yield heading(`${codeSpan(`${call.name} ${inputSummary(call.input).slice(0, 200)}`)}${how}${took}`)
   const changes = changeLines(call)
-  yield changes.length > 0
-    ? fenced(changes.join('\n'), 'diff')
-    : fenced(JSON.stringify(call.input, null, 2) ?? '', 'json')
+  yield changes.length > 0 ? fenced(changes.join('\n'), 'diff') : fenced(jsonText(call.input), 'json')
   for (const part of call.agent) yield* partText(part, level + 1)
   if (call.result !== undefined) yield `\nResult:\n\n${fenced(plainText(call.result))}`
 }

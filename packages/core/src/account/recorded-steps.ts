@@ -64,6 +64,8 @@ class StepReader {
   readonly #calls: RecordedCall[] = []
   /** Calls without a result, by scope and id. Services use ids twice: the newest one is meant. */
   readonly #open = new Map<string, RecordedCall>()
+  /** By scope, request and place: a model names its calls, and may name one as another one's step. */
+  readonly #byPlace = new Map<string, RecordedCall>()
   /** When calls began that ask a model, by scope and name of their step. */
   #asking: Map<string, number> | undefined
   readonly #intents = new Map<string, Extract<StepRecord, { readonly type: 'intent' }>>()
@@ -118,7 +120,7 @@ class StepReader {
     else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
     const { model, tokens, nanos } = value['charge']
-    const calls = step.phase === 'model' ? this.#callsOf(step.scope, value['message']) : []
+    const calls = step.phase === 'model' ? this.#callsOf(step, value['message']) : []
     const { phase, scope, name, request } = step
     this.#requests.push({
       phase,
@@ -142,7 +144,8 @@ class StepReader {
     if (!isOfRules && !name.startsWith('permission:')) return
     const decision = isJsonObject(value['value']) ? value['value'] : value
     const isDenied = isOfRules ? typeof decision['message'] === 'string' : decision['behavior'] === 'deny'
-    if (isDenied) this.#denied.add(`${scope}|${callIdOf(name.replace(/\/asked$|:updated$/, ''))}`)
+    const call = this.#byPlace.get(`${scope}|${placeIn(name)}`)
+    if (isDenied && call !== undefined) this.#denied.add(`${scope}|${call.id}`)
   }
 
   /** A call that asked a model has its result in one more step, from which its time is told. */
@@ -171,10 +174,14 @@ class StepReader {
     call.resultCharacters = charactersOf(content)
   }
 
-  #callsOf(scope: string, message: unknown): readonly RecordedCall[] {
+  #callsOf({ scope, name, request }: RecordedStep, message: unknown): readonly RecordedCall[] {
     const content = isJsonObject(message) ? message['content'] : undefined
     if (!Array.isArray(content)) return []
-    return (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#asked(scope, block))
+    const calls = (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#asked(scope, block))
+    // The last answer of a run has a count of its own.
+    if (name.startsWith('model:'))
+      for (const [index, call] of calls.entries()) this.#byPlace.set(`${scope}|${request}:${index}`, call)
+    return calls
   }
 
   #asked(scope: string, { id, name, input }: ToolUseBlock): RecordedCall {
@@ -251,11 +258,17 @@ function requestOf(name: string, colon: number): number {
   return Number(/^[a-z_]+(?::[A-Za-z_]+)?:(\d+)/.exec(name)?.[1] ?? 0)
 }
 
-function callIdOf(name: string): string {
+/** The id of the call that a step is about, which may have colons in it: what stands behind its request and its place. */
+export function callIdOf(name: string): string {
   const request = name.indexOf(':')
   const place = name.indexOf(':', request + 1)
   const id = name.indexOf(':', place + 1)
   return id < 0 ? '' : name.slice(id + 1)
+}
+
+/** The request and the place of the call that a step is about: `3:0` of `tool:3:0:toolu_1`. */
+function placeIn(name: string): string {
+  return /^[a-z]+:(\d+:\d+):/.exec(name)?.[1] ?? ''
 }
 
 /** Texts only: what an image weighs in tokens is another matter. */

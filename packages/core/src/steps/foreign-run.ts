@@ -158,21 +158,25 @@ class ForeignWriter {
       durationMs: Math.max(0, endedMs - beganMs),
     })
     const calls = message.content.filter(isToolUse)
-    const agent = calls.find(({ name }) => name === 'Task' || name === 'Agent') ?? calls[0]
+    const agentAt = Math.max(
+      0,
+      calls.findIndex(({ name }) => name === 'Task' || name === 'Agent'),
+    )
+    const agent = `${agentAt}:${calls[agentAt]?.id.replaceAll('/', '_') ?? ''}`
     for (const [index, payment] of beside.entries()) {
       this.#records.push({
         ...result,
-        key: `${runId}/agent:${request}:0:${agent?.id.replaceAll('/', '_') ?? ''}/model:${index + 1}.1`,
+        key: `${runId}/agent:${request}:${agent}/model:${index + 1}.1`,
         value: { kind: 'answered', charge: this.#charge(payment) },
         at: payment.endedMs,
         durationMs: 0,
       })
     }
+    const places = new Map(calls.map(({ id }, index) => [id, index]))
     for (const { callId, content, isError, endedMs: toolEndedMs } of results) {
-      const index = calls.findIndex(({ id }) => id === callId)
       this.#records.push({
         ...result,
-        key: `${runId}/tool:${request}:${index}:${callId}`,
+        key: `${runId}/tool:${request}:${places.get(callId) ?? -1}:${callId}`,
         value: { status: statusOf(isError), content, isError },
         at: endedMs,
         durationMs: Math.max(0, toolEndedMs - endedMs),
@@ -262,7 +266,8 @@ class ForeignWriter {
         origin: 'tool_results',
         message: { role: 'user', content: blocks },
       })
-    entries.push(...said.map((each) => this.#said(each)))
+    // There may be more of them than a call takes.
+    for (const each of said) entries.push(this.#said(each))
     return entries
   }
 

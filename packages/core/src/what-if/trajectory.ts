@@ -1,6 +1,6 @@
 import { spendsTurn, turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
-import { recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
+import { callIdOf, recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
 import { turnHash, waitMs } from '../guards/recent-turns.ts'
 import { isJsonObject } from '../json.ts'
 import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
@@ -106,10 +106,9 @@ function turnOf(
   const { requests, calls, steps } = recordedSteps(records)
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
   const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
+  const ofCalls = stepsOfCalls(steps)
   const endOfCall = ({ scope, id }: RecordedCall): number => {
-    const ofCall = (end: string): RecordedStep | undefined =>
-      steps.find((each) => each.scope === scope && each.name.startsWith('tool:') && each.name.endsWith(`:${id}${end}`))
-    const step = ofCall('/asked') ?? ofCall('')
+    const step = ofCalls.get(`${scope}|${id}`)
     return step === undefined ? endMs : endOf(step, beganAt)
   }
   return {
@@ -120,6 +119,21 @@ function turnOf(
     endMs,
     hash: hashOf(added, hasWaited),
   }
+}
+
+/** The steps in which tools ended, by the scope and the id of their calls. A call that asked a model ends in another step than it began in, `/asked`. */
+function stepsOfCalls(steps: readonly RecordedStep[]): ReadonlyMap<string, RecordedStep> {
+  const names = new Set(steps.map(({ scope, name }) => `${scope}|${name}`))
+  const found = new Map<string, RecordedStep>()
+  for (const step of steps) {
+    if (!step.name.startsWith('tool:')) continue
+    const begun = step.name.replace(/\/asked$/, '')
+    // A model may name a call so.
+    const isEnd = begun !== step.name && names.has(`${step.scope}|${begun}`)
+    const call = `${step.scope}|${callIdOf(isEnd ? begun : step.name)}`
+    if (isEnd || !found.has(call)) found.set(call, step)
+  }
+  return found
 }
 
 function endOf({ at, durationMs }: Pick<RecordedStep, 'at' | 'durationMs'>, beganAt: number): number {

@@ -98,11 +98,20 @@ async function sendArray(answer: Answer, values: readonly unknown[]): Promise<vo
   answer.begin('application/json')
   if (!answer.isHead) {
     await answer.write('[')
-    for (const [index, value] of values.entries())
-      await answer.write(`${index === 0 ? '' : ','}${JSON.stringify(value)}`)
+    for (const [index, value] of values.entries()) await answer.write(`${index === 0 ? '' : ','}${jsonOf(value)}`)
     await answer.write(']')
   }
   answer.end()
+}
+
+/** What no text can hold is told as that, in its place. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return JSON.stringify({ kind: 'note', text: 'It is too large to be shown.' })
+    throw error
+  }
 }
 
 /** Who asks for what is not here is not waited for. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 
 /** The key of a step without its run. */
-export function stepOf(key: string): string {
+function stepOf(key: string): string {
   return key.slice(key.indexOf('/') + 1)
 }
 

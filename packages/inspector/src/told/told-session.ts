@@ -1,8 +1,10 @@
-import type { ContentBlock, MessageContent, TranscriptEntry } from '@halting/core'
+import type { ContentBlock, MessageContent, ModelMessage, TranscriptEntry } from '@halting/core'
 import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
-import { accountOf, foldRun, foldSession, type Account, type StepRecord } from '@halting/core/steps'
+import { accountOf, foldRun, foldSession, recordedStep, type Account, type StepRecord } from '@halting/core/steps'
 import { counted, many } from '../figures.ts'
-import { openEntries, stepOf } from './open-entries.ts'
+import { agentPathOf } from './agent-path.ts'
+import { jsonText } from '../json-text.ts'
+import { openEntries } from './open-entries.ts'
 
 /** A session as a person reads it: what was said and done in each run, with its figures. */
 export interface ToldSession {
@@ -74,8 +76,8 @@ export function toldParts(
 class Recorded {
   /** By scope; '' is the main loop. */
   readonly entries = new Map<string, TranscriptEntry[]>()
-  /** The scope of the agent that a call began, by the scope and id of the call. */
-  readonly #agents = new Map<string, string>()
+  /** Scopes of agents, by the scope and id of their calls, as paths have it. */
+  readonly #agents = new Map<string, string[]>()
   readonly #durations = new Map<string, number>()
 
   constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
@@ -84,34 +86,47 @@ class Recorded {
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
       if (record.type === 'end') this.#add(record.scope, record.added)
       if (record.type === 'result') {
-        const [, scope, callId] = /^(.*?)tool:\d+:\d+:(.*)$/s.exec(stepOf(record.key)) ?? []
+        const { scope, name } = recordedStep(record.key, record.at, record.durationMs, false)
+        const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
         if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
       }
     }
     this.#add('', openTurn)
+    for (const scope of [...this.entries.keys()].toSorted(byPlace)) {
+      const path = agentPathOf(scope, (caller) => this.entries.has(caller))
+      if (path === undefined) continue
+      const key = `${path.caller} ${path.callId}`
+      const scopes = this.#agents.get(key)
+      if (scopes === undefined) this.#agents.set(key, [scope])
+      else scopes.push(scope)
+    }
   }
 
   durationOf(scope: string, callId: string): number | undefined {
     return this.#durations.get(`${scope} ${callId}`)
   }
 
-  /** The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. Of other programs ids stand in it without slashes. */
-  agentOf(scope: string, callId: string): string | undefined {
-    return this.#agents.get(`${scope} ${callId}`) ?? this.#agents.get(`${scope} ${callId.replaceAll('/', '_')}`)
+  /**
+   * The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. Of other programs ids stand in it without slashes. Ids that are the
+   * same there have their agents in their order: each is told once.
+   */
+  takeAgent(scope: string, callId: string): string | undefined {
+    const own = this.#agents.get(`${scope} ${callId}`) ?? this.#agents.get(`${scope} ${callId.replaceAll('/', '_')}`)
+    return own?.shift()
   }
 
   #add(scope: string, added: readonly TranscriptEntry[]): void {
     const known = this.entries.get(scope)
     if (known !== undefined) {
-      known.push(...added)
+      for (const entry of added) known.push(entry)
       return
     }
     this.entries.set(scope, [...added])
-    const [, caller, callId] = /^(.*)agent:\d+:\d+:(.*)\/$/s.exec(scope) ?? []
-    const key = `${caller} ${callId}`
-    if (callId !== undefined && !this.#agents.has(key)) this.#agents.set(key, scope)
   }
 }
+
+/** Numbers in a text by their size: `agent:9:…` comes before `agent:10:…`. */
+const byPlace = new Intl.Collator('en', { numeric: true }).compare
 
 type OpenCall = { -readonly [field in keyof ToldCall]: ToldCall[field] }
 
@@ -119,7 +134,7 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
   const parts: Part[] = []
   const calls = new Map<string, OpenCall>()
   const open = (id: string, name: string, input: unknown): void => {
-    const agent = recorded.agentOf(scope, id)
+    const agent = recorded.takeAgent(scope, id)
     const call: OpenCall = {
       kind: 'call',
       callId: id,
@@ -189,7 +204,7 @@ function saidParts(block: ContentBlock): readonly Part[] {
     return block.thinking.trim() === '' ? [] : [{ kind: 'thinking', text: block.thinking }]
   if (block.type === 'redacted_thinking')
     return [{ kind: 'note', text: 'The model thought; the service does not show it.' }]
-  return [{ kind: 'note', text: `A block of the service: ${block.type}`, more: JSON.stringify(block, null, 2) }]
+  return [{ kind: 'note', text: `A block of the service: ${block.type}`, more: jsonText(block) }]
 }
 
 function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>): readonly Part[] {
@@ -202,8 +217,7 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
     }
     case 'compact_boundary': {
       const text = `The conversation was made shorter here: from ${counted(entry.preTokens)} to ${counted(entry.postTokens)} tokens.`
-      const more = entry.messages.map(({ content }) => plainText(content)).join('\n\n')
-      return [{ kind: 'note', text, more }]
+      return [{ kind: 'note', text, more: saidIn(entry.messages) }]
     }
     case 'results_cleared':
       return [{ kind: 'note', text: `Old results gave way to notes: ${many(entry.calls.length, 'call')}.` }]
@@ -212,6 +226,18 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
     case 'collapse_staged':
       return []
   }
+}
+
+/** More than a conversation holds that a model is shown. In a file one text may stand in it a great many times. */
+const longestConversation = 8_000_000
+
+function saidIn(messages: readonly ModelMessage[]): string {
+  let said = ''
+  for (const [index, { content }] of messages.entries()) {
+    if (said.length > longestConversation) return `${said}\n\n… and ${many(messages.length - index, 'more message')}`
+    said += `${index === 0 ? '' : '\n\n'}${plainText(content)}`
+  }
+  return said
 }
 
 /** What a content says in words; other blocks by their kind. */

@@ -1,7 +1,8 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
-import { callIdOf, CallLabels, kindOf, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
+import { agentPathOf } from '../told/agent-path.ts'
+import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
 import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply } from './parts.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
@@ -33,7 +34,7 @@ class ItemReader {
   readonly #items: Item[] = []
   /** Intents without a result, by key, and where the first of them stands. */
   readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
-  readonly #labels: CallLabels
+  readonly #calls: LabelledCalls
   readonly #turns: OpenTurn[] = []
   /** By scope, what the steps of an agent span. */
   readonly #agents = new Map<string, Item>()
@@ -45,7 +46,7 @@ class ItemReader {
   constructor(records: readonly StepRecord[]) {
     const [first] = records
     this.#beganAt = first?.type === 'start' ? first.at : 0
-    this.#labels = new CallLabels(records)
+    this.#calls = new LabelledCalls(records)
   }
 
   read(record: StepRecord, index: number): void {
@@ -107,8 +108,9 @@ class ItemReader {
       const next = turns[index + 1]?.startMs ?? Infinity
       turn.endMs = Math.max(turn.startMs, Math.min(turn.endMs ?? Infinity, next))
     }
-    this.#items.push(...turns, ...this.#agents.values())
-    return this.#items.toSorted((a, b) => a.startMs - b.startMs || a.firstRecord - b.firstRecord || order(a) - order(b))
+    return [...this.#items, ...turns, ...this.#agents.values()].toSorted(
+      (a, b) => a.startMs - b.startMs || a.firstRecord - b.firstRecord || order(a) - order(b),
+    )
   }
 
   #beginLap(spent: Spent, notBeforeMs: number): void {
@@ -145,10 +147,9 @@ class ItemReader {
   #itemOf(step: RecordedStep, model: string | undefined): Item {
     const { scope, name } = step
     const startMs = this.#since(step.at)
-    const callId = callIdOf(name)
-    const callLabel = callId === undefined ? undefined : this.#labels.of(scope, callId)
+    const call = this.#calls.at(scope, callPlaceOf(name))
     // In the transcript of the main loop an agent stands in the call that began it.
-    const outermost = agentCall.exec(scope)?.[1] ?? callId
+    const outermost = scope === '' ? call : this.#calls.at('', outermostPlace.exec(scope)?.[1])
     return {
       kind: kindOf(step),
       scope,
@@ -156,13 +157,13 @@ class ItemReader {
       request: scope === '' && (step.request === 0 || name.startsWith('wrap_up')) ? this.#request : step.request,
       startMs,
       endMs: startMs + Math.max(0, step.durationMs),
-      label: oneLabel(callLabel === undefined && model !== undefined ? model : labelOfStep(name, callLabel)),
+      label: oneLabel(call === undefined && model !== undefined ? model : labelOfStep(name, call?.label)),
       status: '',
       tokens: 0,
       costUsd: 0,
       firstRecord: 0,
       lastRecord: 0,
-      told: outermost === undefined ? undefined : placeOfCall(outermost),
+      told: outermost === undefined ? undefined : placeOfCall(outermost.id),
     }
   }
 
@@ -176,12 +177,14 @@ class ItemReader {
       open.item = widened(open.item, item, begun, open.notBeforeMs)
       if (item.kind === 'attempt' && item.scope === '') open.item.told ??= item.told
     }
-    for (let { scope } = item; scope !== ''; scope = outer(scope)) {
-      const label = this.#labels.of(outer(scope), innermostCall.exec(scope)?.[1] ?? '') ?? 'agent'
-      const request = Number(innermostRequest.exec(scope)?.[1] ?? 0)
+    let { scope } = item
+    for (let path = agentPathOf(scope); path !== undefined; path = agentPathOf(scope)) {
+      const { caller, place, request } = path
+      const label = this.#calls.at(caller, place)?.label ?? 'agent'
       const span = widened(this.#agents.get(scope), item, { kind: 'agent', scope, label, request })
       span.told = item.told
       this.#agents.set(scope, span)
+      scope = caller
     }
   }
 
@@ -248,14 +251,7 @@ function order({ kind }: Item): number {
   return kind === 'turn' ? 0 : kind === 'agent' ? 1 : kind === 'ending' ? 3 : 2
 }
 
-const agentCall = /^agent:\d+:\d+:([^/]*)\//
-const innermostCall = /agent:\d+:\d+:([^/]*)\/$/
-const innermostRequest = /agent:(\d+):\d+:[^/]*\/$/
-
-/** The scope around an agent's: '' for one of the main loop. */
-function outer(scope: string): string {
-  return scope.replace(/agent:\d+:\d+:[^/]*\/$/, '')
-}
+const outermostPlace = /^agent:(\d+:\d+):/
 
 function numberOf(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0

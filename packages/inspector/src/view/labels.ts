@@ -13,27 +13,34 @@ export function oneLabel(text: string): string {
     .slice(0, longestLabel)
 }
 
-/** What calls were asked for, by their scope and id: the tool, and the first text of what it was given. */
-export class CallLabels {
-  readonly #labels = new Map<string, string>()
+/** A call, with what it was asked for: the tool, and the first text of what it was given. */
+interface LabelledCall {
+  readonly id: string
+  readonly label: string
+}
+
+/** The calls of a run, by where they stand: the scope, the request and the place in its reply. A model chooses their ids, and may take that of another step. */
+export class LabelledCalls {
+  readonly #calls = new Map<string, LabelledCall>()
 
   constructor(records: readonly StepRecord[]) {
-    for (const { scope, id, name, input } of recordedSteps(records).calls) {
-      const label = oneLabel(callLabel(name, input))
-      this.#labels.set(`${scope}|${id}`, label)
-      // In a path of agents an id stands without slashes.
-      if (id.includes('/')) this.#labels.set(`${scope}|${id.replaceAll('/', '_')}`, label)
+    for (const { scope, name: step, request, calls } of recordedSteps(records).requests) {
+      // The last answer of a run has a count of its own.
+      if (!step.startsWith('model:')) continue
+      for (const [index, { id, name, input }] of calls.entries())
+        this.#calls.set(`${scope}|${request}:${index}`, { id, label: oneLabel(callLabel(name, input)) })
     }
   }
 
-  of(scope: string, callId: string): string | undefined {
-    return this.#labels.get(`${scope}|${callId}`)
+  /** `place`: `3:0`. */
+  at(scope: string, place: string | undefined): LabelledCall | undefined {
+    return this.#calls.get(`${scope}|${place}`)
   }
 }
 
-/** The call that a step is about: its tool, its permission, its hooks. */
-export function callIdOf(name: string): string | undefined {
-  return /^(?:tool|permission|approval|rules|save|close):\d+:\d+:(.*?)(?:\/asked|:updated|:kept)?$/s.exec(name)?.[1]
+/** The request and the place of the call that a step is about: its tool, its permission, what was kept of it. */
+export function callPlaceOf(name: string): string | undefined {
+  return /^(?:tool|permission|approval|rules|save):(\d+:\d+):/.exec(name)?.[1]
 }
 
 /** What a step is, for a person. */

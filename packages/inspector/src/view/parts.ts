@@ -1,4 +1,5 @@
 import { changeLines } from '../told/change-lines.ts'
+import { jsonText } from '../json-text.ts'
 import { plainText, toldParts, type Part } from '../told/told-session.ts'
 import type { InspectedSession } from './inspected.ts'
 import type { CallPart, TranscriptPart } from './types.ts'
@@ -32,8 +33,6 @@ export function placedParts(
   for (const [place, part] of parts.entries()) {
     if (part.kind !== 'call') continue
     places.set(placeOfCall(part.callId), place)
-    // In a path of agents an id stands without slashes.
-    places.set(placeOfCall(part.callId.replaceAll('/', '_')), place)
   }
   return { parts, places }
 }
@@ -52,7 +51,7 @@ function shownPart(part: Part): TranscriptPart {
         kind: 'call',
         callId,
         name,
-        input: JSON.stringify(input, null, 2) ?? '',
+        input: jsonText(input),
         result: result === undefined ? null : plainText(result),
         isError,
         durationMs: durationMs ?? null,

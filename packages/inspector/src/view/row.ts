@@ -8,6 +8,11 @@ import type { SessionRow } from './types.ts'
 /** Longer titles are cut: a list shows a line. */
 const longestTitle = 300
 
+/** What else is of a row, and may be anything in a file. */
+const longestText = 4_096
+const longestName = 200
+const mostNames = 100
+
 /** One session in a list of many: its copies of runs count elsewhere. @throws ConfigurationError for what are no records of runs. */
 export function rowOf(session: InspectedSession): SessionRow {
   const { runs, unpriced } = session
@@ -32,7 +37,7 @@ function figuresOf(accounts: readonly Account[], unpriced: readonly (readonly st
     turns: sum(({ totals, carried }) => totals.turns - carried.turns),
     tokens: sum(({ totals, carried }) => totals.tokens - carried.tokens),
     costUsd: sum(({ totals, carried }) => totals.committedUsd - carried.costUsd),
-    unpriced: [...new Set(unpriced.flat())],
+    unpriced: namesOf(unpriced.flat()),
     activeMs: sum(({ totals, carried }) => totals.activeMs - carried.activeMs),
     calls: tools.reduce((total, { calls }) => total + calls, 0),
     failedCalls: tools.reduce((total, { failed }) => total + failed, 0),
@@ -45,16 +50,16 @@ function about(session: InspectedSession, accounts: readonly Account[]): Omit<Se
   const ending = accounts.at(-1)?.ending?.reason ?? null
   return {
     key,
-    sessionId,
+    sessionId: sessionId.slice(0, longestName),
     program,
     title: (title === '' ? firstPrompt(runs[0] ?? []) : title).slice(0, longestTitle),
-    cwd,
+    cwd: cwd.slice(0, longestText),
     path,
     changedAt,
     isLive,
     ending,
     exitCode: ending === null ? null : endings[ending].exitCode,
-    models: [...new Set(runs.flatMap(modelsIn))],
+    models: namesOf(runs.flatMap(modelsIn)),
     runs: runs.length,
     copiedRuns: runs.filter(isCopiedRun).length,
   }
@@ -103,6 +108,10 @@ export function firstPrompt(records: readonly StepRecord[]): string {
   const said = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
   const content: MessageContent = said?.kind === 'user' ? said.message.content : ''
   return plainText(content).replaceAll(/\s+/g, ' ').trim()
+}
+
+function namesOf(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => name.slice(0, longestName)))].slice(0, mostNames)
 }
 
 function modelsIn(records: readonly StepRecord[]): readonly string[] {

@@ -375,3 +375,11 @@ test('closing ends what is being told, and frees the port', async () => {
 test('a page that was not built is told before anything listens', async () => {
   await expect(serving({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build creates it')
 })
+
+test('a record that no text can hold is told as that, between the others', async () => {
+  const nested: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
+  const session = { row: plainRow('s-1'), records: [1, nested, 2], parts: [] }
+  const { url } = await serving({ source: plainSource([session]) })
+  const told: unknown = await (await fetch(`${url}api/records?key=s-1&run=0&from=0&count=10`)).json()
+  expect(told).toEqual([1, { kind: 'note', text: 'It is too large to be shown.' }, 2])
+})

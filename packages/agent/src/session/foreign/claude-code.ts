@@ -274,7 +274,8 @@ function newestBranch(nodes: readonly Node[]): readonly Node[] {
     const parent = places.get(node.parent)
     index = parent === undefined || parent >= index ? index - 1 : parent
   }
-  const begin = Math.min(...chosen)
+  // The walk went back all the time.
+  const begin = [...chosen].at(-1) ?? Infinity
   const keys = new Set<string>()
   for (const each of chosen) {
     const event = nodes[each]?.event

@@ -17,6 +17,9 @@ interface OpenTurn {
   readonly key: string
   readonly blocks: ContentBlock[]
   readonly results: ForeignResult[]
+  /** Calls that have one. */
+  readonly answered: Set<string>
+  readonly run: OpenRun
   readonly beside: ForeignPayment[]
   readonly said: ForeignSaid[]
   readonly model: string
@@ -105,6 +108,8 @@ export class RunsBuilder {
         usage: undefined,
         blocks: [],
         results: [],
+        answered: new Set(),
+        run,
         beside: this.#beside,
         said: [],
       }
@@ -120,7 +125,7 @@ export class RunsBuilder {
 
   #block(turn: OpenTurn, block: ContentBlock): void {
     if (isToolUse(block)) {
-      if (turn.blocks.some((each) => isToolUse(each) && each.id === block.id)) return
+      if (this.#callers.get(block.id) === turn) return
       this.#callers.set(block.id, turn)
     }
     turn.blocks.push(block)
@@ -145,14 +150,14 @@ export class RunsBuilder {
   result(callId: string, content: MessageContent, isError: boolean, at: number | undefined): void {
     const run = this.#runs.at(-1)
     const turn = this.#callers.get(callId)
-    if (run === undefined || turn === undefined || turn.results.some((each) => each.callId === callId)) {
+    if (run === undefined || turn === undefined || turn.answered.has(callId)) {
       this.strayResults++
       return
     }
     const endedMs = this.#moment(run, at)
     // Of a run before: its clock is another one.
-    const isOwn = run.turns.at(-1) === turn || run.turns.includes(turn)
-    turn.results.push({ callId, content, isError, endedMs: isOwn ? endedMs : turn.endedMs })
+    turn.answered.add(callId)
+    turn.results.push({ callId, content, isError, endedMs: turn.run === run ? endedMs : turn.endedMs })
   }
 
   /** A request of a subagent. */

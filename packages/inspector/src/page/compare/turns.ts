@@ -22,7 +22,7 @@ export function turnsOf(view: SessionView, chosen: number | undefined): readonly
   for (const [index, run] of view.runs.entries()) {
     if (chosen !== undefined && chosen !== index + 1) continue
     const before = turns.at(-1)?.soFar ?? { tokens: 0, costUsd: 0, ms: 0 }
-    turns.push(...turnsOfRun(run, index + 1, before))
+    for (const turn of turnsOfRun(run, index + 1, before)) turns.push(turn)
   }
   return turns
 }

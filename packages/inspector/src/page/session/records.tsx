@@ -4,6 +4,7 @@ import { counted, many } from '../../figures.ts'
 import type { TimelineItem } from '../../view/types.ts'
 import { LongText } from '../common/long-text.tsx'
 import { Busy, ErrorNote } from '../common/notes.tsx'
+import { jsonText } from '../../json-text.ts'
 import { messageOf, source } from '../data/store.ts'
 
 const pageSize = 20
@@ -72,7 +73,7 @@ export function Records({ sessionKey, run, count, item }: RecordsProps): JSX.Ele
         ? read.map((record, index) => (
             <section key={from + index} aria-label={`Record ${from + index}`}>
               <h4>{from + index}</h4>
-              <LongText text={JSON.stringify(record, null, 2) ?? ''} isCode />
+              <LongText text={jsonText(record)} isCode />
             </section>
           ))
         : null}

@@ -1,0 +1,73 @@
+// Sessions come from anybody: what one message holds costs what it is. Each of these took minutes, or ended the stack.
+import { expect, test } from 'vitest'
+import { loop, startRun, tool } from '../../src/index.ts'
+import {
+  createMemorySteps,
+  recordsOfForeign,
+  trajectoryOf,
+  trajectoryOfForeign,
+  type ForeignRun,
+} from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+
+const prices = { cost: () => 0.01, worstCase: () => undefined }
+const many = 30_000
+
+const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+const ids = Array.from({ length: many }, (_, index) => `call-${index}`)
+const run: ForeignRun = {
+  run: { runId: 'run1', sessionId: 'session', agentPath: '', depth: 0 },
+  prompts: [],
+  turns: [
+    {
+      message: {
+        role: 'assistant',
+        id: 'm',
+        model: 'm',
+        usage,
+        stop_reason: 'tool_use',
+        content: ids.map((id) => ({ type: 'tool_use', id, name: 'Read', input: {} })),
+      },
+      beganMs: 0,
+      endedMs: 1,
+      results: ids.map((callId, index) => ({ callId, content: '', isError: false, endedMs: index + 2 })),
+      beside: [],
+      said: Array.from({ length: 200_000 }, () => ({ origin: 'loop', content: 'So.' })),
+    },
+  ],
+  ending: null,
+}
+
+test('a message with a great many calls, and as much said behind it', () => {
+  const { records } = recordsOfForeign(run, prices)
+  const { turns } = trajectoryOf(records)
+  expect(turns).toEqual(trajectoryOfForeign(run, prices).trajectory.turns)
+  expect(turns[0]?.calls.map(({ endMs }) => endMs)).toEqual(ids.map((_, index) => index + 2))
+})
+
+test('a call ends when its own tool ended, also where its id is the end of another one', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const taking = (name: string, ms: number) =>
+    tool({
+      name,
+      description: '',
+      execute: () => new Promise<string>((resolve) => void clock.after(ms, () => resolve('done'))),
+    })
+  const toolCalls = [
+    { id: 'a:b', name: 'Slow' },
+    { id: 'b', name: 'Fast' },
+    { id: 'b/asked', name: 'Slow' },
+  ]
+  const steps = createMemorySteps({ clock })
+  await loop(startRun({ prompt: 'go' }), {
+    model: scriptedModel([{ toolCalls }, { text: 'done' }]),
+    tools: [taking('Slow', 500), taking('Fast', 20)],
+    steps,
+  }).terminal
+  const [turn] = trajectoryOf(steps.records).turns
+  expect(turn?.calls.map(({ tool: name, endMs }) => [name, endMs])).toEqual([
+    ['Slow', 500],
+    ['Fast', 520],
+    ['Slow', 1_020],
+  ])
+})
