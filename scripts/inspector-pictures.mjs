@@ -86,6 +86,7 @@ const source = {
     // They have rows alone: only the list shows them.
     if (isList) for (const row of manyRows(240)) yield row
   },
+  row: async (key) => views.get(key)?.row,
   session: async (key) => views.get(key),
   records: async (key, run, from, count) => piece(sessionOf(key).runs[run], from, count),
   parts: async (key, run, from, count) => piece(transcriptParts(sessionOf(key), run), from, count),

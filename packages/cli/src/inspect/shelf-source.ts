@@ -70,6 +70,12 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     }
   }
 
+  async row(key: string): Promise<SessionRow | undefined> {
+    // As it stood when somebody looked: who looks next tells what changed since.
+    const seen = this.#seen.get(key)
+    return seen === undefined ? undefined : this.#rowOf(seen)
+  }
+
   async session(key: string): Promise<SessionView | undefined> {
     const found = await this.#find(key)
     return found === undefined ? undefined : (await this.#open(found)).view

@@ -73,6 +73,25 @@ test('a session is read once for each list until it changes, however many ask', 
   expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row b v2'])
 })
 
+test('a row is that of the list, read again when its session changed; one that went has none', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf)
+  shelf.there.set('a', 1).set('b', 1)
+  expect(await source.row('a')).toBeUndefined()
+  const [a] = await rowsOf(source)
+  expect(await source.row('a')).toEqual(a)
+  expect(shelf.reads).toEqual(['row a v1', 'row b v1'])
+  const told: (readonly string[])[] = []
+  const stop = source.watch((keys) => told.push(keys))
+  shelf.there.set('a', 2)
+  shelf.there.delete('b')
+  await expect.poll(() => told.flat()).toEqual(['a', 'b'])
+  stop()
+  expect(await source.row('a')).toMatchObject({ key: 'a', title: 'v2' })
+  expect(await source.row('b')).toBeUndefined()
+  expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row a v2'])
+})
+
 test('a list that nobody reads any more reads nothing more', async () => {
   const shelf = new MemoryShelf()
   for (let number = 0; number < 10; number++) shelf.there.set(`s-${number}`, 1)

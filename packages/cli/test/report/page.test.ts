@@ -14,6 +14,7 @@ installProgram()
 const nothing: SessionSource = {
   title: 'none',
   async *list() {},
+  row: () => Promise.resolve(undefined),
   session: () => Promise.resolve(undefined),
   records: () => Promise.resolve([]),
   parts: () => Promise.resolve([]),

@@ -10,6 +10,7 @@ export function sourceAt(address: string): SessionSource {
       for (const line of (await text('api/sessions')).split('\n')) if (line !== '') yield JSON.parse(line) as SessionRow
     },
     // As above.
+    row: () => Promise.resolve(undefined),
     session: async (key) => JSON.parse(await text(`api/session?key=${encodeURIComponent(key)}`)) as SessionView,
     records: () => Promise.resolve([]),
     parts: () => Promise.resolve([]),

@@ -344,21 +344,6 @@ test('rows are read as they are taken, and no more of them once the reader is go
   await expect.poll(() => isEnded).toBe(true)
 })
 
-test('changes are told as they come, and what comes while a reader is slow is told once', async () => {
-  const source = plainSource(sessions)
-  const { url } = await serving({ source })
-  const reader = (await fetch(`${url}api/changes`)).body?.pipeThrough(new TextDecoderStream()).getReader()
-  await expect.poll(() => source.listeners.size).toBe(1)
-  source.change('s-1')
-  source.change('s-2', 's-1')
-  source.change('s-2')
-  let told = ''
-  while (!told.includes('s-2')) told += (await reader?.read())?.value ?? ''
-  expect(told).toBe('{"keys":["s-1"]}\n{"keys":["s-2","s-1"]}\n')
-  await reader?.cancel()
-  await expect.poll(() => source.listeners.size).toBe(0)
-})
-
 test('closing ends what is being told, and frees the port', async () => {
   const source = plainSource(sessions)
   const inspector = await startInspector({ source, pageFolder })

@@ -184,6 +184,7 @@ export function madeSource(...sessions: readonly MadeSession[]): MadeSource {
     async *list() {
       for (const { view } of byKey.values()) yield await Promise.resolve(view.row)
     },
+    row: (key) => Promise.resolve(byKey.get(key)?.view.row),
     session: (key) => Promise.resolve(byKey.get(key)?.view),
     records: (key, run, from, count) => Promise.resolve(byKey.get(key)?.records[run]?.slice(from, from + count) ?? []),
     parts: (key, run, from, count) => Promise.resolve(byKey.get(key)?.parts[run]?.slice(from, from + count) ?? []),

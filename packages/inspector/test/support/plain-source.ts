@@ -51,6 +51,7 @@ export function plainSource(sessions: readonly PlainSession[] = [], title = 'a t
     async *list() {
       for (const { row } of byKey.values()) yield await Promise.resolve(row)
     },
+    row: (key) => Promise.resolve(byKey.get(key)?.row),
     session: (key) => Promise.resolve(viewOf(byKey.get(key))),
     records: (key, run, from, count) => Promise.resolve(pieceOf(byKey.get(key)?.records, run, from, count)),
     parts: (key, run, from, count) => Promise.resolve(pieceOf(byKey.get(key)?.parts, run, from, count)),

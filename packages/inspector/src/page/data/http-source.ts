@@ -1,5 +1,5 @@
 import type { SessionRow } from '../../view/types.ts'
-import type { PageSource } from './page-source.ts'
+import type { PageSource, SourceChange } from './page-source.ts'
 
 /** Speaks to the server that the page came from. */
 export async function httpSource(): Promise<PageSource> {
@@ -60,18 +60,17 @@ async function* linesOf({ body }: Response): AsyncGenerator<unknown[]> {
 }
 
 /** Hears of changes until it is ended. A connection that broke is made again, a little later each time. */
-async function follow(listener: (keys: readonly string[]) => void, signal: AbortSignal): Promise<void> {
+async function follow(listener: (change: SourceChange) => void, signal: AbortSignal): Promise<void> {
   let pauseMs = 1_000
-  while (!signal.aborted) {
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {
-      for await (const lines of linesOf(await answerOf('api/changes', signal))) {
+      const answer = await answerOf('api/changes', signal)
+      if (!isFirst) listener({ kind: 'missed' })
+      for await (const lines of linesOf(answer)) {
         pauseMs = 1_000
-        const keys = lines.flatMap((line) =>
-          typeof line === 'object' && line !== null && 'keys' in line && Array.isArray(line.keys)
-            ? line.keys.map(String)
-            : [],
-        )
-        if (keys.length > 0) listener(keys)
+        // The lines are those that this server writes: keys, or rows.
+        for (const line of lines as readonly ChangeLine[])
+          listener('keys' in line ? { kind: 'changed', ...line } : { kind: 'rows', ...line })
       }
     } catch {
       pauseMs = Math.min(30_000, pauseMs * 2)
@@ -79,3 +78,7 @@ async function follow(listener: (keys: readonly string[]) => void, signal: Abort
     if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
+
+type ChangeLine =
+  | { readonly keys: readonly string[] }
+  | { readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }

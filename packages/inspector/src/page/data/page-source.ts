@@ -11,5 +11,13 @@ export interface PageSource {
   parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>
   /** The address of a session as one file; null in such a file. */
   exportAddress(key: string): string | null
-  onChange(listener: (keys: readonly string[]) => void): () => void
+  onChange(listener: (change: SourceChange) => void): () => void
 }
+
+export type SourceChange =
+  /** These sessions changed, came or went. */
+  | { readonly kind: 'changed'; readonly keys: readonly string[] }
+  /** Their rows as they are now, and which of them went. */
+  | { readonly kind: 'rows'; readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }
+  /** For a while nobody told anything: what changed is not known. */
+  | { readonly kind: 'missed' }

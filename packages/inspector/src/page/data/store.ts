@@ -2,6 +2,7 @@ import { batch, signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { SessionRow, SessionView } from '../../view/types.ts'
 import type { PageSource } from './page-source.ts'
+import { RowList } from './row-list.ts'
 
 /** What is being read, was read, or could not be. What was read before stays shown while it is read anew. */
 export type Loaded<Value> =
@@ -33,19 +34,28 @@ export function openStore(from: PageSource): void {
   pageTitle.value = from.title
   const reading = new Reading(from)
   reading.begin()
-  from.onChange((keys) => {
-    reading.begin()
-    for (const key of keys) openSessions.get(key)?.readAgain()
+  from.onChange((change) => {
+    switch (change.kind) {
+      case 'changed':
+        for (const key of change.keys) openSessions.get(key)?.readAgain()
+        return
+      case 'rows':
+        reading.change(change.rows, change.gone)
+        return
+      case 'missed':
+        reading.begin()
+        for (const resource of openSessions.values()) resource.readAgain()
+    }
   })
 }
 
-/** Reads the list. Who asks while it is read has it read once more, and not twice at a time. */
+/** Reads the list, and follows what changes in it. Who asks while it is read has it read once more, and not twice at a time. */
 class Reading {
   private readonly from: PageSource
-  private readonly byKey = new Map<string, SessionRow>()
+  private readonly list = new RowList()
   private isReading = false
   private isWanted = false
-  private isDrawing = false
+  private drawing: ReturnType<typeof setTimeout> | undefined
 
   constructor(from: PageSource) {
     this.from = from
@@ -56,17 +66,28 @@ class Reading {
     if (!this.isReading) void this.read()
   }
 
+  change(rows: readonly SessionRow[], gone: readonly string[]): void {
+    this.list.change(rows, gone)
+    this.drawSoon()
+  }
+
   private async read(): Promise<void> {
     this.isReading = true
     while (this.isWanted) {
       this.isWanted = false
       try {
-        await this.from.list((more) => this.take(more), new AbortController().signal)
+        this.list.begin()
+        await this.from.list((more) => {
+          this.list.take(more)
+          this.drawSoon()
+        }, new AbortController().signal)
+        this.list.end()
         batch(() => {
           this.draw()
           listState.value = { kind: 'loaded', value: null }
         })
       } catch (error) {
+        this.list.giveUp()
         listState.value = { kind: 'failed', message: messageOf(error) }
       }
       if (this.isWanted) await new Promise((resolve) => setTimeout(resolve, 500))
@@ -74,17 +95,15 @@ class Reading {
     this.isReading = false
   }
 
-  private take(more: readonly SessionRow[]): void {
-    for (const row of more) this.byKey.set(row.key, row)
-    if (this.isDrawing) return
-    this.isDrawing = true
-    // Rows come by the hundred: the page is drawn a few times a second.
-    setTimeout(() => this.draw(), 150)
+  /** Rows come by the hundred: the page is drawn a few times a second. */
+  private drawSoon(): void {
+    this.drawing ??= setTimeout(() => this.draw(), 150)
   }
 
   private draw(): void {
-    this.isDrawing = false
-    shownRows.value = [...this.byKey.values()]
+    clearTimeout(this.drawing)
+    this.drawing = undefined
+    shownRows.value = this.list.all
   }
 }
 

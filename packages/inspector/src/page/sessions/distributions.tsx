@@ -9,7 +9,7 @@ import { histogramOf, wordCounts, type Bin, type Histogram } from './distributio
 import { pictureOfHistogram, pictureOfWords, type DistributionOf } from './distribution-picture.ts'
 import { edgeText, rangeText } from './figure-text.ts'
 import {
-  isShownBut,
+  rowsShown,
   withRange,
   withWord,
   withWords,
@@ -42,7 +42,9 @@ const drawnWords: readonly (readonly [WordDimension, string])[] = [
 ]
 
 /** How figures, endings and models are spread over the sessions. A bar shows the sessions that it is made of; a second click shows all again. */
-export function Distributions(props: DistributionsProps): JSX.Element {
+export function Distributions({ rows, ...rest }: DistributionsProps): JSX.Element {
+  const told = useMemo(() => rows.filter((row) => row.problem === undefined && !isOnlyCopy(row)), [rows])
+  const props = { ...rest, rows: told }
   return (
     <section class="distributions" aria-label="Distributions">
       {drawnFigures.map(([figure, title]) => (
@@ -58,11 +60,7 @@ export function Distributions(props: DistributionsProps): JSX.Element {
 /** Rows that all other filters let through: of these a bar is chosen. */
 function useOthers(props: DistributionsProps, left: RangeDimension | WordDimension): readonly SessionRow[] {
   const { rows, filter, outlierKeys } = props
-  return useMemo(
-    () =>
-      rows.filter((row) => row.problem === undefined && !isOnlyCopy(row) && isShownBut(row, filter, outlierKeys, left)),
-    [rows, filter, outlierKeys, left],
-  )
+  return useMemo(() => rowsShown(rows, filter, outlierKeys, left), [rows, filter, outlierKeys, left])
 }
 
 function FigureBars(props: DistributionsProps & { readonly figure: FigureName; readonly title: string }): JSX.Element {

@@ -6,8 +6,8 @@ import { wordCounts } from './distribution.ts'
 import {
   flagDimensions,
   hasFlag,
-  isShownBut,
   noFilter,
+  rowsShown,
   withFlag,
   withRange,
   withWord,
@@ -114,7 +114,7 @@ function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension 
   const { rows, outlierKeys, filter, onFilter, dimension } = props
   const chosen = filter.words[dimension] ?? []
   const counts = useMemo(() => {
-    const others = rows.filter((row) => isShownBut(row, filter, outlierKeys, dimension))
+    const others = rowsShown(rows, filter, outlierKeys, dimension)
     return wordCounts(others.map((row) => wordsOf(row, dimension)))
   }, [rows, filter, outlierKeys])
   const listed = counts.slice(0, mostWords)

@@ -43,13 +43,30 @@ export function wordsOf(row: SessionRow, dimension: WordDimension): readonly str
   }
 }
 
-/** Whether a row is shown. Outliers are found among all rows, so they are handed in by key. */
-export function isShown(row: SessionRow, filter: SessionFilter, outliers: ReadonlySet<string>): boolean {
-  return isShownBut(row, filter, outliers, undefined)
+/**
+ * The rows that are shown. Outliers are found among all rows, so they are handed in by key. One dimension may be left out: a plot of endings shows what the other
+ * filters let through, so that another ending can be chosen.
+ */
+export function rowsShown(
+  rows: readonly SessionRow[],
+  filter: SessionFilter,
+  outliers: ReadonlySet<string>,
+  left?: Dimension,
+): readonly SessionRow[] {
+  // Of thousands none is looked at where nothing is asked, each time that one of them changes.
+  return asksNothing(filter, left) ? rows : rows.filter((row) => isShownBut(row, filter, outliers, left))
 }
 
-/** The same without one dimension: a plot of endings shows what the other filters let through, so that another ending can be chosen. */
-export function isShownBut(
+function asksNothing({ text, words, ranges, flags }: SessionFilter, left: Dimension | undefined): boolean {
+  return (
+    (left === 'text' || text.trim() === '') &&
+    wordDimensions.every((each) => each === left || (words[each] ?? []).length === 0) &&
+    rangeDimensions.every((each) => each === left || ranges[each] === undefined) &&
+    flags.every((each) => each === left)
+  )
+}
+
+function isShownBut(
   row: SessionRow,
   filter: SessionFilter,
   outliers: ReadonlySet<string>,

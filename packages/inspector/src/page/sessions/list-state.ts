@@ -3,7 +3,7 @@ import { useMemo, useRef } from 'preact/hooks'
 import type { SessionRow } from '../../view/types.ts'
 import { replaceRoute, route } from '../data/route.ts'
 import { rows } from '../data/store.ts'
-import { isShown, type SessionFilter } from './filter.ts'
+import { rowsShown, type SessionFilter } from './filter.ts'
 import { outliersOf, type Outlier } from './outliers.ts'
 import { listStateOf, queryOf, type ListState } from './query.ts'
 import type { SearchProgress } from './search-said.ts'
@@ -60,7 +60,7 @@ export function useShownList(): ShownList {
   const found = said.value
   const saidKeys = useMemo(() => (found === null ? null : new Set(found.hits.map(({ key }) => key))), [found])
   const chosen = useMemo(
-    () => all.filter((row) => isShown(row, filter, outlierKeys) && (saidKeys === null || saidKeys.has(row.key))),
+    () => rowsShown(all, filter, outlierKeys).filter(({ key }) => saidKeys === null || saidKeys.has(key)),
     [all, filter, outlierKeys, saidKeys],
   )
   const shown = useOrder(chosen, filter, sorting)

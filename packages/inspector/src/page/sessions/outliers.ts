@@ -29,12 +29,13 @@ const fewest = 8
 export function outliersOf(rows: readonly SessionRow[]): readonly Outlier[] {
   const readable = rows.filter(({ problem }) => problem === undefined)
   const fences = compared.flatMap((figure) => fenceOf(readable, figure) ?? [])
-  return readable.flatMap((row) => [
-    ...fences.flatMap((fence) => farFrom(fence, row)),
-    ...failedWithCost(row),
-    ...openOne(row),
-    ...failedCalls(row),
-  ])
+  const found: Outlier[] = []
+  // Most rows are none: of thousands each of them costs a few comparisons.
+  for (const row of readable) {
+    for (const fence of fences) found.push(...farFrom(fence, row))
+    found.push(...failedWithCost(row), ...openOne(row), ...failedCalls(row))
+  }
+  return found
 }
 
 /** What is usual of a figure: its quartiles, and how far from them is far. */
@@ -47,7 +48,11 @@ export interface Fence {
 
 /** Undefined where too few sessions have the figure. Zeros have no logarithm, and are left out. */
 export function fenceOf(rows: readonly SessionRow[], figure: FigureName): Fence | undefined {
-  const logs = rows.flatMap((row) => (row[figure] > 0 ? [Math.log(row[figure])] : [])).toSorted((a, b) => a - b)
+  // Numbers alone are sorted several times as fast.
+  const logs = Float64Array.from(
+    rows.map((row) => row[figure]).filter((value) => value > 0),
+    Math.log,
+  ).toSorted()
   if (logs.length < fewest) return undefined
   const first = quantile(logs, 0.25)
   const third = quantile(logs, 0.75)
@@ -61,7 +66,7 @@ export function fenceOf(rows: readonly SessionRow[], figure: FigureName): Fence 
   }
 }
 
-function quantile(values: readonly number[], share: number): number {
+function quantile(values: Float64Array, share: number): number {
   const place = (values.length - 1) * share
   const below = values[Math.floor(place)] ?? 0
   const above = values[Math.ceil(place)] ?? below

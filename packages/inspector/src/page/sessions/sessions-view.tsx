@@ -18,7 +18,8 @@ import { SumsLine } from './sums-line.tsx'
 /** The list of sessions: which of many is going wrong, and what they cost together. */
 export function SessionsView(): JSX.Element {
   const { all, shown, filter, sorting, outliers, outlierKeys, isStale } = useShownList()
-  const [first, second] = marked.value
+  // A session that is marked may be gone.
+  const [first, second] = marked.value.filter((key) => all.some((row) => row.key === key))
   const canCompare = first !== undefined && second !== undefined
   const compare = (): void => {
     if (canCompare) goTo({ view: 'compare', keys: [first, second] })

@@ -180,6 +180,49 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect((await seenKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
   })
 
+  it('is read once: of a change the rows are told that changed, and one that went goes', async () => {
+    const source = sourceOf(rows)
+    let lists = 0
+    const { page, requests } = await open({
+      ...source,
+      list(signal) {
+        lists++
+        return source.list(signal)
+      },
+    })
+    await shows(page, '2,000 sessions')
+    for (const turns of [701, 702, 703]) {
+      source.sessions.set('s1', { row: { ...(rows[1] ?? rowWith()), turns }, records: [], parts: [] })
+      source.change('s1')
+      await page.locator('.virtual-row[data-key="s1"] .cell-turns', { hasText: String(turns) }).waitFor()
+    }
+    source.sessions.delete('s0')
+    source.change('s0')
+    await shows(page, '1,999 sessions')
+    expect(await page.locator('.virtual-row[data-key="s0"]').count()).toBe(0)
+    expect(lists).toBe(1)
+    expect(requests.filter((asked) => asked.endsWith('api/sessions'))).toHaveLength(1)
+  })
+
+  it('is read again once the connection that told of changes was broken', async () => {
+    const source = sourceOf(manyRows(5))
+    let isBroken = true
+    const { page, problems } = await open({
+      ...source,
+      row(key) {
+        const isFirst = isBroken
+        isBroken = false
+        return isFirst ? Promise.reject(new TypeError('undefined is no function')) : source.row(key)
+      },
+    })
+    await shows(page, '5 sessions')
+    source.sessions.delete('s0')
+    source.change('s1')
+    await shows(page, '4 sessions')
+    // The browser tells of what was broken off in its console.
+    expect(problems.splice(0).filter((problem) => !problem.includes('net::ERR'))).toEqual([])
+  })
+
   it('searches what was said, shows where, and forgets it', async () => {
     const few = manyRows(20)
     const source = sourceOf(few, [{ kind: 'answer', text: 'hay' }])

@@ -31,6 +31,7 @@ export function inspectedSource(
       for (const { row } of views.values()) yield await Promise.resolve(row)
       yield* rows
     },
+    row: (key) => Promise.resolve(views.get(key)?.row),
     session: (key) => Promise.resolve(views.get(key)),
     records: (key, run, from, count) => Promise.resolve(of(key)?.runs[run]?.slice(from, from + count) ?? []),
     parts: (key, run, from, count) => {

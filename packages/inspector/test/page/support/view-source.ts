@@ -8,6 +8,7 @@ export function viewSource(views: readonly SessionView[]): SessionSource {
     async *list() {
       for (const { row } of views) yield await Promise.resolve(row)
     },
+    row: (key) => Promise.resolve(views.find((view) => view.row.key === key)?.row),
     session: (key) => Promise.resolve(views.find(({ row }) => row.key === key)),
     records: () => Promise.resolve([]),
     parts: () => Promise.resolve([]),

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { startInspector, type Inspector, type SessionRow, type SessionSource } from '../../src/index.ts'
+import { plainRow, plainSource, type PlainSource } from '../support/plain-source.ts'
+
+const pageFolder = mkdtempSync(join(tmpdir(), 'halting-page-'))
+for (const name of ['page.js', 'page.css']) writeFileSync(join(pageFolder, name), '')
+afterAll(() => rmSync(pageFolder, { recursive: true }))
+
+const open = new Set<Inspector>()
+afterEach(async () => {
+  for (const inspector of open) await inspector.close()
+  open.clear()
+})
+
+const twoSessions = (): PlainSource =>
+  plainSource(['s-1', 's-2'].map((key) => ({ row: plainRow(key), records: [], parts: [] })))
+
+/** What is told of changes, piece by piece. */
+async function changesOf(source: SessionSource): Promise<ReadableStreamDefaultReader<string>> {
+  const inspector = await startInspector({ source, pageFolder })
+  open.add(inspector)
+  const { body } = await fetch(`${inspector.url}api/changes`)
+  if (body === null) throw new Error('Nothing is told.')
+  return body.pipeThrough(new TextDecoderStream()).getReader()
+}
+
+/** Reads until this was told. */
+async function toldUntil(reader: ReadableStreamDefaultReader<string>, last: string): Promise<readonly unknown[]> {
+  let told = ''
+  while (!told.includes(last)) told += (await reader.read()).value ?? ''
+  return told
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): unknown => JSON.parse(line))
+}
+
+test('a change is told before rows that take long, and a row that cannot be told has the reader ask anew', async () => {
+  const source = twoSessions()
+  const asked: string[] = []
+  const waiting: (() => void)[] = []
+  const row = async (key: string): Promise<SessionRow | undefined> => {
+    asked.push(key)
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    if (key === 'broken') throw new TypeError('undefined is no function')
+    return source.row(key)
+  }
+  const reader = await changesOf({ ...source, row })
+  await expect.poll(() => source.listeners.size).toBe(1)
+  source.change('s-1')
+  await expect.poll(() => asked).toEqual(['s-1'])
+  source.change('s-2')
+  waiting.shift()?.()
+  expect(await toldUntil(reader, '"s-2"')).toEqual([
+    { keys: ['s-1'] },
+    { rows: [source.sessions.get('s-1')?.row], gone: [] },
+    { keys: ['s-2'] },
+  ])
+  source.change('broken')
+  await expect.poll(() => waiting.length).toBe(1)
+  waiting.shift()?.()
+  await expect.poll(() => asked).toEqual(['s-1', 's-2', 'broken'])
+  waiting.shift()?.()
+  await expect(toldUntil(reader, 'never')).rejects.toThrow('terminated')
+})
+
+test('changes are told as they come, what comes while a reader is slow is told once, and rows follow', async () => {
+  const source = twoSessions()
+  const reader = await changesOf(source)
+  await expect.poll(() => source.listeners.size).toBe(1)
+  source.change('s-1')
+  source.change('s-2', 's-1')
+  source.change('s-2')
+  const rowOf = (key: string): unknown => source.sessions.get(key)?.row
+  expect(await toldUntil(reader, '"rows"')).toEqual([
+    { keys: ['s-1'] },
+    { keys: ['s-2', 's-1'] },
+    { rows: [rowOf('s-1'), rowOf('s-2')], gone: [] },
+  ])
+  source.sessions.delete('s-2')
+  source.change('s-2', 'never')
+  expect(await toldUntil(reader, '"gone"')).toEqual([{ keys: ['s-2', 'never'] }, { rows: [], gone: ['s-2', 'never'] }])
+  await reader.cancel()
+  await expect.poll(() => source.listeners.size).toBe(0)
+})
