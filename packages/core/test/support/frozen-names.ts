@@ -137,6 +137,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'isCopiedRun',
     'ledgerOf',
     'limitsInForce',
+    'misfitOfRecord',
     'personsMessages',
     'placeOfMessage',
     'recordedResult',
