@@ -1,12 +1,19 @@
+import { isJsonObject } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
+import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { askEngine } from './engine-request.ts'
 
+/** A row, by its columns. */
+export interface EngineRow {
+  readonly [column: string]: unknown
+}
+
 /** What the engine answers to a query in its own language. @throws UsageError that says what is the matter, and where. */
-export async function rowsOf<T>(flags: Pick<Flags, 'cluster' | 'admin'>, query: string): Promise<readonly T[]> {
-  // What the engine answers to a query.
-  const { rows } = (await askEngine({ base: adminOf(flags), path: '/query', body: { query } })) as {
-    readonly rows: readonly T[]
-  }
-  return rows
+export async function rowsOf(flags: Pick<Flags, 'cluster' | 'admin'>, query: string): Promise<readonly EngineRow[]> {
+  const base = adminOf(flags)
+  const answer = await askEngine({ base, path: '/query', body: { query } })
+  const rows: unknown = isJsonObject(answer) ? answer['rows'] : undefined
+  if (Array.isArray(rows) && rows.every(isJsonObject)) return rows
+  throw new UsageError(`The cluster at ${new URL(base).origin} answers no list of sessions.`)
 }

@@ -20,6 +20,8 @@ export async function askEngine({ base, path, headers, body }: EngineRequest): P
   try {
     response = await fetch(url, {
       method: 'POST',
+      // What it is asked is for it alone.
+      redirect: 'manual',
       signal: AbortSignal.timeout(answerMs),
       headers: {
         ...headers,
@@ -28,16 +30,39 @@ export async function askEngine({ base, path, headers, body }: EngineRequest): P
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    text = await response.text()
+    text = await boundedText(response)
   } catch (error) {
     // `fetch` hides the reason behind its error.
     const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
     throw new UsageError(`The cluster at ${url.origin} does not answer: ${oneLine(why, 300)}.`)
   }
-  if (response.ok) return text === '' ? undefined : JSON.parse(text)
+  if (response.ok) return text === '' ? undefined : valueOf(text, url)
   throw new UsageError(
     `The cluster at ${url.origin} says ${response.status}: ${oneLine(text, 300)}${hintOf(response.status, text)}`,
   )
+}
+
+/** More than an engine has to tell. */
+const mostBytes = 256 * 1_024 * 1_024
+
+async function boundedText({ body }: Response): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop ends the answer.
+  for await (const piece of body ?? []) {
+    size += piece.length
+    if (size > mostBytes) throw new Error(`its answer is larger than ${mostBytes / 1_048_576} MiB`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+function valueOf(text: string, url: URL): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError(`The cluster at ${url.origin} answers what is no JSON: ${oneLine(text, 100)}`)
+  }
 }
 
 function hintOf(status: number, text: string): string {

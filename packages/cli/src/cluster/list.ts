@@ -1,9 +1,11 @@
+import { isJsonObject } from '@halting/core/adapters'
 import type { SessionStatus } from '@halting/restate'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { rowsOf } from './engine-query.ts'
+import { adminOf } from './admin-address.ts'
+import { rowsOf, type EngineRow } from './engine-query.ts'
 
 /** A row of the list of sessions. */
 interface ListedSession extends SessionStatus {
@@ -19,15 +21,15 @@ const nothingYet: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, 
 
 /** What is kept of all sessions, by the engine's own query language; those that go on come first, then by their names. @throws UsageError that says what is the matter, and where. */
 export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<readonly ListedSession[]> {
-  const invocations = new Map((await rowsOf<PausedRow>(flags, paused)).map((row) => [row.service_key, row.id]))
-  const sessions = new Map((await rowsOf<KeptRow>(flags, kept)).map((row) => [row.service_key, row.value_utf8]))
+  const { origin } = new URL(adminOf(flags))
+  const invocations = textsByKey(await rowsOf(flags, paused), 'id', origin)
+  const sessions = textsByKey(await rowsOf(flags, kept), 'value_utf8', origin)
   const found = [...new Set([...sessions.keys(), ...invocations.keys()])].map((sessionId): ListedSession => {
     const text = sessions.get(sessionId)
     const invocation = invocations.get(sessionId)
     return {
       sessionId,
-      // Only the object of a session writes it.
-      ...(text === undefined ? nothingYet : (JSON.parse(text) as SessionStatus)),
+      ...(text === undefined ? nothingYet : statusIn(text, sessionId, origin)),
       ...(invocation !== undefined && { state: 'paused', pausedInvocation: invocation }),
     }
   })
@@ -36,14 +38,37 @@ export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>)
   )
 }
 
-interface KeptRow {
-  readonly service_key: string
-  readonly value_utf8: string
+/** A row without this column has nothing to tell. */
+function textsByKey(rows: readonly EngineRow[], column: string, origin: string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const { service_key: key, [column]: text = null } of rows) {
+    if (typeof key !== 'string' || (text !== null && typeof text !== 'string'))
+      throw new UsageError(`The cluster at ${origin} answers no list of sessions.`)
+    if (text !== null) texts.set(key, text)
+  }
+  return texts
 }
 
-interface PausedRow {
-  readonly service_key: string
-  readonly id: string
+/** What the object of a session has written. Whatever answers at the address of a cluster is asked for it. */
+function statusIn(text: string, sessionId: string, origin: string): SessionStatus {
+  try {
+    const status: unknown = JSON.parse(text)
+    if (isStatus(status)) return status
+  } catch {
+    // No JSON.
+  }
+  throw new UsageError(`The cluster at ${origin} has no status of the session ${oneLine(sessionId, 100)}.`)
+}
+
+function isStatus(value: unknown): value is SessionStatus {
+  if (!isJsonObject(value) || typeof value['state'] !== 'string') return false
+  const { turns, usd, tokens, records, questions, reason } = value
+  return (
+    [turns, usd, tokens, records].every(Number.isFinite) &&
+    (reason === undefined || typeof reason === 'string') &&
+    Array.isArray(questions) &&
+    questions.every((question) => isJsonObject(question) && typeof question['callId'] === 'string')
+  )
 }
 
 /** `halting sessions --cluster URL`: what stands with every session of a cluster; those that go on come first. */

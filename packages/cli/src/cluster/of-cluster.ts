@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import { runsOf } from '@halting/core/steps'
+import { misfitOfRecord, runsOf } from '@halting/core/steps'
 import { createClusterClient, type ClusterClient } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import type { AnySession } from '../foreign/read-session.ts'
@@ -47,7 +47,13 @@ export async function sessionOfCluster(
 ): Promise<AnySession> {
   if (sessionId === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
-  const runs = runsOf(await asked(flags, clientOf(flags, program).records(sessionId)))
+  const records = await asked(flags, clientOf(flags, program).records(sessionId))
+  const misfit = records.map(misfitOfRecord).find((each) => each !== undefined)
+  if (misfit !== undefined)
+    throw new UsageError(
+      `The cluster at ${new URL(flags.cluster ?? '').origin} has a record of the session ${oneLine(sessionId, 100)} that no version of this program writes: ${oneLine(misfit, 300)}.`,
+    )
+  const runs = runsOf(records)
   if (runs.length === 0)
     throw new UsageError(
       `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`,

@@ -13,10 +13,6 @@ export interface SilenceOptions {
   readonly silentMs?: number
 }
 
-interface TriedRow {
-  readonly last_failure: string
-}
-
 /** Waits for what a worker has to answer. The engine asks it again for as long as it takes: who waits is told what is tried, and what helps. */
 export async function notSilently<T>(answer: Promise<T>, options: SilenceOptions): Promise<T> {
   const timer = setTimeout(() => void tell(options), options.silentMs ?? silentMs)
@@ -39,6 +35,7 @@ async function tell({ flags, sessionId, note }: SilenceOptions): Promise<void> {
 async function failureOf(flags: SilenceOptions['flags'], sessionId: string): Promise<string | undefined> {
   const name = sessionId.replaceAll("'", "''")
   const tried = `select last_failure from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${name}' and status = 'backing-off' and last_failure is not null limit 1`
-  const rows = await rowsOf<TriedRow>(flags, tried).catch(() => [])
-  return rows[0]?.last_failure
+  const [row] = await rowsOf(flags, tried).catch(() => [])
+  const failure = row?.['last_failure']
+  return typeof failure === 'string' ? failure : undefined
 }

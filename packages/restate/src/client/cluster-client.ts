@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Json, SdkResult } from '@halting/core'
+import { HaltingError, type Json, type SdkResult } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { checkToken } from '../access/proof.ts'
 import { wholeRecords } from '../engine/batch.ts'
@@ -29,9 +29,10 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     async records(sessionId, since = 0) {
       const records: StepRecord[] = []
       for (;;) {
-        const kept = await call<KeptRecords>(sessionId, 'records', since + records.length)
+        const kept: Partial<KeptRecords> | null = await call(sessionId, 'records', since + records.length)
+        if (!Array.isArray(kept?.records)) throw new HaltingError('driver', 'The cluster answers no records.')
         if (kept.records.length === 0) return records
-        records.push(...(await wholeRecords(kept.records, payloads?.of(sessionId))))
+        for (const record of await wholeRecords(kept.records, payloads?.of(sessionId))) records.push(record)
       }
     },
     result: (sessionId, id, { wait = false, signal } = {}) => call(sessionId, 'result', { id, wait }, signal),

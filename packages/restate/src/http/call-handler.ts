@@ -34,6 +34,8 @@ async function callOnce(
   try {
     response = await ask(below(url, path), {
       method: 'POST',
+      // The proof is for who is asked.
+      redirect: 'manual',
       headers: {
         ...headers,
         ...proofHeaders(token, path, body),
@@ -52,12 +54,21 @@ async function callOnce(
   }
   const { ok, status } = response
   // What a handler gives is JSON.
-  if (ok) return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
+  if (ok) return answerIn(text, url, status)
   if (status === 413) return { type: 'refused', status, because: tooLarge(url, text) }
   const because =
     sentenceOf(text) ?? `${url} is not where the engine takes requests: HTTP ${status} ${text.slice(0, 200)}`
   if (status === 408 || status === 429 || status >= 500) return { type: 'nobody', because }
   return status === 404 && isOfIngress(text) ? { type: 'missing', because } : { type: 'refused', status, because }
+}
+
+function answerIn(text: string, url: string, status: number): Came {
+  try {
+    // JSON, as it was parsed.
+    return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
+  } catch {
+    return { type: 'refused', status, because: `${url} is not where the engine takes requests: it answers no JSON.` }
+  }
 }
 
 /** When it is called again, and how often. */
