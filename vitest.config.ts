@@ -107,6 +107,7 @@ const onlyDeep = [
   'packages/cli/test/trust-corpus.test.ts',
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',
+  'packages/cli/test/what-if-live.test.ts',
   'packages/cli/test/write-new-signals.test.ts',
 ]
 

@@ -152,7 +152,11 @@ export const promisesOfLooking = [
   [
     'account: an open request costs nothing',
     ['account/account'],
-    ['account/account.ts', 'usdOf(settled + reserved)', 'usdOf(settled)'],
+    [
+      'account/account.ts',
+      'usdOf(carried.nanos + carried.unknownNanos + all)',
+      'usdOf(carried.nanos + carried.unknownNanos + told)',
+    ],
   ],
   [
     'account: a turn that was asked and not ended is none',
@@ -171,7 +175,11 @@ export const promisesOfLooking = [
   [
     'account: time that was carried over is no time of an open run',
     ['account/account'],
-    ['account/account.ts', 'activeMs: carried.activeMs + lastMomentOf(records)', 'activeMs: lastMomentOf(records)'],
+    [
+      'account/account.ts',
+      'activeMs: carried.now - carried.startedAt + lastMomentOf(records)',
+      'activeMs: lastMomentOf(records)',
+    ],
   ],
   [
     'account: what the session spent before is not held against its budget',
@@ -189,82 +197,83 @@ export const promisesOfLooking = [
   ],
   [
     'what if: a limit that the run had stops it again',
-    ['what-if/what-if'],
-    ['what-if/what-if.ts', 'had === null || given < had', 'had === null || given <= had'],
+    ['what-if/other-ways'],
+    ['what-if/other-limits.ts', 'had === null || given < had', 'had === null || given <= had'],
   ],
   [
     'what if: one turn more than the limit',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'if (begun >= max) return', 'if (begun > max) return'],
+    ['what-if/stops.ts', 'if (begun >= max)\n', 'if (begun > max)\n'],
   ],
   [
     'what if: a recovery is a turn',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', '    if (!countsAsTurn) continue\n', '    if (begun < 0 && !countsAsTurn) continue\n'],
+    ['what-if/stops.ts', 'if (!countsAsTurn || index === toldAfterTurn)', 'if (index === toldAfterTurn)'],
   ],
   [
     'what if: turns that were carried over are new ones',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'let begun = carried.turns', 'let begun = 0 * carried.turns'],
+    ['what-if/stops.ts', 'let begun = carried.turns', 'let begun = 0 * carried.turns'],
   ],
   [
     'what if: time that was carried over is there again',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'Math.max(0, max - carried.ms)', 'Math.max(0, max - 0 * carried.ms)'],
+    ['what-if/stops.ts', 'Math.max(0, max - carried.ms)', 'Math.max(0, max - 0 * carried.ms)'],
   ],
   [
     'what if: money that was carried over is there again',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'nanosOf(limits.spentBeforeUsd) + carried.nanos', 'nanosOf(limits.spentBeforeUsd)'],
+    ['what-if/budget-stops.ts', 'nanosOf(limits.spentBeforeUsd) + carried.nanos', 'nanosOf(limits.spentBeforeUsd)'],
   ],
   [
     'what if: money that the session spent before is there again',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'nanosOf(limits.spentBeforeUsd) + carried.nanos', 'carried.nanos'],
+    ['what-if/budget-stops.ts', 'nanosOf(limits.spentBeforeUsd) + carried.nanos', 'carried.nanos'],
   ],
   [
     'what if: a request that takes all that is left is not made',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'if (used + paid > most)', 'if (used + paid >= most)'],
+    ['what-if/budget-stops.ts', 'if (left < least) return', 'if (left <= least) return'],
   ],
   [
     'what if: the model is not told before a circle stops the run',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'if (toldAfterTurn !== undefined)\n', 'if (index >= 0)\n'],
+    ['what-if/stops.ts', 'if (toldAfterTurn !== null) {', 'if (index >= 0) {'],
   ],
   [
     'what if: turns before the model was told count on',
     ['what-if/what-if'],
-    [
-      'what-if/what-if.ts',
-      '        toldAfterTurn = index + 1\n        recent = []\n',
-      '        toldAfterTurn = index + 1\n',
-    ],
+    ['what-if/stops.ts', '.countsAsTurn === false\n        recent = []\n', '.countsAsTurn === false\n'],
   ],
   [
     'what if: what a person says in between is passed over',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', '    if (isFreshAfter) recent = []\n', ''],
+    ['what-if/stops.ts', '    if (isFreshAfter) recent = []\n', ''],
   ],
   [
     'what if: the turn that closes the circle is not made',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'wholeTurns: index + 1 }', 'wholeTurns: index }'],
+    ['what-if/stops.ts', 'const wholeTurns = index + 1', 'const wholeTurns = index'],
   ],
   [
-    'what if: a payment after the time is up is kept',
-    ['what-if/what-if'],
-    ['what-if/what-if.ts', '      if (isCut && payment.endMs >= cutMs) continue\n', ''],
+    'what if: a request that would have begun when the time is up is made',
+    ['what-if/other-ways'],
+    ['what-if/what-if.ts', 'beganMs < cut.atMs', 'beganMs <= cut.atMs'],
+  ],
+  [
+    'what if: a request that time cuts is free',
+    ['what-if/other-ways'],
+    ['what-if/what-if.ts', '({ beganMs }) => beganMs < cut.atMs', '({ endMs }) => endMs < cut.atMs'],
   ],
   [
     'what if: calls that had ended before the time is up are lost',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'turn.calls.filter(({ endMs }) => endMs > cutMs)', 'turn.calls'],
+    ['what-if/what-if.ts', 'turn.calls.filter(({ endMs }) => endMs > cut.atMs)', 'turn.calls'],
   ],
   [
     'what if: the latest stop counts',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'place(a) - place(b))[0]', 'place(b) - place(a))[0]'],
+    ['what-if/stops.ts', 'placeOf(a) - placeOf(b)', 'placeOf(b) - placeOf(a)'],
   ],
   [
     'what if: a wider limit changes nothing',
@@ -274,21 +283,17 @@ export const promisesOfLooking = [
   [
     'what if: a limit that loses the answer of a run is suggested',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', '!lost.answer && Object', 'Object'],
+    ['what-if/suggest-limits.ts', '!lost.answer && Object', 'Object'],
   ],
   [
     'what if: a limit that loses changes is suggested',
     ['what-if/what-if'],
-    ['what-if/what-if.ts', 'Object.keys(lost.changes).length === 0)', 'Object.keys(lost.changes).length >= 0)'],
+    ['what-if/suggest-limits.ts', 'Object.keys(lost.changes).length === 0', 'Object.keys(lost.changes).length >= 0'],
   ],
   [
     'what if: a turn that was granted and not asked is one',
     ['what-if/what-if'],
-    [
-      'what-if/trajectory.ts',
-      'close(record.added, false, record.spent.turns > told.turns)',
-      'close(record.added, false, true)',
-    ],
+    ['what-if/trajectory.ts', 'close(record, false, record.spent.turns > told.turns)', 'close(record, false, true)'],
   ],
   [
     'what if: a request that the limits refused was asked',
@@ -321,7 +326,7 @@ export const promisesOfLooking = [
   [
     'what if: an open request was paid',
     ['what-if/what-if'],
-    ['what-if/trajectory.ts', '      .filter(({ isOpen }) => !isOpen)\n', ''],
+    ['what-if/trajectory.ts', '    .filter(({ isOpen }) => !isOpen)\n', ''],
   ],
   [
     'what if: of a call of another program the first result is what the model was shown',
@@ -335,11 +340,60 @@ export const promisesOfLooking = [
   [
     'what if: what another program paid beside a turn is free',
     ['what-if/foreign-trajectory'],
-    ['what-if/foreign-trajectory.ts', '    ...beside,\n', ''],
+    ['what-if/foreign-trajectory.ts', '...beside.map(', '...beside.slice(1).map('],
   ],
   [
     'what if: a turn of another program never waits',
     ['what-if/foreign-trajectory'],
     ['what-if/foreign-trajectory.ts', 'some((ms) => ms >= waitMs)', 'some((ms) => ms >= 9 * waitMs)'],
+  ],
+  [
+    'what if: a reply that fits is cut',
+    ['what-if/what-if'],
+    ['what-if/budget-stops.ts', "if (left >= most) return 'whole'\n", ''],
+  ],
+  [
+    'what if: what is reserved for other requests is left',
+    ['what-if/other-ways'],
+    [
+      'what-if/budget-stops.ts',
+      'left - this.#mostOf(payment), this.#unspent',
+      'left - 0 * this.#mostOf(payment), this.#unspent',
+    ],
+  ],
+  [
+    'what if: a request of a subagent that does not fit ends the run',
+    ['what-if/other-ways'],
+    ['what-if/budget-stops.ts', "if (payment.of !== 'run' || budget.isShared)", 'if (budget.isShared)'],
+  ],
+  [
+    'what if: a subagent takes as many turns as it likes',
+    ['what-if/other-ways'],
+    ['what-if/stops.ts', 'agentTurns > max', 'agentTurns > max + 9'],
+  ],
+  [
+    'what if: a call that was denied changed something',
+    ['what-if/other-ways'],
+    ['what-if/what-if.ts', 'if (call.hasRun && changes(call))', 'if (changes(call))'],
+  ],
+  [
+    'what if: a question that waits for a person is nothing',
+    ['what-if/other-ways'],
+    ['what-if/what-if.ts', "ending.reason === 'needs_approval' || ", ''],
+  ],
+  [
+    'what if: a last answer at a limit is none',
+    ['what-if/other-ways'],
+    ['what-if/what-if.ts', 'ending.hasAnswer || ', ''],
+  ],
+  [
+    'what if: a limit may be suggested for which a run would have gone another way',
+    ['what-if/other-ways'],
+    ['what-if/suggest-limits.ts', ' && unknownFrom === null', ''],
+  ],
+  [
+    'what if: what a run carries over is not needed',
+    ['what-if/other-ways'],
+    ['what-if/suggest-limits.ts', 'Math.max(carried.turns + own,', 'Math.max(own,'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

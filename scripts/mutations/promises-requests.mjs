@@ -244,7 +244,7 @@ export const promisesOfRequests = [
   [
     'budget: an open attempt of a run without a limit is forgotten',
     ['budget/garbage-figures'],
-    ['turn/request/attempt.ts', '  if (intent.tokens === 0) run.ports.ledger.restore(charge, charge)\n', ''],
+    ['steps/fold.ts', 'mostOfGrant(record.intent) ?? nothing', 'amountOf(record.intent)'],
   ],
   [
     'budget: what was spent before a limit was set is forgotten',

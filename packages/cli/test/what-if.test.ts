@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-IF-1, R-IF-6 to R-IF-8.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { WhatIf } from '@halting/core/steps'
 import { beforeAll, expect, test } from 'vitest'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, keepLarge, says, sessionPath } from './support/kept-session.ts'
@@ -43,12 +44,6 @@ test('the same, and not known', async () => {
   expect(same.stdout).toBe('aaaaaaaa run1\n  The same: completed after 3 turns.\n')
   const beyond = await run(['what-if', circling, '--max-turns', '26'])
   expect(beyond.stdout).toContain('Not known: the record ends after 25 turns, and it might have gone on.')
-})
-
-test('a budget stops it at the latest there, and changes that would be lost are told by tool', async () => {
-  const { stdout } = await run(['what-if', good, '--max-budget-usd', '1.5'])
-  expect(timeless(stdout)).toContain('Would have stopped after 1 turn at the latest: max_budget_usd ($1.10 of $1.50).')
-  expect(stdout).toContain('Loses 1 call of Edit, the answer.')
 })
 
 test('of a folder of sessions it reads those, and not what lies beside them for undo', async () => {
@@ -116,4 +111,18 @@ test('a folder of any size takes the memory of its largest session', async () =>
   const env = { NODE_OPTIONS: '--max-old-space-size=64' }
   const { status, stdout } = await run(['what-if', folder, '--max-turns', '20', '--suggest', '--json'], { env })
   expect([status, JSON.parse(stdout)]).toMatchObject([0, { runs: 25, suggested: [] }])
+})
+
+test('a budget stops it where it stops a run that goes the same way; changes that would be lost are told by tool', async () => {
+  const script = [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')]
+  for (const [index, maxBudgetUsd] of [2, 3, 5, 8].entries()) {
+    const { reason, summary } = await keep(`cccccccc-0000-4000-8000-00000000000${index}`, script, { maxBudgetUsd })
+    const { stdout } = await run(['what-if', good, '--max-budget-usd', `${maxBudgetUsd}`, '--json'])
+    const { answers } = JSON.parse(stdout) as { readonly answers: readonly { readonly answer: WhatIf }[] }
+    const { answer } = answers[0] ?? {}
+    expect([answer?.reason, answer?.kept.turns, answer?.isAtTheLatest]).toEqual([reason, summary.turns, false])
+  }
+  const { stdout } = await run(['what-if', good, '--max-budget-usd', '3'])
+  expect(timeless(stdout)).toContain('Would have stopped after 1 turn: max_budget_usd ($1.10 of $3.00).')
+  expect(stdout).toContain('Loses 1 call of Edit, the answer.')
 })

@@ -11,6 +11,7 @@ import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { EventQueue } from './event-queue.ts'
 import { finishBroken } from './finish.ts'
 import { runLoop } from './loop.ts'
+import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
 import { contextOf, ledgerOf, type LoopOptions } from './options.ts'
@@ -257,7 +258,14 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
   const { model } = context
   const added = start.transcript.since(start.startLength)
   const limits = limitsOf(contextWith(context, start.spent.settings).settings, spentBeforeUsd)
-  const at = steps.begin({ run: start.run, added, spent: start.spent, limits })
+  const answers = start.spent.approvals === null ? [] : openCallsOf(start.transcript)
+  const at = steps.begin({
+    run: start.run,
+    added,
+    spent: start.spent,
+    limits,
+    ...(answers.length > 0 && { answers: answers.map(({ id, name }) => ({ id, name })) }),
+  })
   emit({ type: 'run_start', run: start.run, model: model.id })
   for (const entry of added) emit({ type: 'message', entry })
   // A run that goes on where another ended carries its counters; its own clock begins now.

@@ -132,6 +132,8 @@ export type RunStart = {
   readonly spent: RunProgress
   /** With which limits, for whoever asks later. Nothing is decided by it: a resume has those of its own options. */
   readonly limits?: RunLimits
+  /** Calls of the run before it that waited for a person: it carries them out, or tells the model that they were denied. For whoever asks later. */
+  readonly answers?: readonly { readonly id: string; readonly name: string }[]
 }
 
 /** The limits of a run as it began; null for none. JSON. */

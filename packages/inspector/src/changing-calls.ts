@@ -19,5 +19,5 @@ export function changes({ tool }: { readonly tool: string }): boolean {
 export function whatIfPriced(trajectory: Trajectory, limits: OtherLimits, unpriced: readonly string[]): WhatIf {
   const answer = whatIf(trajectory, limits, { changes })
   const isKnown = unpriced.length === 0 || typeof limits.maxBudgetUsd !== 'number' || answer.verdict === 'stops'
-  return isKnown ? answer : { ...answer, verdict: 'unknown', reason: null }
+  return isKnown ? answer : { ...answer, verdict: 'unknown', reason: null, unknownFrom: { turn: 1, why: 'unpriced' } }
 }

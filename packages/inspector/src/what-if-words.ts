@@ -4,22 +4,43 @@ import { counted, elapsed, many, money } from './figures.ts'
 // What other limits would have done, in words: the same in the terminal and on the page.
 
 /** What would have become of a run in which these models have no price. */
-export function verdictText(
-  { verdict, reason, by, isAtTheLatest, toldAfterTurn, kept }: WhatIf,
-  unpriced: readonly string[],
-): string {
+export function verdictText(answer: WhatIf, unpriced: readonly string[]): string {
+  const { verdict, reason, by, isAtTheLatest, toldAfterTurn, kept } = answer
+  const told = toldAfterTurn === null ? '' : `, told after turn ${toldAfterTurn} and as if it had not listened`
   switch (verdict) {
     case 'same':
-      return `The same: ${reason} after ${many(kept.turns, 'turn')}.`
+      return `The same: ${reason} after ${many(kept.turns, 'turn')}${told}.`
     case 'unknown':
-      if (unpriced.length > 0) return `Not known: no price is known for ${unpriced.join(', ')}.`
-      return `Not known: the record ends after ${many(kept.turns, 'turn')}, and it might have gone on.`
+      return `Not known: ${whyUnknown(answer, unpriced)}`
     case 'stops': {
-      const told = toldAfterTurn === null ? '' : `, told after turn ${toldAfterTurn} and as if it had not listened`
-      const place = `after ${many(kept.turns, 'turn')}${isAtTheLatest ? ' at the latest' : ''}`
+      const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
       return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${told}.`
     }
   }
+}
+
+function whyUnknown({ unknownFrom, kept }: WhatIf, unpriced: readonly string[]): string {
+  if (unknownFrom === null) return `the record ends after ${many(kept.turns, 'turn')}, and it might have gone on.`
+  const { turn, why } = unknownFrom
+  switch (why) {
+    case 'reserved':
+      return `it spent less than the limit, but a request reserves more than it costs. It may have stopped from turn ${turn} on.`
+    case 'beside':
+      return `in turn ${turn} a subagent, a compaction, a tool or a hook may have been refused a request, and what the run would have done then is not on record.`
+    case 'unpriced':
+      return `no price is known for ${unpriced.join(', ')}.`
+    case 'agent':
+      return `in turn ${turn} the limit would have stopped a subagent, and what the run would have done then is not on record.`
+  }
+}
+
+/** A limit on time cuts a turn; the others stop between two. */
+function placeOf({ by, kept: { turns } }: WhatIf): string {
+  return by?.limit === 'maxDurationMs' ? inTurn(turns) : `after ${many(turns, 'turn')}`
+}
+
+function inTurn(turn: number): string {
+  return turn === 0 ? 'before its first turn' : `in turn ${counted(turn)}`
 }
 
 function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
@@ -42,11 +63,16 @@ export function copiesLeftOut(copies: number): string {
 }
 
 /** What was spent, or is saved. */
-export function spentText({ turns, tokens, costUsd, activeMs }: WhatIf['saved']): string {
+export function spentText({ turns, tokens, costUsd, unknownUsd, activeMs }: WhatIf['saved']): string {
   return [
     many(turns, 'turn'),
     `${counted(tokens)} tokens`,
-    ...(costUsd > 0 ? [money(costUsd)] : []),
+    ...(costUsd > 0 || unknownUsd > 0 ? [costText({ costUsd, unknownUsd })] : []),
     elapsed(activeMs),
   ].join(', ')
+}
+
+/** What services told, and beside it what nobody told and was charged at worst case: `$1.20 and up to $0.40 more`. */
+export function costText({ costUsd, unknownUsd }: Pick<WhatIf['saved'], 'costUsd' | 'unknownUsd'>): string {
+  return unknownUsd > 0 ? `${money(costUsd)} and up to ${money(unknownUsd)} more` : money(costUsd)
 }

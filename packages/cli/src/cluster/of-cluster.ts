@@ -2,7 +2,7 @@ import { HaltingError } from '@halting/core'
 import { misfitOfRecord, runsOf } from '@halting/core/steps'
 import { createClusterClient, type ClusterClient } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
-import type { AnySession } from '../foreign/read-session.ts'
+import { pricesFor, unpricedIn, type AnySession } from '../foreign/read-session.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -41,9 +41,9 @@ export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Pro
 
 /** A session of a cluster, as one of this machine. @throws UsageError for one that it does not have. */
 export async function sessionOfCluster(
-  flags: Named,
+  flags: Named & Pick<Flags, 'settings'>,
   sessionId: string | undefined,
-  program: Pick<Program, 'env'>,
+  program: Program,
 ): Promise<AnySession> {
   if (sessionId === undefined)
     throw new UsageError(`Name the session; halting sessions --cluster ${flags.cluster} lists those of the cluster.`)
@@ -58,5 +58,6 @@ export async function sessionOfCluster(
     throw new UsageError(
       `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`,
     )
-  return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced: runs.map(() => []) }
+  const unpriced = await unpricedIn(runs, pricesFor(flags, program))
+  return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }
 }

@@ -2,8 +2,9 @@ import { resolve } from 'node:path'
 import { readJournal } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
 import {
+  freeModels,
   isCopiedRun,
   recordsOfForeign,
   trajectoryOf,
@@ -33,7 +34,7 @@ export interface AnySession {
   readonly unpriced: readonly (readonly string[])[]
 }
 
-/** Prices are asked for only once a session of another program is there: ours have their own. */
+/** Prices are asked for only once a session of another program is there, or one of ours with a model that cost nothing: the others have their own. */
 export type PricesFor = () => Promise<Prices>
 
 /** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
@@ -77,7 +78,8 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
     const intents = together === undefined ? 'all' : 'open'
     const { sessionId, cwd, runs: all, began, title } = await readJournal(path, { intents })
     const runs = all.map((records) => withCopyTold(records, path, together))
-    return { sessionId, cwd, runs, began, ...(title !== undefined && { title }), unpriced: runs.map(() => []) }
+    const unpriced = await unpricedIn(runs, prices)
+    return { sessionId, cwd, runs, began, ...(title !== undefined && { title }), unpriced }
   }
   const foreign = await readForeignSession(path, 'all', together)
   const known = await prices()
@@ -110,6 +112,17 @@ export function readNamedSession(path: string, prices: PricesFor): Promise<AnySe
   return usable(readAnySession(path, prices))
 }
 
+/** Models without a price, for each run of a session of ours. */
+export async function unpricedIn(
+  runs: readonly (readonly StepRecord[])[],
+  prices: PricesFor,
+): Promise<readonly (readonly string[])[]> {
+  const free = runs.map((records) => freeModels(records))
+  if (free.every((models) => models.length === 0)) return free
+  const known = await prices()
+  return free.map((models) => models.filter((model) => known.cost(model, noUsage) === undefined))
+}
+
 /** What limits see of a session. Its messages are of no use for that, and may be many. */
 export interface PastSession {
   readonly sessionId: string
@@ -123,9 +136,9 @@ interface PastTrajectory extends ForeignTrajectory {
   readonly isCopy: boolean
 }
 
-/** This of a run of ours, which has its prices. */
-export function pastTrajectory(records: readonly StepRecord[]): PastTrajectory {
-  return { trajectory: trajectoryOf(records), unpriced: [], isCopy: isCopiedRun(records) }
+/** This of a run of ours. */
+export function pastTrajectory(records: readonly StepRecord[], unpriced: readonly string[] = []): PastTrajectory {
+  return { trajectory: trajectoryOf(records), unpriced, isCopy: isCopiedRun(records) }
 }
 
 /** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
@@ -133,7 +146,9 @@ export async function readPastSession(path: string, prices: PricesFor, together:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const { sessionId, runs } = await readJournal(path, { intents: 'open' })
-    return { sessionId, runs: runs.map((records) => pastTrajectory(withCopyTold(records, path, together))) }
+    const unpriced = await unpricedIn(runs, prices)
+    const told = runs.map((records) => withCopyTold(records, path, together))
+    return { sessionId, runs: told.map((records, index) => pastTrajectory(records, unpriced[index])) }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)
   const known = await prices()

@@ -1,5 +1,5 @@
 import { endings, type TerminalReason } from '@halting/core'
-import { isText, toolCallsOf } from '@halting/core/adapters'
+import { isText } from '@halting/core/adapters'
 import {
   accountOf,
   recordedWork,
@@ -30,32 +30,19 @@ export interface RunFacts {
 export function runFactsOf(records: readonly StepRecord[]): RunFacts {
   const account = accountOf(records)
   const work = recordedWork(records)
+  const trajectory = trajectoryOf(records)
   const reason = account.ending?.reason ?? null
   return {
     account,
     work,
-    trajectory: trajectoryOf(records),
+    trajectory,
     reason,
     exitCode: reason === null ? null : endings[reason].exitCode,
-    hasAnswer: hasAnswer(records),
+    hasAnswer: trajectory.ending?.hasAnswer ?? false,
     changes: work.calls.filter((call) => call.status === 'done' && changes(call)).length,
     compactions: compactionsIn(records),
     prompt: promptIn(records),
   }
-}
-
-function hasAnswer(records: readonly StepRecord[]): boolean {
-  for (const record of records.toReversed()) {
-    const added =
-      record.type === 'end' && record.scope === ''
-        ? record.added
-        : record.type === 'lap' && record.lap.scope === ''
-          ? record.lap.added
-          : []
-    const last = added.findLast((entry) => entry.kind === 'assistant')
-    if (last !== undefined) return last.message.content.some(isText) && toolCallsOf(last.message).length === 0
-  }
-  return false
 }
 
 /** Those that came about, without what the run carried over. */

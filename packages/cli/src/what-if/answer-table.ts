@@ -33,10 +33,11 @@ function weightOf({ answer: { verdict, saved } }: RunAnswer): number {
   return verdict === 'stops' ? 1 + saved.costUsd * 1e6 + saved.tokens : verdict === 'same' ? 0 : -1
 }
 
-function saysOf({ verdict, reason, kept, saved, lost }: RunAnswer['answer']): string {
+function saysOf({ verdict, reason, kept, saved, lost, isAtTheLatest }: RunAnswer['answer']): string {
   if (verdict !== 'stops') return verdict === 'same' ? `the same: ${reason}` : 'not known'
   const changes = Object.values(lost.changes).reduce((sum, count) => sum + count, 0)
   const losses = [...(changes > 0 ? [many(changes, 'change')] : []), ...(lost.answer ? ['the answer'] : [])]
   const gain = saved.costUsd > 0 ? money(saved.costUsd) : `${counted(saved.tokens)} tokens`
-  return `${reason} after ${counted(kept.turns)}, saves ${gain}${losses.length === 0 ? '' : `, loses ${losses.join(', ')}`}`
+  const place = `${isAtTheLatest ? 'by turn' : 'after'} ${counted(kept.turns)}`
+  return `${reason} ${place}, saves ${gain}${losses.length === 0 ? '' : `, loses ${losses.join(', ')}`}`
 }

@@ -49,8 +49,10 @@ function answerLines(
   return [
     style.bold(name),
     ...indented(verdictText(answer, unpriced)),
-    ...(answer.verdict === 'stops' ? indented(`Saves ${spentText(answer.saved)}.`) : []),
-    ...(lost === '' ? [] : indented(`Loses ${lost}.`)),
+    ...(answer.verdict === 'stops'
+      ? indented(`Saves ${answer.isAtTheLatest ? 'at least ' : ''}${spentText(answer.saved)}.`)
+      : []),
+    ...(lost === '' ? [] : indented(`Loses ${answer.isAtTheLatest ? 'at most ' : ''}${lost}.`)),
   ]
 }
 
@@ -69,6 +71,7 @@ function summaryOf(answers: readonly RunAnswer[]): string {
     turns: sum(({ turns }) => turns),
     tokens: sum(({ tokens }) => tokens),
     costUsd: sum(({ costUsd }) => costUsd),
+    unknownUsd: sum(({ unknownUsd }) => unknownUsd),
     activeMs: sum(({ activeMs }) => activeMs),
   }
   const changes = new Map<string, number>()
@@ -80,7 +83,10 @@ function summaryOf(answers: readonly RunAnswer[]): string {
       .filter((count) => count > 0)
       .map((count) => many(count, 'answer')),
   ]
-  return `${many(answers.length, 'run')}${byProgram(answers)}: ${stopped.length} would have stopped, ${of('same').length} the same, ${of('unknown').length} not known. Saves ${spentText(saved)}. Loses ${lost.length === 0 ? 'nothing' : lost.join(', ')}.`
+  const [least, most] = stopped.some(({ isAtTheLatest }) => isAtTheLatest) ? ['at least ', 'at most '] : ['', '']
+  const counts = `${stopped.length} would have stopped, ${of('same').length} the same, ${of('unknown').length} not known`
+  const loses = lost.length === 0 ? 'nothing' : `${most}${lost.join(', ')}`
+  return `${many(answers.length, 'run')}${byProgram(answers)}: ${counts}. Saves ${least}${spentText(saved)}. Loses ${loses}.`
 }
 
 /** Whose runs they are, where they are not all ours. */

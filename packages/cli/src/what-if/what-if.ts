@@ -95,9 +95,9 @@ function sourceOf(flags: Flags, words: readonly string[], program: Program): Pro
   return manySessions(flags, words, program, {
     files: () => findFiles([...words, ...foreignFolders(flags, program)], program),
     ofFile: readPastSession,
-    ofCluster: ({ sessionId, runs }) => ({
+    ofCluster: ({ sessionId, runs, unpriced }) => ({
       sessionId,
-      runs: runs.map(pastTrajectory),
+      runs: runs.map((records, index) => pastTrajectory(records, unpriced[index])),
     }),
   })
 }
@@ -158,16 +158,11 @@ function pastRunsOf(session: PastSession, file: string): PastRuns {
 
 /** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
 function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
-  const short = ({ tool, endMs }: PastCall): PastCall => ({ tool, endMs, input: null })
+  const short = ({ tool, hasRun, endMs }: PastCall): PastCall => ({ tool, hasRun, endMs, input: null })
   // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
-  const shortTurn = ({ countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter }: PastTurn): PastTurn => ({
-    countsAsTurn,
-    isTold,
-    payments,
-    calls: calls.map(short),
-    endMs,
-    hash,
-    isFreshAfter,
-  })
+  const shortTurn = (turn: PastTurn): PastTurn => {
+    const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
+    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns }
+  }
   return { ...rest, turns: turns.map(shortTurn) }
 }

@@ -8,7 +8,7 @@ import { lastMomentOf } from '../steps/fold.ts'
 import type { StepRecord } from '../steps/log.ts'
 import { lapFigures, rankingLeft, type LapFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
-import { recordedSteps, type Phase, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
+import { isAtWorst, recordedSteps, type Phase, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
@@ -29,9 +29,9 @@ export interface Totals {
   /** Attempts at model requests that are on record. */
   readonly requests: number
   readonly tokens: number
-  /** Settled. */
+  /** What services told. */
   readonly costUsd: number
-  /** With what unknown and open requests may have cost. */
+  /** With what nobody told, which is charged at worst case, and what open requests may cost. */
   readonly committedUsd: number
   readonly activeMs: number
 }
@@ -102,7 +102,7 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
   const before = carriedInto(begin)
   const isTurnOpen = spent.turnBegins && (ended !== undefined || !isAsked(requests, spent))
-  const totals = totalsOf(records, requests, spent, ended !== undefined, before)
+  const totals = totalsOf(records, requests, spent, ended !== undefined)
   const carried = notAbove(before, totals)
   const inForce = limitsInForce(records)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
@@ -124,8 +124,8 @@ export function accountOf(records: readonly StepRecord[]): Account {
 }
 
 function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
-  const { turns, nanos, unknownNanos, totalTokens, now, startedAt } = spent
-  return { turns, tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
+  const { turns, nanos, totalTokens, now, startedAt } = spent
+  return { turns, tokens: totalTokens, costUsd: usdOf(nanos), activeMs: now - startedAt }
 }
 
 /** What a run came to has what it carried over in it. A record that says otherwise takes nothing away from what others cost. */
@@ -133,7 +133,7 @@ function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], tota
   return {
     turns: Math.min(turns, totals.turns),
     tokens: Math.min(tokens, totals.tokens),
-    costUsd: Math.min(costUsd, totals.committedUsd),
+    costUsd: Math.min(costUsd, totals.costUsd),
     activeMs: Math.min(activeMs, totals.activeMs),
   }
 }
@@ -171,7 +171,6 @@ function totalsOf(
   requests: readonly RecordedRequest[],
   spent: RunProgress,
   hasEnded: boolean,
-  carried: Account['carried'],
 ): Totals {
   const done = requests.filter(({ isOpen }) => !isOpen)
   const count = done.length
@@ -187,15 +186,17 @@ function totalsOf(
       activeMs: now - startedAt,
     }
   }
-  const settled = done.reduce((sum, { nanos }) => sum + nanos, 0)
-  const reserved = requests.reduce((sum, { isOpen, nanos }) => sum + (isOpen ? nanos : 0), 0)
+  const { at, start } = beginningOf(records)
+  const carried = start.spent
+  const told = requests.reduce((sum, request) => sum + (isAtWorst(request) ? 0 : request.nanos), 0)
+  const all = requests.reduce((sum, { nanos }) => sum + nanos, 0)
   return {
     turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0),
     requests: count,
-    tokens: carried.tokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: carried.costUsd + usdOf(settled),
-    committedUsd: carried.costUsd + usdOf(settled + reserved),
-    activeMs: carried.activeMs + lastMomentOf(records) - beginningOf(records).at,
+    tokens: carried.totalTokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
+    costUsd: usdOf(carried.nanos + told),
+    committedUsd: usdOf(carried.nanos + carried.unknownNanos + all),
+    activeMs: carried.now - carried.startedAt + lastMomentOf(records) - at,
   }
 }
 

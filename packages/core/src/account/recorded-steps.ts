@@ -1,3 +1,5 @@
+import { nothing } from '../budget/ledger.ts'
+import { mostOfGrant } from '../budget/recorded-amount.ts'
 import type { ToolStatus } from '../events.ts'
 import { isJsonObject } from '../json.ts'
 import { isToolResult, isToolUse, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
@@ -88,6 +90,8 @@ class StepReader {
         this.#told(record.scope, record.added)
         return
       case 'start':
+        for (const { id, name } of record.start.answers ?? []) this.#asked(record.scope, { id, name, input: {} })
+        return
       case 'control':
       case 'rewind':
       case 'stage':
@@ -99,12 +103,11 @@ class StepReader {
       const step = recordedStep(key, at, 0, true)
       this.#steps.push(step)
       if (!isJsonObject(intent) || intent['granted'] !== true) continue
-      const { model, tokens, nanos } = intent
+      const { model } = intent
       this.#requests.push({
         ...step,
         model: typeof model === 'string' ? model : '',
-        tokens: numberOf(tokens),
-        nanos: numberOf(nanos),
+        ...(mostOfGrant(intent) ?? nothing),
         calls: [],
         came: null,
       })
@@ -184,7 +187,7 @@ class StepReader {
     return calls
   }
 
-  #asked(scope: string, { id, name, input }: ToolUseBlock): RecordedCall {
+  #asked(scope: string, { id, name, input }: Omit<ToolUseBlock, 'type'>): RecordedCall {
     const call: RecordedCall = { scope, id, name, input, status: 'open', resultCharacters: 0, durationMs: 0 }
     this.#calls.push(call)
     this.#open.set(`${scope}|${id}`, call)
@@ -216,6 +219,11 @@ function statusOfText(content: unknown): ToolStatus {
   if (content.startsWith('Not run: ')) return 'not_run'
   if (content.startsWith('Interrupted by user')) return 'interrupted'
   return content.startsWith('There is no tool named ') ? 'invalid' : 'failed'
+}
+
+/** Nobody told what it came to: it is under way, or was charged at worst case. */
+export function isAtWorst({ isOpen, came }: RecordedRequest): boolean {
+  return isOpen || (isJsonObject(came?.['charge']) && came['charge']['known'] === false)
 }
 
 /** What a step is about, by how its name begins. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '../json.ts'
 import { noUsage, type Usage } from '../messages.ts'
 import type { ModelErrorKind } from '../model/model-error.ts'
 import type { StepRecord } from '../steps/log.ts'
-import { recordedSteps, type Phase, type RecordedRequest } from './recorded-steps.ts'
+import { isAtWorst, recordedSteps, type Phase, type RecordedRequest } from './recorded-steps.ts'
 
 /** One attempt at a model request that is on record, with what came of it. */
 export interface PastRequest {
@@ -32,6 +32,7 @@ export interface PastRequest {
 /** One call of a tool that is on record, and what became of it. */
 export interface CallOutcome {
   readonly scope: string
+  readonly id: string
   readonly tool: string
   /** `open`: on record as asked for, without a result. */
   readonly status: ToolStatus | 'open'
@@ -48,21 +49,12 @@ export function recordedWork(records: readonly StepRecord[]): RecordedWork {
   const { requests, calls } = recordedSteps(records)
   return {
     requests: requests.map(requestOf),
-    calls: calls.map(({ scope, name, status }) => ({ scope, tool: name, status })),
+    calls: calls.map(({ scope, id, name, status }) => ({ scope, id, tool: name, status })),
   }
 }
 
-function requestOf({
-  phase,
-  scope,
-  name,
-  model,
-  isOpen,
-  durationMs,
-  tokens,
-  nanos,
-  came,
-}: RecordedRequest): PastRequest {
+function requestOf(request: RecordedRequest): PastRequest {
+  const { phase, scope, name, model, isOpen, durationMs, tokens, nanos, came } = request
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const error = came?.['error']
   const others = charge['others']
@@ -77,7 +69,7 @@ function requestOf({
     durationMs,
     tokens,
     nanos,
-    isAtWorst: isOpen || charge['known'] === false,
+    isAtWorst: isAtWorst(request),
     // Where there is a usage in a charge, the loop has checked it.
     usage: isJsonObject(charge['usage']) ? (charge['usage'] as unknown as Usage) : usageOfMessage(came?.['message']),
     others: Array.isArray(others) ? (others as PastRequest['others']) : [],

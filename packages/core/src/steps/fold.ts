@@ -1,4 +1,5 @@
 import { plus, nothing, type Amount } from '../budget/ledger.ts'
+import { amountOf, mostOfGrant } from '../budget/recorded-amount.ts'
 import { inboxIdsOf } from '../inbox.ts'
 import { isJsonObject } from '../json.ts'
 import { startState, type Lap, type RunProgress, type RunState } from '../state.ts'
@@ -110,7 +111,7 @@ export class PastOfRun {
         break
       case 'intent':
         if (isJsonObject(record.intent) && record.intent['granted'] === true)
-          this.#open.set(record.key, amountOf(record.intent))
+          this.#open.set(record.key, mostOfGrant(record.intent) ?? nothing)
         break
       case 'result':
         this.#open.delete(record.key)
@@ -153,14 +154,6 @@ export class PastOfRun {
     this.#settled = plus(this.#settled, amountOf(charge))
     if (charge['known'] === false) this.#unknown = plus(this.#unknown, amountOf(charge))
   }
-}
-
-function amountOf({ nanos, tokens }: { readonly [key: string]: unknown }): Amount {
-  return { nanos: atLeastNothing(nanos), tokens: atLeastNothing(tokens) }
-}
-
-function atLeastNothing(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? value : 0
 }
 
 /** How far a record goes, on the session's active clock. */

@@ -1,3 +1,5 @@
+import type { Amount } from '../budget/ledger.ts'
+import type { GrantBounds } from '../budget/recorded-amount.ts'
 import { askPrices, nanosOf, usdOf, type Prices } from '../budget/prices.ts'
 import { HaltingError } from '../errors.ts'
 import type { ToolStatus } from '../events.ts'
@@ -8,6 +10,7 @@ import {
   type AssistantMessage,
   type MessageContent,
   type ToolResultBlock,
+  type ToolUseBlock,
   type Usage,
 } from '../messages.ts'
 import { copyOfProgress, freshProgress, withModelUsage, type RunIdentity } from '../state.ts'
@@ -81,8 +84,8 @@ export interface ForeignRecords {
 }
 
 /**
- * Puts a run of another program into records, so that whatever reads ours reads it: `accountOf`, `trajectoryOf`, `foldSession`. Limits are unknown,
- * and so is what a request reserved.
+ * Puts a run of another program into records, so that whatever reads ours reads it: `accountOf`, `trajectoryOf`, `foldSession`. Limits are unknown.
+ * What a request would have reserved is what one of ours reserves for as many tokens.
  */
 export function recordsOfForeign(run: ForeignRun, prices: Prices): ForeignRecords {
   return new ForeignWriter(run, prices).write()
@@ -108,11 +111,39 @@ export class ForeignCosts {
     return nanos ?? 0
   }
 
-  #priceOf(model: string | undefined, usage: Usage): number | undefined {
-    if (model === undefined) return undefined
-    const answer = askPrices(() => this.#prices.cost(model, usage))
-    return answer.kind === 'usd' ? nanosOf(answer.usd) : undefined
+  /** What a request of ours with as much input may come to; null where there is a price, and no bound to it. */
+  boundsOf(payment: Omit<ForeignPayment, 'endedMs'>): GrantBounds | null {
+    const { usage } = payment
+    const input = totalTokensOf(usage) - usage.output_tokens
+    const capTokens = Math.max(usage.output_tokens, replyTokens)
+    const least = this.#worstOf(payment, input, usefulTokens)
+    const most = this.#worstOf(payment, input, capTokens)
+    return least === undefined || most === undefined ? null : { least, most, usefulTokens, capTokens }
   }
+
+  #worstOf(
+    { model, askedModel, usage }: Omit<ForeignPayment, 'endedMs'>,
+    input: number,
+    output: number,
+  ): Amount | undefined {
+    const name = [model, askedModel].find((each) => this.#priceOf(each, usage) !== undefined)
+    const tokens = input + output
+    if (name === undefined) return { tokens, nanos: 0 }
+    const nanos = nanosIn(() => this.#prices.worstCase(name, { inputTokens: input, outputTokens: output }))
+    return nanos === undefined ? undefined : { tokens, nanos }
+  }
+
+  #priceOf(model: string | undefined, usage: Usage): number | undefined {
+    return model === undefined ? undefined : nanosIn(() => this.#prices.cost(model, usage))
+  }
+}
+
+/** The cap of a reply that this program asks most models for, and the least that is of use. */
+const [replyTokens, usefulTokens] = [32_000, 1_024]
+
+function nanosIn(ask: () => number | undefined): number | undefined {
+  const answer = askPrices(ask)
+  return answer.kind === 'usd' ? nanosOf(answer.usd) : undefined
 }
 
 class ForeignWriter {
@@ -133,9 +164,9 @@ class ForeignWriter {
     const added = prompts.map((said) => this.#said(said))
     this.#records.push({ type: 'start', scope: '', at: 0, start: { run, added, spent: copyOfProgress(this.#spent) } })
     for (const [index, turn] of turns.entries()) {
-      this.#turn(turn)
-      const entries = this.#entriesOf(turn)
       const isLast = index === turns.length - 1
+      this.#turn(turn, isLast && ending === null)
+      const entries = this.#entriesOf(turn)
       if (isLast && ending !== null) this.#end(ending, entries)
       // A last one that has all its results was to be followed by another request.
       else if (!isLast || isAnswered(turn)) this.#lap(entries)
@@ -144,31 +175,34 @@ class ForeignWriter {
     return { records: this.#records, unpriced: this.#costs.unpriced }
   }
 
-  #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn): void {
+  /** `isCut`: the record ends in it, so a call without a result may have been under way. */
+  #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn, isCut: boolean): void {
     const { request } = this.#spent
     const { runId } = this.#run.run
     const { model, usage } = message
-    const charge = this.#charge({ model, ...(askedModel !== undefined && { askedModel }), usage })
+    const payment = { model, ...(askedModel !== undefined && { askedModel }), usage }
+    const charge = this.#charge(payment)
     const result = { digest: null, type: 'result' } as const
     this.#records.push({
       ...result,
       key: `${runId}/model:${request}.1`,
-      value: { kind: 'answered', message, charge },
+      value: { kind: 'answered', message, charge, grant: this.#grant(payment) },
       at: beganMs,
       durationMs: Math.max(0, endedMs - beganMs),
     })
     const calls = message.content.filter(isToolUse)
+    const agentCall = agentCallOf(calls)
     const agentAt = Math.max(
       0,
-      calls.findIndex(({ name }) => name === 'Task' || name === 'Agent'),
+      calls.findIndex((call) => call === agentCall),
     )
-    const agent = `${agentAt}:${calls[agentAt]?.id.replaceAll('/', '_') ?? ''}`
-    for (const [index, payment] of beside.entries()) {
+    const agent = `${agentAt}:${agentCall?.id.replaceAll('/', '_') ?? ''}`
+    for (const [index, other] of beside.entries()) {
       this.#records.push({
         ...result,
         key: `${runId}/agent:${request}:${agent}/model:${index + 1}.1`,
-        value: { kind: 'answered', charge: this.#charge(payment) },
-        at: payment.endedMs,
+        value: { kind: 'answered', charge: this.#charge(other), grant: this.#grant(other) },
+        at: other.endedMs,
         durationMs: 0,
       })
     }
@@ -182,6 +216,12 @@ class ForeignWriter {
         durationMs: Math.max(0, toolEndedMs - endedMs),
       })
     }
+    const answered = new Set(results.map(({ callId }) => callId))
+    for (const [index, { id }] of calls.entries()) {
+      if (!isCut || answered.has(id)) continue
+      const key = `${runId}/tool:${request}:${index}:${id}`
+      this.#records.push({ type: 'intent', key, digest: null, intent: null, at: endedMs })
+    }
     const latest = [...results, ...beside].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
     const spent = this.#spent
     spent.turns++
@@ -192,6 +232,12 @@ class ForeignWriter {
     spent.apiMs += Math.max(0, endedMs - beganMs)
     spent.now = Math.max(spent.now, latest)
     spent.lastStopReason = message.stop_reason
+  }
+
+  #grant(payment: Omit<ForeignPayment, 'endedMs'>): object {
+    const grant = { granted: true, model: payment.model, nanos: 0, tokens: 0 }
+    const bounds = this.#costs.boundsOf(payment)
+    return bounds === null ? grant : { ...grant, least: bounds.least, most: bounds.most, maxTokens: bounds.capTokens }
   }
 
   /** What a request came to; it is added to what the run spent. */
@@ -278,6 +324,11 @@ class ForeignWriter {
   #id(name: string): string {
     return `${this.#run.run.runId}/${name}:${this.#entries++}`
   }
+}
+
+/** Which of its calls the requests beside it are of. */
+export function agentCallOf(calls: readonly ToolUseBlock[]): ToolUseBlock | undefined {
+  return calls.find(({ name }) => name === 'Task' || name === 'Agent') ?? calls[0]
 }
 
 /** It has calls, and each has its result: another request was to follow. */

@@ -22,18 +22,14 @@ export {
   type RecordedStep,
   type RecordedSteps,
 } from '../account/recorded-steps.ts'
+export { freeModels } from '../account/free-models.ts'
 export { recordedWork, type CallOutcome, type PastRequest, type RecordedWork } from '../account/recorded-work.ts'
 export type { ToolFigures } from '../account/tools.ts'
 export { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
+export type { OtherLimits } from '../what-if/other-limits.ts'
+export { suggestLimits, type SuggestedLimit } from '../what-if/suggest-limits.ts'
 export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from '../what-if/trajectory.ts'
-export {
-  suggestLimits,
-  whatIf,
-  type OtherLimits,
-  type SuggestedLimit,
-  type WhatIf,
-  type WhatIfOptions,
-} from '../what-if/what-if.ts'
+export { whatIf, type WhatIf, type WhatIfOptions } from '../what-if/what-if.ts'
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
 export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'

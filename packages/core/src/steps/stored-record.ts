@@ -81,6 +81,7 @@ const isStart: Check = isObject({
       spentBeforeUsd: isAmount,
     }),
   ),
+  answers: optional(isListOf(isObject({ id: isText, name: isText }))),
 })
 
 const isLap: Check = isObject({

@@ -1,9 +1,16 @@
 import type { Prices } from '../budget/prices.ts'
 import { unknownLimits } from '../account/limits.ts'
-import { isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
-import { ForeignCosts, isAnswered, type ForeignRun, type ForeignTurn } from '../steps/foreign-run.ts'
+import { isText, isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
+import {
+  agentCallOf,
+  ForeignCosts,
+  isAnswered,
+  type ForeignPayment,
+  type ForeignRun,
+  type ForeignTurn,
+} from '../steps/foreign-run.ts'
 import { waitMs } from '../guards/recent-turns.ts'
-import { hashOfTurn, type PastTurn, type Trajectory } from './trajectory.ts'
+import { hashOfTurn, type PastPayment, type PastTurn, type Trajectory } from './trajectory.ts'
 
 /** A run of another program, as limits see it. */
 export interface ForeignTrajectory {
@@ -25,17 +32,20 @@ export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTra
     return {
       countsAsTurn: true,
       isTold: true,
-      ...figuresOf(turn, costs),
+      ...figuresOf(turn, costs, isLast && ending === null),
       // Of one that was cut off there is no lap, and of a lap alone the messages are known.
       hash: isFollowed || ending !== null ? hashOf(turn) : null,
       isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.said.some(isSteered),
+      // Its subagents are known by what they cost alone.
+      agentTurns: 0,
     }
   })
   if (turns.length === 0 && ending !== null) past.push(nothingAsked)
   return {
     trajectory: {
       turns: past,
-      ending: ending === null ? null : { reason: ending.reason, limit: ending.limit ?? null },
+      ending:
+        ending === null ? null : { reason: ending.reason, limit: ending.limit ?? null, hasAnswer: endsInAnswer(turns) },
       limits: unknownLimits,
       carried: { turns: 0, tokens: 0, nanos: 0, ms: 0 },
     },
@@ -51,20 +61,44 @@ const nothingAsked: PastTurn = {
   endMs: 0,
   hash: null,
   isFreshAfter: false,
+  agentTurns: 0,
+}
+
+function endsInAnswer(turns: readonly ForeignTurn[]): boolean {
+  const last = turns.findLast(({ message }) => message.content.length > 0)
+  return last !== undefined && last.message.content.some(isText) && callsOf(last).length === 0
 }
 
 function isSteered({ origin }: ForeignTurn['said'][number]): boolean {
   return origin === 'steer' || origin === 'follow_up'
 }
 
-function figuresOf(turn: ForeignTurn, costs: ForeignCosts): Pick<PastTurn, 'payments' | 'calls' | 'endMs'> {
+/** `isCut`: the record ends in it, so a call without a result may have been under way. */
+function figuresOf(
+  turn: ForeignTurn,
+  costs: ForeignCosts,
+  isCut: boolean,
+): Pick<PastTurn, 'payments' | 'calls' | 'endMs'> {
   const { message, askedModel, beganMs, endedMs, results, beside } = turn
   const { model, usage } = message
-  const ownEndMs = Math.max(beganMs, endedMs)
+  const toPayment = (
+    payment: Omit<ForeignPayment, 'endedMs'>,
+    beganAtMs: number,
+    endMs: number,
+  ): Omit<PastPayment, 'of'> => ({
+    beganMs: beganAtMs,
+    endMs,
+    tokens: totalTokensOf(payment.usage),
+    nanos: costs.nanosOf(payment),
+    isAtWorst: false,
+    outputTokens: payment.usage.output_tokens,
+    bounds: costs.boundsOf(payment),
+  })
+  const own = { model, ...(askedModel !== undefined && { askedModel }), usage }
   const payments = [
-    { model, ...(askedModel !== undefined && { askedModel }), usage, endedMs: ownEndMs },
-    ...beside,
-  ].map((payment) => ({ endMs: payment.endedMs, tokens: totalTokensOf(payment.usage), nanos: costs.nanosOf(payment) }))
+    { ...toPayment(own, beganMs, Math.max(beganMs, endedMs)), of: 'run' as const },
+    ...beside.map((payment) => ({ ...toPayment(payment, payment.endedMs, payment.endedMs), of: 'part' as const })),
+  ]
   const ends = new Map<string, number>()
   let endMs = payments.reduce((latest, payment) => Math.max(latest, payment.endMs), 0)
   for (const result of results) {
@@ -72,9 +106,14 @@ function figuresOf(turn: ForeignTurn, costs: ForeignCosts): Pick<PastTurn, 'paym
     endMs = Math.max(endMs, resultMs)
     if (!ends.has(result.callId)) ends.set(result.callId, resultMs)
   }
+  const calls = callsOf(turn)
+  const agent = beside.length === 0 ? undefined : agentCallOf(calls)
   return {
     payments,
-    calls: callsOf(turn).map(({ id, name, input }) => ({ tool: name, input, endMs: ends.get(id) ?? endMs })),
+    calls: calls.map(({ id, name, input }) => {
+      const hasRun = isCut || ends.has(id) || id === agent?.id
+      return { tool: name, input, hasRun, endMs: ends.get(id) ?? endMs }
+    }),
     endMs,
   }
 }

@@ -1,22 +1,52 @@
 import { spendsTurn, turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
-import { callIdOf, recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
+import {
+  callIdOf,
+  isAtWorst,
+  recordedSteps,
+  type RecordedCall,
+  type RecordedRequest,
+  type RecordedStep,
+} from '../account/recorded-steps.ts'
+import { boundsOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
 import { turnHash, waitMs } from '../guards/recent-turns.ts'
 import { isJsonObject } from '../json.ts'
-import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
+import { isText, isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
 import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { lastMomentOf } from '../steps/fold.ts'
 import type { StepRecord } from '../steps/log.ts'
 import type { TerminalReason } from '../stop/terminal.ts'
-import type { TranscriptEntry } from '../transcript.ts'
+import type { AssistantEntry, TranscriptEntry } from '../transcript.ts'
 
 /** A call of a run that is over. */
 export interface PastCall {
   readonly tool: string
   readonly input: unknown
+  /** It may have had an effect: nobody denied it, there is such a tool, and it was begun. */
+  readonly hasRun: boolean
   /** Active milliseconds of the run when it had its result. */
   readonly endMs: number
+}
+
+/** One attempt at a model of a run that is over, and what it came to. */
+export interface PastPayment {
+  /** Active milliseconds of the run when it was asked, and when it was over. */
+  readonly beganMs: number
+  readonly endMs: number
+  readonly tokens: number
+  readonly nanos: number
+  /** Nobody told what it came to: it is charged at worst case. */
+  readonly isAtWorst: boolean
+  /**
+   * `run`: it is the request of the lap, and a budget that has no room for it ends the run. `part`: a subagent, a compaction, a tool or a hook asked,
+   * and the run waited. `beside`: the run went on meanwhile; such a request leaves room for the next one of the run.
+   */
+  readonly of: 'run' | 'part' | 'beside'
+  /** Tokens of the reply. */
+  readonly outputTokens: number
+  /** What it can come to; null where the record does not say. */
+  readonly bounds: GrantBounds | null
 }
 
 /** One lap of a run that is over: a request, and the calls that its reply asked for. */
@@ -25,25 +55,35 @@ export interface PastTurn {
   readonly countsAsTurn: boolean
   /** The figures count it, as `num_turns` does: it is no further attempt of a turn, and its model was asked. */
   readonly isTold: boolean
-  /** What was paid to models in it, subagents and compactions too, and when. */
-  readonly payments: readonly { readonly endMs: number; readonly tokens: number; readonly nanos: number }[]
+  /** What was paid to models in it, subagents and compactions too, in the order in which they were over. */
+  readonly payments: readonly PastPayment[]
   readonly calls: readonly PastCall[]
   readonly endMs: number
   /** Of calls and their results, for the guard against going in circles, and below zero where the turn waited; null where no call had a result. */
   readonly hash: number | null
   /** Something new was said after it: whatever came before is no circle. */
   readonly isFreshAfter: boolean
+  /** The most turns that one subagent had begun by then. A limit on turns holds for each of them, too. */
+  readonly agentTurns: number
 }
 
 /** What a run did, as far as limits see it: made of our own records, or of what another program left. JSON. */
 export interface Trajectory {
   readonly turns: readonly PastTurn[]
-  /** How it ended, and the limit that its signal tells; null for one that did not, or of which it is not known. */
-  readonly ending: { readonly reason: TerminalReason; readonly limit: number | null } | null
+  /** How it ended; null for one that did not, or of which it is not known. */
+  readonly ending: PastEnding | null
   /** With which limits it ran. */
   readonly limits: RunLimits
   /** What it carried over from a run that it goes on from: its limits count that, too. */
   readonly carried: { readonly turns: number; readonly tokens: number; readonly nanos: number; readonly ms: number }
+}
+
+export interface PastEnding {
+  readonly reason: TerminalReason
+  /** The limit that its signal tells. */
+  readonly limit: number | null
+  /** Its last reply was an answer: text, and no call. */
+  readonly hasAnswer: boolean
 }
 
 /** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
@@ -53,11 +93,13 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   // The first turn of a run is not a lap, so it is in the count already.
   const carried = { turns: turnsBegun(laps) - 1, tokens, nanos: nanos + unknownNanos, ms: now - startedAt }
   const turns: PastTurn[] = []
+  const agents = new Map<string, number>()
   let open: StepRecord[] = []
   let countsAsTurn = true
   let told: Pick<RunProgress, 'turns' | 'turnBegins'> = begin.start.spent
-  const close = (added: readonly TranscriptEntry[], isFreshAfter: boolean, isTold: boolean): void => {
-    turns.push({ countsAsTurn, isTold, ...turnOf(open, added, begin.at), isFreshAfter })
+  const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
+    const agentTurns = Math.max(0, ...agents.values())
+    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at), isFreshAfter, agentTurns })
     open = []
   }
   for (const record of records) {
@@ -65,23 +107,19 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       const { transition, added, spent } = record.lap
       const isFresh = transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered)
       // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
-      close(added, isFresh, spent.turns > told.turns)
+      close(record, isFresh, spent.turns > told.turns)
       told = spent
       countsAsTurn = spendsTurn(transition)
     } else if (record.type === 'end' && record.scope === '') {
-      close(record.added, false, record.spent.turns > told.turns)
-      const { reason, signal } = record.terminal
-      const { limit } = signal.context
-      return {
-        turns,
-        ending: { reason, limit: typeof limit === 'number' ? limit : null },
-        limits: limitsInForce(records),
-        carried,
-      }
-    } else open.push(record)
+      close(record, false, record.spent.turns > told.turns)
+      return { turns, ending: endingOf(record, records), limits: limitsInForce(records), carried }
+    } else {
+      open.push(record)
+      if (record.type === 'lap') agents.set(record.lap.scope, turnsBegun(record.lap.spent.laps))
+    }
   }
   // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
-  if (open.some((record) => 'key' in record)) close([], false, told.turnBegins && open.some(isAsked))
+  if (open.some((record) => 'key' in record)) close(undefined, false, told.turnBegins && open.some(isAsked))
   return { turns, ending: null, limits: limitsInForce(records), carried }
 }
 
@@ -98,26 +136,26 @@ function isSteered(entry: TranscriptEntry): boolean {
   return entry.kind === 'user' && (entry.origin === 'steer' || entry.origin === 'follow_up')
 }
 
+/** `closing`: the lap or the end behind them. It tells what calls came to that have no step of their own. */
 function turnOf(
   records: readonly StepRecord[],
-  added: readonly TranscriptEntry[],
+  closing: StepRecord | undefined,
   beganAt: number,
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash'> {
-  const { requests, calls, steps } = recordedSteps(records)
+  const { requests, calls, steps } = recordedSteps(closing === undefined ? records : [...records, closing])
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
   const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
   const ofCalls = stepsOfCalls(steps)
-  const endOfCall = ({ scope, id }: RecordedCall): number => {
-    const step = ofCalls.get(`${scope}|${id}`)
-    return step === undefined ? endMs : endOf(step, beganAt)
-  }
   return {
-    payments: requests
-      .filter(({ isOpen }) => !isOpen)
-      .map((request) => ({ endMs: endOf(request, beganAt), tokens: request.tokens, nanos: request.nanos })),
-    calls: calls.map((call) => ({ tool: call.name, input: call.input, endMs: endOfCall(call) })),
+    payments: paymentsOf(requests, beganAt),
+    calls: calls.map((call) => {
+      const step = ofCalls.get(`${call.scope}|${call.id}`)
+      const hasRun = hadEffect(call, step !== undefined || steps.some(({ scope }) => isAgentOf(scope, call)))
+      const isOver = step !== undefined && !step.isOpen
+      return { tool: call.name, input: call.input, hasRun, endMs: isOver ? endOf(step, beganAt) : endMs }
+    }),
     endMs,
-    hash: hashOf(added, hasWaited),
+    hash: hashOf(addedIn(closing), hasWaited),
   }
 }
 
@@ -134,6 +172,90 @@ function stepsOfCalls(steps: readonly RecordedStep[]): ReadonlyMap<string, Recor
     if (isEnd || !found.has(call)) found.set(call, step)
   }
   return found
+}
+
+function addedIn(record: StepRecord | undefined): readonly TranscriptEntry[] {
+  if (record?.type === 'lap') return record.lap.added
+  return record?.type === 'end' ? record.added : []
+}
+
+/** Whether a call may have changed something. Of one that was interrupted, or whose outcome is not known, nobody knows. */
+function hadEffect({ status }: RecordedCall, wasBegun: boolean): boolean {
+  switch (status) {
+    case 'done':
+    case 'failed':
+    case 'interrupted':
+    case 'unknown':
+      return true
+    case 'invalid':
+    case 'denied':
+    case 'not_run':
+      return false
+    case 'open':
+      return wasBegun
+  }
+}
+
+function isAgentOf(scope: string, call: RecordedCall): boolean {
+  return scope.startsWith(`${call.scope}agent:`) && scope.includes(`:${call.id}/`)
+}
+
+function paymentsOf(requests: readonly RecordedRequest[], beganAt: number): readonly PastPayment[] {
+  const own = requests.find((request) => request.scope === '' && request.phase === 'model')
+  return requests
+    .filter(({ isOpen }) => !isOpen)
+    .map((request): PastPayment => {
+      const { at, tokens, nanos } = request
+      return {
+        beganMs: at - beganAt,
+        endMs: endOf(request, beganAt),
+        tokens,
+        nanos,
+        isAtWorst: isAtWorst(request),
+        of: whoseIs(request, own),
+        outputTokens: outputOf(request),
+        bounds: boundsOf(request),
+      }
+    })
+}
+
+function boundsOf({ came }: RecordedRequest): GrantBounds | null {
+  const grant = came?.['grant']
+  return (isJsonObject(grant) ? boundsOfGrant(grant) : undefined) ?? null
+}
+
+function outputOf({ came }: RecordedRequest): number {
+  const usage = isJsonObject(came?.['charge']) ? came['charge']['usage'] : undefined
+  const tokens = isJsonObject(usage) ? usage['output_tokens'] : undefined
+  return typeof tokens === 'number' ? tokens : 0
+}
+
+/** An agent of an earlier lap works in the background; so does a summary that is made for later. */
+function whoseIs({ scope, phase, name }: RecordedRequest, own: RecordedRequest | undefined): PastPayment['of'] {
+  if (scope === '') return phase === 'model' ? 'run' : name.startsWith('stage:') ? 'beside' : 'part'
+  return own !== undefined && scope.startsWith(`agent:${own.request}:`) ? 'part' : 'beside'
+}
+
+function endingOf(
+  { terminal: { reason, signal } }: Extract<StepRecord, { readonly type: 'end' }>,
+  records: readonly StepRecord[],
+): PastEnding {
+  const { limit } = signal.context
+  return { reason, limit: typeof limit === 'number' ? limit : null, hasAnswer: lastIsAnswer(records) }
+}
+
+/** What was cut by an abort is none, nor is what was written to tell of a failure. */
+function isAnswer({ message: { content }, error, aborted }: AssistantEntry): boolean {
+  return error === undefined && aborted !== true && content.some(isText) && !content.some(isToolUse)
+}
+
+function lastIsAnswer(records: readonly StepRecord[]): boolean {
+  for (const record of records.toReversed()) {
+    if (record.type === 'lap' ? record.lap.scope !== '' : record.type !== 'end' || record.scope !== '') continue
+    const last = addedIn(record).findLast((entry) => entry.kind === 'assistant')
+    if (last !== undefined) return isAnswer(last)
+  }
+  return false
 }
 
 function endOf({ at, durationMs }: Pick<RecordedStep, 'at' | 'durationMs'>, beganAt: number): number {

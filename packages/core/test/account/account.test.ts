@@ -282,15 +282,19 @@ describe('a run that did not end', () => {
     going.loop.abort()
     await going.end()
 
-    const asking = begin([{ hang: true }], { ...options, clock, maxBudgetUsd: 1e9 })
-    void asking.loop.terminal
-    await until(() => asking.events.some(({ type }) => type === 'model_start'))
-    const account = accountOf(asking.steps.records)
-    expect(account.open).toEqual([expect.objectContaining({ phase: 'model', what: 'scripted' })])
-    expect(account.totals).toMatchObject({ turns: 1, requests: 0, costUsd: 0 })
-    expect(account.totals.committedUsd).toBeGreaterThan(1_000)
-    asking.loop.abort()
-    await asking.end()
+    // Without a limit nothing is reserved: it may cost as much all the same.
+    for (const limits of [{ maxBudgetUsd: 1e9 }, {}]) {
+      const asking = begin([{ hang: true }], { ...options, clock, ...limits })
+      void asking.loop.terminal
+      await until(() => asking.events.some(({ type }) => type === 'model_start'))
+      const account = accountOf(asking.steps.records)
+      expect(account.open).toEqual([expect.objectContaining({ phase: 'model', what: 'scripted' })])
+      expect(account.totals).toMatchObject({ turns: 1, requests: 0, costUsd: 0 })
+      asking.loop.abort()
+      const { terminal } = await asking.end()
+      expect(account.totals.committedUsd).toBe(terminal.committedUsd)
+      expect(account.totals.committedUsd).toBeGreaterThan(1_000)
+    }
   })
 })
 

@@ -72,10 +72,10 @@ describe('calls are told apart', () => {
     ]
     const { work } = await recorded(script, { tools: [agent, reader('Look', 'seen'), failing] })
     expect(work.calls).toEqual([
-      { scope: '', tool: 'Agent', status: 'done' },
-      { scope: '', tool: 'Look', status: 'done' },
-      { scope: 'agent:1:0:x/', tool: 'Nothing', status: 'invalid' },
-      { scope: 'agent:1:0:x/', tool: 'Break', status: 'failed' },
+      { scope: '', id: 'x', tool: 'Agent', status: 'done' },
+      { scope: '', id: 'y', tool: 'Look', status: 'done' },
+      { scope: 'agent:1:0:x/', id: 'x', tool: 'Nothing', status: 'invalid' },
+      { scope: 'agent:1:0:x/', id: 'y', tool: 'Break', status: 'failed' },
     ])
   })
 
@@ -148,8 +148,8 @@ describe('requests', () => {
     expect((first?.nanos ?? 0) / 1e9).toBe(totals.committedUsd - totals.costUsd)
   })
 
-  test('one under way has what was reserved for it', async () => {
-    const { records } = await recorded([asks('Look'), { text: 'ok', usage }], { maxBudgetUsd: 1e6 })
+  test.each([{ maxBudgetUsd: 1e6 }, {}])('one under way has what it may cost: %o', async (limits) => {
+    const { records } = await recorded([asks('Look'), { text: 'ok', usage }], limits)
     const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
     const { requests } = recordedWork(records.slice(0, at + 1))
     expect(requests.map(({ came, isAtWorst }) => [came, isAtWorst])).toEqual([

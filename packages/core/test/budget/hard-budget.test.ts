@@ -286,7 +286,10 @@ test("each use of a service's own tool is reserved for: it reads everything agai
     const { steps } = await run([], { model, maxTokens: 1_000_000, context: { ...plainContext, autoCompact: true } })
     return steps.records.flatMap((record) => (record.type === 'intent' ? [record.intent] : []))
   }
-  const grant = { granted: true, model: 'scripted', nanos: 0, maxTokens: 2_000, lowered: null }
-  expect(await reserved(50_000)).toEqual([{ ...grant, tokens: input + 3 * 50_000 + 2_000 }])
-  expect(await reserved(500)).toEqual([{ ...grant, tokens: input + 3 * input + 2_000 }])
+  const grant = (inAll: number) => {
+    const [least, most] = [1_024, 2_000].map((output) => ({ nanos: 0, tokens: inAll + output }))
+    return { granted: true, model: 'scripted', ...most, least, most, maxTokens: 2_000, lowered: null }
+  }
+  expect(await reserved(50_000)).toEqual([grant(input + 3 * 50_000)])
+  expect(await reserved(500)).toEqual([grant(input + 3 * input)])
 })

@@ -41,6 +41,8 @@ describe('a record that was stored', () => {
     ['start.start.run.runId', 1, 'start.run.runId must be a text, but it is a number'],
     ['start.start.added.0.message', null, 'start.added[0].message must be an object, but it is null'],
     ['start.start.limits.maxTurns', '9', 'start.limits.maxTurns must be a number, but it is a text'],
+    ['start.start.answers', 5, 'start.answers must be a list, but it is a number'],
+    ['start.start.answers', [{ id: 'a', name: 1 }], 'start.answers[0].name must be a text, but it is a number'],
     ['start.start.spent.startedAt', -1e308, 'start.spent.startedAt must be from -9007199254740991 to 9007199254740991'],
     ['intent.intent.nanos', 1e308, 'intent.nanos must be from 0 to 9007199254740991, but it is 1e+308'],
     ['intent.intent.tokens', -5, 'intent.tokens must be from 0 to 9007199254740991, but it is -5'],

@@ -57,14 +57,14 @@ export const chargesIn = (records: readonly StepRecord[]): number =>
     return sum + ((record.value as { readonly charge?: { readonly tokens: number } } | null)?.charge?.tokens ?? 0)
   }, 0)
 
-/** Reservations of requests that were open at a kill. */
+/** What requests that were open at a kill may have come to. */
 export function openTokens(records: readonly StepRecord[]): number {
   const open = new Map<string, number>()
   for (const record of records) {
     if (record.type === 'result') open.delete(record.key)
     if (record.type !== 'intent') continue
-    const tokens = (record.intent as { readonly tokens?: number } | null)?.tokens
-    if (tokens !== undefined) open.set(record.key, tokens)
+    const most = (record.intent as { readonly most?: { readonly tokens: number } } | null)?.most
+    if (most !== undefined) open.set(record.key, most.tokens)
   }
   return [...open.values()].reduce((sum, each) => sum + each, 0)
 }

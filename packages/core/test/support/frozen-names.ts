@@ -134,6 +134,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'createMemorySteps',
     'foldRun',
     'foldSession',
+    'freeModels',
     'isCopiedRun',
     'ledgerOf',
     'limitsInForce',

@@ -99,12 +99,24 @@ describe('what other limits would have made of a run is what they make of it', (
     const guarded = await live({ ...options(), stopWhen: noProgress() })
     expect([circles.reason, circles.kept.costUsd]).toEqual([guarded.terminal.reason, guarded.terminal.costUsd])
 
-    // What is reserved is not on record: it stops no later than is said.
+    // A request that may cost more than is left is cut short or not made, so a run may stop long before its budget is used up.
     const maxBudgetUsd = 1 + draw(Math.floor(total.usd) + 100)
     const byMoney = await live({ ...options(), maxBudgetUsd })
-    const paid = whatIf(trajectory, { maxBudgetUsd })
-    expect(byMoney.terminal.costUsd).toBeLessThanOrEqual(paid.kept.costUsd)
-    expect(paid.verdict !== 'stops' || byMoney.terminal.reason === 'max_budget_usd').toBe(true)
+    const maxTotalTokens = 1 + draw(Math.floor(total.usd) + 100)
+    const byTokens = await live({ ...options(), maxTotalTokens })
+    for (const [limits, { terminal }] of [
+      [{ maxBudgetUsd }, byMoney],
+      [{ maxTotalTokens }, byTokens],
+    ] as const) {
+      const { reason, kept, isAtTheLatest } = whatIf(trajectory, limits)
+      expect([reason, kept.turns, kept.costUsd, kept.tokens, isAtTheLatest]).toEqual([
+        terminal.reason,
+        terminal.summary.turns,
+        terminal.costUsd,
+        terminal.totalTokens,
+        false,
+      ])
+    }
 
     // Each of these again with its own limits: the same. And with wider ones: nobody knows.
     for (const [records, own, wider] of [
@@ -112,6 +124,7 @@ describe('what other limits would have made of a run is what they make of it', (
       [byTime, { maxDurationMs }, { maxDurationMs: null }],
       [guarded, { noProgress: true }, { noProgress: false }],
       [byMoney, { maxBudgetUsd }, { maxBudgetUsd: maxBudgetUsd + 1 }],
+      [byTokens, { maxTotalTokens }, { maxTotalTokens: maxTotalTokens + 1 }],
     ] as const) {
       const again = trajectoryOf(records.records)
       const { reason } = records.terminal
@@ -175,18 +188,23 @@ test('a recovery is no turn', async () => {
   })
 })
 
-test('a request that takes all that is left is made', async () => {
+test('a request is made for whose least useful reply just enough is left', async () => {
+  const options = { prices: dollarATokenPrices, tools: [reader('Look')] }
   const script = [
-    { ...calls('Look'), usage },
     { ...calls('Look'), usage },
     { text: 'done', usage },
   ]
-  const { steps } = await run(script, { prices: dollarATokenPrices, tools: [reader('Look')] })
-  expect(whatIf(trajectoryOf(steps.records), { maxBudgetUsd: 220 })).toMatchObject({
-    reason: 'max_budget_usd',
-    by: { used: 220, max: 220 },
-    kept: { turns: 2, costUsd: 220 },
-  })
+  const trajectory = trajectoryOf((await run(script, options)).steps.records)
+  const least = trajectory.turns[0]?.payments[0]?.bounds?.least.tokens ?? 0
+  const turns: number[] = []
+  for (const maxBudgetUsd of [least - 1, least]) {
+    const { terminal } = await run(script, { ...options, maxBudgetUsd })
+    const { reason, kept } = whatIf(trajectory, { maxBudgetUsd })
+    expect([reason, kept.turns]).toEqual([terminal.reason, terminal.summary.turns])
+    turns.push(kept.turns)
+  }
+  expect(turns[0]).toBe(0)
+  expect(turns[1]).toBeGreaterThan(0)
 })
 
 test('of a turn that time cuts, what had ended is kept', async () => {
@@ -268,15 +286,16 @@ test('the answer names the limit with its figures, what is saved, and what is lo
     reason: 'max_turns',
     by: { limit: 'maxTurns', used: 1, max: 1 },
     isAtTheLatest: false,
+    unknownFrom: null,
     toldAfterTurn: null,
-    kept: { turns: 1, tokens: 110, costUsd: 110, activeMs: 0 },
-    saved: { turns: 3, tokens: 330, costUsd: 330, activeMs: 0 },
+    kept: { turns: 1, tokens: 110, costUsd: 110, unknownUsd: 0, activeMs: 0 },
+    saved: { turns: 3, tokens: 330, costUsd: 330, unknownUsd: 0, activeMs: 0 },
     lost: { changes: { Write: 2 }, calls: 3, answer: true },
   })
   expect(whatIf(trajectory, { maxBudgetUsd: 250, maxTurns: 3 })).toMatchObject({
     reason: 'max_budget_usd',
-    by: { used: 220, max: 250 },
-    isAtTheLatest: true,
+    by: { used: 0, max: 250 },
+    isAtTheLatest: false,
   })
 })
 
@@ -296,7 +315,7 @@ test('a turn that was cut off while its model was asked is a turn, as in the acc
     for (let length = 2; length <= 14; length++) {
       const records = await killedAfter(length, { ...options(), ...limits })
       const { turns, tokens, costUsd, activeMs } = accountOf(records).totals
-      expect(whatIf(trajectoryOf(records), {}).kept).toEqual({ turns, tokens, costUsd, activeMs })
+      expect(whatIf(trajectoryOf(records), {}).kept).toEqual({ turns, tokens, costUsd, unknownUsd: 0, activeMs })
     }
 })
 
@@ -332,18 +351,33 @@ test('money and time that were spent before the run count against the limit', as
   const first = await run(looks, { ...options, maxTurns: 3 })
   const carried = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent }
   const whole = trajectoryOf((await run([...looks, 'done'], options, carried)).steps.records)
-  expect(whatIf(whole, { maxBudgetUsd: 600 })).toMatchObject({
-    reason: 'max_budget_usd',
-    by: { used: 550, max: 600 },
-    kept: { turns: 2, costUsd: 220 },
-  })
+  const own: number[] = []
+  const least = 330 + (whole.turns[0]?.payments[0]?.bounds?.least.tokens ?? 0)
+  for (const maxBudgetUsd of [least - 1, least]) {
+    const { terminal } = await run([...looks, 'done'], { ...options, maxBudgetUsd }, carried)
+    const { reason, kept } = whatIf(whole, { maxBudgetUsd })
+    expect([reason, kept.turns + 3, kept.costUsd + 330]).toEqual([
+      terminal.reason,
+      terminal.summary.turns,
+      terminal.costUsd,
+    ])
+    own.push(kept.turns)
+  }
+  expect(own[0]).toBe(0)
+  expect(own[1]).toBeGreaterThan(0)
   const inTime = await run([...looks, 'done'], { ...options, maxDurationMs: 110, graceMs: 0 }, carried)
   expect(whatIf(whole, { maxDurationMs: 110 })).toMatchObject({
     reason: inTime.terminal.reason,
     kept: { activeMs: inTime.terminal.durationMs - first.terminal.durationMs },
   })
   const ofSession = trajectoryOf((await run([...looks, 'done'], { ...options, spentBeforeUsd: 330 })).steps.records)
-  expect(whatIf(ofSession, { maxBudgetUsd: 600 })).toMatchObject({ by: { used: 550, max: 600 }, kept: { turns: 2 } })
+  // What the session spent before leaves its first request just too little.
+  const firstLeast = ofSession.turns[0]?.payments[0]?.bounds?.least.tokens ?? 0
+  for (const maxBudgetUsd of [329 + firstLeast, 330 + firstLeast]) {
+    const { terminal } = await run([...looks, 'done'], { ...options, spentBeforeUsd: 330, maxBudgetUsd })
+    const { reason, kept } = whatIf(ofSession, { maxBudgetUsd })
+    expect([reason, kept.turns]).toEqual([terminal.reason, terminal.summary.turns])
+  }
 })
 
 test('what a person says in between is no circle', async () => {
@@ -382,8 +416,16 @@ describe('suggested limits', () => {
     ])
     const suggested = suggestLimits([circling, good], writes)
     expect(suggested).toEqual([
-      { limits: { maxTurns: 6 }, saved: { turns: 34, tokens: 3_740, costUsd: 3_740, activeMs: 0 }, stops: 1 },
-      { limits: { noProgress: true }, saved: { turns: 29, tokens: 3_190, costUsd: 3_190, activeMs: 0 }, stops: 1 },
+      {
+        limits: { maxTurns: 6 },
+        saved: { turns: 34, tokens: 3_740, costUsd: 3_740, unknownUsd: 0, activeMs: 0 },
+        stops: 1,
+      },
+      {
+        limits: { noProgress: true },
+        saved: { turns: 29, tokens: 3_190, costUsd: 3_190, unknownUsd: 0, activeMs: 0 },
+        stops: 1,
+      },
     ])
     for (const { limits } of suggested)
       for (const trajectory of [circling, good])
@@ -424,7 +466,8 @@ test('of dollars and tokens that one request uses up, the run tells of the dolla
   const { steps } = await run(script, { prices: dollarATokenPrices, tools: [reader('Look')] })
   expect(whatIf(trajectoryOf(steps.records), { maxTotalTokens: 120, maxBudgetUsd: 120 })).toMatchObject({
     reason: 'max_budget_usd',
-    kept: { turns: 1 },
+    isAtTheLatest: false,
+    kept: { turns: 0, costUsd: 0 },
   })
 })
 

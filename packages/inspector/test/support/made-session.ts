@@ -165,7 +165,7 @@ function madeTrajectory(turns: number): Trajectory {
   const limits = { maxBudgetUsd: null, maxRunUsd: null, maxTotalTokens: null, maxDurationMs: null, spentBeforeUsd: 0 }
   return {
     turns: [],
-    ending: { reason: 'max_turns', limit: turns },
+    ending: { reason: 'max_turns', limit: turns, hasAnswer: false },
     limits: { maxTurns: turns, ...limits },
     carried: { turns: 0, tokens: 0, nanos: 0, ms: 0 },
   }

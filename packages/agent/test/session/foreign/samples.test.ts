@@ -89,5 +89,10 @@ test('polling whose output changes is progress; a limit of turns would have stop
     saved: { turns: 6, tokens: 720, costUsd: 0.0036 },
     lost: { changes: { Bash: 5 }, answer: true },
   })
-  expect(whatIf(trajectory, { maxBudgetUsd: 0.005 })).toMatchObject({ verdict: 'stops', kept: { turns: 8 } })
+  // These prices tell no worst case.
+  expect(whatIf(trajectory, { maxBudgetUsd: 0.005 })).toMatchObject({
+    verdict: 'stops',
+    isAtTheLatest: true,
+    kept: { turns: 9, costUsd: 0.005 },
+  })
 })

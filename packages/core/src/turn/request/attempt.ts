@@ -35,18 +35,20 @@ export type Attempt =
       /** What the service's count is of, beside the messages; a resume may ask with another prompt (`PromptCount`). */
       readonly promptDigest: string
     }
-  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge }
+  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge; readonly grant: Grant }
   /** `partial` holds what had come, so that nothing that was read is lost. */
   | {
       readonly kind: 'aborted'
       readonly cause: AbortCause
       readonly partial: AssistantMessage | null
       readonly charge: Charge
+      /** None where it waited for room. */
+      readonly grant?: Grant
     }
   /** The budget has no room for it: no request was made. */
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
   /** On record as begun and never as ended: charged at its reservation. */
-  | { readonly kind: 'unknown'; readonly charge: Charge }
+  | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
 
 /** One request as it is asked and paid, whatever the number of the attempt. */
 export interface RequestPlan extends RequestBounds {
@@ -139,7 +141,7 @@ function makeReserved(
       if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
       if (cause !== undefined) {
         admission?.leave()
-        return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) })
+        return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
       }
       const call = new ModelCall(run, plan, grant, request, (update) => onUpdate(update, emit), admission)
       return run.withGrace(
@@ -169,9 +171,9 @@ function makeReserved(
 function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudget): Attempt {
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
   const charge = unknownCharge(run, plan, intent)
-  // What was taken aside is on the ledger since the resume; a run without a limit took nothing, and may have one now.
-  if (intent.tokens === 0) run.ports.ledger.restore(charge, charge)
-  return { kind: 'unknown', charge }
+  // What its intent tells is on the ledger since the resume. A run without a limit told nothing in earlier versions, and may have one now.
+  if (intent.tokens === 0 && intent.most === undefined) run.ports.ledger.restore(charge, charge)
+  return { kind: 'unknown', charge, grant: intent }
 }
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
@@ -242,12 +244,12 @@ class ModelCall {
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
       const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)
-      return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge }
+      return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge, grant }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
     const told =
       settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
-    return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
+    return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant }
   }
 }
 

@@ -1,4 +1,5 @@
-import { plus, type Amount } from '../../budget/ledger.ts'
+import { nothing, plus, type Amount } from '../../budget/ledger.ts'
+import { mostOfGrant } from '../../budget/recorded-amount.ts'
 import { askPrices, nanosOf, usdOf, type RequestBound } from '../../budget/prices.ts'
 import { HaltingError } from '../../errors.ts'
 import { isJsonObject } from '../../json.ts'
@@ -123,12 +124,12 @@ export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, prob
 
 /** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
-  const worst = grant.tokens > 0 ? grant : unreservedWorstCase(run, bounds, grant)
+  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorstCase(run, bounds, grant.maxTokens))
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
-/** Only in a run without a limit may the service go on by itself without end; its figures must stay finite. */
-function unreservedWorstCase(run: Run, bounds: RequestBounds, { maxTokens }: Grant): Amount {
+/** The same in a run without a limit. Only there may the service go on by itself without end; its figures must stay finite. */
+export function unreservedWorstCase(run: Run, bounds: RequestBounds, maxTokens: number): Amount {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
   const isEndless = maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
@@ -147,9 +148,8 @@ export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[
     // Where a step has a charge it is what an attempt was charged.
     return isJsonObject(value['charge']) ? [value['charge'] as unknown as Charge] : []
   }
-  const { granted, model, nanos, tokens } = value
-  if (granted !== true || typeof model !== 'string') return []
-  return [{ model, nanos: Number(nanos), tokens: Number(tokens), known: false, usage: null }]
+  if (value['granted'] !== true || typeof value['model'] !== 'string') return []
+  return [{ model: value['model'], ...(mostOfGrant(value) ?? nothing), known: false, usage: null }]
 }
 
 /**

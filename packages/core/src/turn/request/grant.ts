@@ -1,13 +1,16 @@
-import type { HeldBack } from '../../budget/ledger.ts'
+import type { Amount, HeldBack } from '../../budget/ledger.ts'
 import type { Model } from '../../model/model.ts'
 
 /** What was reserved for an attempt before it was made, as recorded in its intent. */
 export type Grant = {
   readonly granted: true
   readonly model: string
-  /** Nothing where no limit asks for it: see `worstCase`. */
+  /** Nothing where no limit asks for it. */
   readonly nanos: number
   readonly tokens: number
+  /** What it can come to at most with the least useful reply, and with one of the whole cap: for whoever asks later what a limit makes of it. */
+  readonly least?: Amount
+  readonly most?: Amount
   /** The reply's cap, lowered where the budget asked for it. */
   readonly maxTokens: number
   readonly lowered: 'usd' | 'tokens' | null

@@ -11,7 +11,7 @@ import {
 } from '../../budget/ledger.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../../budget/prices.ts'
 import type { Run } from '../run.ts'
-import { worstCase } from './charge.ts'
+import { unreservedWorstCase, worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
@@ -64,9 +64,15 @@ function missingOnLease(run: Run, bounds: RequestBounds): NanoUsd {
 export function reserveRequest(run: Run, bounds: RequestBounds): Reserved {
   const { ledger } = run.ports
   const { model, cap } = bounds
-  const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
-  if (!ledger.limited) return { grant: free, reservation: undefined }
   const useful = usefulOf(run, bounds)
+  if (!ledger.limited) {
+    const least = unreservedWorstCase(run, bounds, useful)
+    const most = unreservedWorstCase(run, bounds, cap)
+    return {
+      grant: { granted: true, model: model.id, ...nothing, least, most, maxTokens: cap, lowered: null },
+      reservation: undefined,
+    }
+  }
   const worst = worstOf(run, bounds)
   const held = ledgersOf(run, bounds)
   const rooms = held.map((each) => roomOn(each, worst))
@@ -94,7 +100,16 @@ export function reserveRequest(run: Run, bounds: RequestBounds): Reserved {
   // Prices that say something else every time they are asked: what is not reserved is not asked for.
   if (reservation === undefined) return { grant: overBudget(amount, ledger.available()), reservation }
   return {
-    grant: { granted: true, model: model.id, ...amount, maxTokens, lowered, ...(lowered === 'usd' && ofLease()) },
+    grant: {
+      granted: true,
+      model: model.id,
+      ...amount,
+      least: worst(useful),
+      most: worst(cap),
+      maxTokens,
+      lowered,
+      ...(lowered === 'usd' && ofLease()),
+    },
     reservation,
   }
 }

@@ -17,7 +17,10 @@ export interface PastRun {
 export interface LimitSums {
   readonly value: number
   readonly stops: number
+  /** With runs of which the record ends. */
   readonly unknown: number
+  /** Runs that might have gone another way: what they would have lost is not known. */
+  readonly parted: number
   readonly saved: WhatIf['saved']
   readonly lostAnswers: number
   /** Calls that changed something. */
@@ -53,21 +56,24 @@ export function valuesToTry(
 
 /** Tries one value on all runs. */
 export function sumsAt(name: LimitName, value: number, runs: readonly PastRun[]): LimitSums {
-  const saved = { turns: 0, tokens: 0, costUsd: 0, activeMs: 0 }
-  let [stops, unknown, lostAnswers, lostChanges, nanos] = [0, 0, 0, 0, 0]
+  const saved = { turns: 0, tokens: 0, activeMs: 0 }
+  let [stops, unknown, parted, lostAnswers, lostChanges, nanos, worstNanos] = [0, 0, 0, 0, 0, 0, 0]
   for (const { trajectory, unpriced } of runs) {
     const answer = whatIfPriced(trajectory, { [name]: value }, unpriced)
     if (answer.verdict === 'unknown') unknown++
+    if (answer.unknownFrom !== null) parted++
     if (answer.verdict !== 'stops') continue
     stops++
     saved.turns += answer.saved.turns
     saved.tokens += answer.saved.tokens
     saved.activeMs += answer.saved.activeMs
     nanos += Math.round(answer.saved.costUsd * 1e9)
+    worstNanos += Math.round(answer.saved.unknownUsd * 1e9)
     if (answer.lost.answer) lostAnswers++
     for (const count of Object.values(answer.lost.changes)) lostChanges += count
   }
-  return { value, stops, unknown, saved: { ...saved, costUsd: nanos / 1e9 }, lostAnswers, lostChanges }
+  const dollars = { costUsd: nanos / 1e9, unknownUsd: worstNanos / 1e9 }
+  return { value, stops, unknown, parted, saved: { ...saved, ...dollars }, lostAnswers, lostChanges }
 }
 
 /** A run that a limit would have stopped, and what would have become of it. */
@@ -96,7 +102,7 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
   const { label } = limitWords[name]
   const isPriced = sums.some(({ saved }) => saved.costUsd > 0)
   const losesNothing = sums.filter(
-    ({ stops, lostAnswers, lostChanges }) => stops > 0 && lostAnswers + lostChanges === 0,
+    ({ stops, parted, lostAnswers, lostChanges }) => stops > 0 && parted + lostAnswers + lostChanges === 0,
   )
   const best = losesNothing.map(({ value, saved }) => ({ value, amount: isPriced ? saved.costUsd : saved.tokens }))
   const most = Math.max(0, ...best.map(({ amount }) => amount))
@@ -112,7 +118,7 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
   return {
     name: `Savings and losses by limit: ${label.toLowerCase()}`,
     about: `What each value of the limit would have saved in all runs, and what would have been lost.${
-      latest ? ' What is reserved before a request is not on record: a run might have stopped earlier.' : ''
+      latest ? ' Of runs that an earlier version recorded, what is saved is the least, and what is lost the most.' : ''
     }${marks.length === 0 ? ' No value saves anything without a loss.' : ''}`,
     x: { label: `limit of ${label.toLowerCase()}`, unit: unitOf[name], values: sums.map(({ value }) => value) },
     left: isPriced ? 'usd' : 'tokens',

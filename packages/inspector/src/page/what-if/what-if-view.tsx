@@ -118,7 +118,7 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
 const guardText = 'With the guard that stops a run whose turns repeat without progress'
 
 const latestText =
-  'Dollars and tokens are reserved before a request, at worst case, and what would have been reserved is not on record: it might have stopped earlier.'
+  'The record of an earlier version does not say what its requests reserve: it might have stopped earlier. What is saved is the least, and what is lost the most.'
 
 /** A limit as the page holds it: undefined for one that is taken back. */
 type OtherLimitsGiven = { readonly [name: string]: number | undefined }

@@ -31,11 +31,29 @@ export function pastTurn(index: number, tools: readonly string[] = [], more: Par
   return {
     countsAsTurn: true,
     isTold: true,
-    payments: [{ endMs: endMs - 500, tokens: 100, nanos: 100_000_000 }],
-    calls: tools.map((tool) => ({ tool, input: null, endMs })),
+    payments: [
+      {
+        beganMs: endMs - 1_000,
+        endMs: endMs - 500,
+        tokens: 100,
+        nanos: 100_000_000,
+        isAtWorst: false,
+        of: 'run',
+        outputTokens: 10,
+        // As if what a request costs were known before.
+        bounds: {
+          least: { tokens: 100, nanos: 100_000_000 },
+          most: { tokens: 100, nanos: 100_000_000 },
+          usefulTokens: 10,
+          capTokens: 10,
+        },
+      },
+    ],
+    calls: tools.map((tool) => ({ tool, input: null, hasRun: true, endMs })),
     endMs,
     hash: null,
     isFreshAfter: false,
+    agentTurns: 0,
     ...more,
   }
 }
@@ -43,7 +61,7 @@ export function pastTurn(index: number, tools: readonly string[] = [], more: Par
 export function trajectoryWith(turns: readonly PastTurn[], more: Partial<Trajectory> = {}): Trajectory {
   return {
     turns,
-    ending: { reason: 'completed', limit: null },
+    ending: { reason: 'completed', limit: null, hasAnswer: true },
     limits: {
       maxTurns: null,
       maxBudgetUsd: null,

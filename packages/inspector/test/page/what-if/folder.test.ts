@@ -15,9 +15,7 @@ import { pastTurn, trajectoryWith } from '../support/plotted-run.ts'
 
 function runOf(key: string, length: number, changing: readonly number[], isAnswered: boolean): PastRun {
   const turns = Array.from({ length }, (_, index) => pastTurn(index, [changing.includes(index) ? 'Write' : 'Read']))
-  const ending = isAnswered
-    ? ({ reason: 'completed', limit: null } as const)
-    : ({ reason: 'error', limit: null } as const)
+  const ending = { reason: isAnswered ? 'completed' : 'error', limit: null, hasAnswer: isAnswered } as const
   return { key, run: 1, title: key, trajectory: trajectoryWith(turns, { ending }), unpriced: [] }
 }
 
@@ -34,7 +32,8 @@ describe('other limits over many sessions', () => {
       value: 3,
       stops: 1,
       unknown: 0,
-      saved: { turns: 9, tokens: 900, costUsd: 0.9, activeMs: 9_000 },
+      parted: 0,
+      saved: { turns: 9, tokens: 900, costUsd: 0.9, unknownUsd: 0, activeMs: 9_000 },
       lostAnswers: 0,
       lostChanges: 0,
     })

@@ -1,0 +1,14 @@
+import { isJsonObject } from '../json.ts'
+import type { StepRecord } from '../steps/log.ts'
+
+/** Models of a run that told tokens and no cost: they have no price, or one of nothing. */
+export function freeModels(records: readonly StepRecord[]): readonly string[] {
+  const models = new Set<string>()
+  for (const record of records) {
+    if (record.type !== 'result' || !isJsonObject(record.value)) continue
+    const { charge } = record.value
+    if (!isJsonObject(charge) || charge['known'] === false || charge['nanos'] !== 0) continue
+    if (typeof charge['model'] === 'string' && Number(charge['tokens']) > 0) models.add(charge['model'])
+  }
+  return [...models]
+}

@@ -1,0 +1,52 @@
+import type { TerminalReason } from '../stop/terminal.ts'
+
+/** Limits to try. What is left out stays as it was; null takes a limit away. */
+export interface OtherLimits {
+  readonly maxTurns?: number | null
+  readonly maxBudgetUsd?: number | null
+  readonly maxTotalTokens?: number | null
+  readonly maxDurationMs?: number | null
+  /** The guard against going in circles. */
+  readonly noProgress?: boolean
+}
+
+/** Where a limit stops a run. */
+export interface Stop {
+  readonly kind: 'stop'
+  readonly reason: TerminalReason
+  readonly limit: keyof OtherLimits
+  readonly used: number
+  readonly max: number
+  /** Laps that would have been made whole. */
+  readonly wholeTurns: number
+  /** It is cut in the lap after these: at this moment, or at the request of this place, which is shortened to this or not made. */
+  readonly cut?: { readonly atMs: number } | { readonly atPayment: number; readonly paid: Shortened | null }
+  /** A budget may have stopped it from this lap on: requests reserve more than they cost. */
+  readonly mayStopAt?: number
+}
+
+/** What is left of a request whose reply was cut short. */
+export interface Shortened {
+  readonly tokens: number
+  readonly nanos: number
+}
+
+/**
+ * Why it is not known what a limit would have made of a run, although the record goes on. `reserved`: the run stays within the limit, but its requests
+ * reserve more than they cost. `beside`: a subagent, a compaction, a tool or a hook might have been refused a request. `agent`: a subagent would have
+ * been stopped. `unpriced`: a model has no price, so nobody knows what dollars come to.
+ */
+export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced'
+
+/** From this lap on the run may have gone another way. */
+export interface Parting {
+  readonly kind: 'parting'
+  readonly why: WhyUnknown
+  readonly lap: number
+}
+
+/** The limit to try. One that is no stricter than what the run had stopped nothing else than what is on record. */
+export function stricter(given: number | null | undefined, had: number | null): number | undefined {
+  if (given === undefined || given === null) return undefined
+  return had === null || given < had ? given : undefined
+}

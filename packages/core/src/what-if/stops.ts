@@ -1,0 +1,118 @@
+import { defaultRepeats, nearestCycle, withNewest } from '../guards/recent-turns.ts'
+import { stopByBudget } from './budget-stops.ts'
+import { stricter, type OtherLimits, type Parting, type Stop } from './other-limits.ts'
+import type { Trajectory } from './trajectory.ts'
+
+/** Where a run goes another way with other limits; nowhere where it is the same. */
+export interface FirstStop {
+  readonly at: Stop | Parting | undefined
+  /** The turn after which the model is told that it goes in circles. */
+  readonly toldAfterTurn: number | null
+}
+
+/** The earliest place of all limits. Of several at one place the loop asks the guard first, and for tokens last. */
+export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstStop {
+  const circles = limits.noProgress === true ? circlesIn(trajectory) : noCircles
+  const all = [
+    circles.stop,
+    stopByTurns(trajectory, limits, circles.toldAfterTurn),
+    stopByTime(trajectory, limits),
+    stopByBudget(trajectory, limits, 'maxBudgetUsd'),
+    stopByBudget(trajectory, limits, 'maxTotalTokens'),
+    partingOfAgents(trajectory, limits),
+  ].filter((each) => each !== undefined)
+  // A budget that may have stopped it before another limit does makes that the latest place.
+  const mayStopAt = Math.min(...all.map((each) => mayStopAtOf(each)))
+  const [at] = all.filter((each) => !isReserved(each)).toSorted((a, b) => placeOf(a) - placeOf(b))
+  const told = circles.isToldOnRecord ? null : circles.toldAfterTurn
+  if (at === undefined) return { at: all.find(isReserved), toldAfterTurn: told }
+  const toldAfterTurn = told !== null && told <= placeOf(at) ? told : null
+  if (at.kind === 'parting' || mayStopAt > placeOf(at)) return { at, toldAfterTurn }
+  return { at: { ...at, mayStopAt }, toldAfterTurn }
+}
+
+function isReserved(each: Stop | Parting): boolean {
+  return each.kind === 'parting' && each.why === 'reserved'
+}
+
+function mayStopAtOf(each: Stop | Parting): number {
+  if (each.kind === 'stop') return each.mayStopAt ?? Infinity
+  return each.why === 'reserved' ? each.lap : Infinity
+}
+
+function placeOf(each: Stop | Parting): number {
+  if (each.kind === 'parting') return each.lap + 0.25
+  return each.wholeTurns + (each.cut !== undefined && 'atMs' in each.cut ? 0.5 : 0)
+}
+
+function stopByTurns(
+  { turns, limits, carried }: Trajectory,
+  { maxTurns }: OtherLimits,
+  toldAfterTurn: number | null,
+): Stop | undefined {
+  const max = stricter(maxTurns, limits.maxTurns)
+  if (max === undefined) return undefined
+  let begun = carried.turns
+  for (const [index, { countsAsTurn }] of turns.entries()) {
+    // What the model does once it was told is paid for by itself.
+    if (!countsAsTurn || index === toldAfterTurn) continue
+    if (begun >= max)
+      return { kind: 'stop', reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }
+    begun++
+  }
+  return undefined
+}
+
+/** Each subagent may take as many turns as the run. One that took more would have been stopped, and the run would have been told so. */
+function partingOfAgents({ turns, limits }: Trajectory, { maxTurns }: OtherLimits): Parting | undefined {
+  const max = stricter(maxTurns, limits.maxTurns)
+  if (max === undefined) return undefined
+  const lap = turns.findIndex(({ agentTurns }) => agentTurns > max)
+  return lap < 0 ? undefined : { kind: 'parting', why: 'agent', lap }
+}
+
+function stopByTime({ turns, limits, carried }: Trajectory, { maxDurationMs }: OtherLimits): Stop | undefined {
+  const max = stricter(maxDurationMs, limits.maxDurationMs)
+  if (max === undefined) return undefined
+  const atMs = Math.max(0, max - carried.ms)
+  const wholeTurns = turns.findIndex(({ endMs }) => endMs > atMs)
+  if (wholeTurns < 0) return undefined
+  return { kind: 'stop', reason: 'time_limit', limit: 'maxDurationMs', used: max, max, wholeTurns, cut: { atMs } }
+}
+
+interface Circles {
+  readonly stop: Stop | undefined
+  readonly toldAfterTurn: number | null
+  /** The guard was there, and told it: what the model made of that is on record. */
+  readonly isToldOnRecord: boolean
+}
+
+const noCircles: Circles = { stop: undefined, toldAfterTurn: null, isToldOnRecord: false }
+
+/** The first circle is told to the model, and the second one stops the run. */
+function circlesIn({ turns, ending }: Trajectory): Circles {
+  let recent: readonly number[] = []
+  let toldAfterTurn: number | null = null
+  let isToldOnRecord = false
+  for (const [index, { hash, isFreshAfter }] of turns.entries()) {
+    if (hash !== null) {
+      recent = withNewest(recent, hash)
+      const cycle = nearestCycle(recent, defaultRepeats)
+      if (cycle !== undefined && cycle.repeats >= cycle.limit) {
+        const { limit: max } = cycle
+        // It ended by this guard, as strict as it is here: where that stops a run is on record, with the last answer that may come after it.
+        if (ending?.reason === 'no_progress' && (ending.limit ?? max) <= max) return noCircles
+        if (toldAfterTurn !== null) {
+          const wholeTurns = index + 1
+          const stop = { kind: 'stop', reason: 'no_progress', limit: 'noProgress', used: max, max, wholeTurns } as const
+          return { stop, toldAfterTurn, isToldOnRecord }
+        }
+        toldAfterTurn = index + 1
+        isToldOnRecord = isFreshAfter && turns[index + 1]?.countsAsTurn === false
+        recent = []
+      }
+    }
+    if (isFreshAfter) recent = []
+  }
+  return { stop: undefined, toldAfterTurn, isToldOnRecord }
+}

@@ -1,0 +1,77 @@
+import { nanosOf, usdOf } from '../budget/prices.ts'
+import { refuse } from '../given.ts'
+import type { OtherLimits } from './other-limits.ts'
+import type { Trajectory } from './trajectory.ts'
+import { cameToSomething, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'
+
+/** A limit that loses nothing in any of the runs, and what it saves in all of them. */
+export interface SuggestedLimit {
+  readonly limits: OtherLimits
+  readonly saved: WhatIf['saved']
+  /** Runs that it stops earlier. */
+  readonly stops: number
+}
+
+/**
+ * The limits that would have saved most and lost nothing: no call that changed something, and no answer. Those that save something, the most first.
+ * Dollars and tokens are not among them: of a request that just fits it is not known whether it would have been made.
+ * @throws ConfigurationError for what is no list of trajectories.
+ */
+export function suggestLimits(
+  trajectories: readonly Trajectory[],
+  options: WhatIfOptions = {},
+): readonly SuggestedLimit[] {
+  if (!Array.isArray(trajectories))
+    refuse('suggestLimits', 'given a list of trajectories, as trajectoryOf makes them of runs', trajectories)
+  for (const [index, each] of trajectories.entries()) checkTrajectory(`Trajectory ${index} must be`, each)
+  const needed = trajectories.map((trajectory) => neededBy(trajectory, options))
+  const maxTurns = Math.max(1, ...needed.map(({ turns }) => turns))
+  const maxDurationMs = Math.max(1, ...needed.map(({ ms }) => Math.ceil(ms / 1_000) * 1_000))
+  return [{ noProgress: true }, { maxTurns }, { maxDurationMs }]
+    .map((limits) => suggestion(trajectories, limits, options))
+    .filter((suggested) => suggested !== undefined)
+    .toSorted((a, b) => b.saved.costUsd - a.saved.costUsd || b.saved.tokens - a.saved.tokens)
+}
+
+function suggestion(
+  trajectories: readonly Trajectory[],
+  limits: OtherLimits,
+  options: WhatIfOptions,
+): SuggestedLimit | undefined {
+  const answers = trajectories.map((trajectory) => whatIf(trajectory, limits, options))
+  const stopped = answers.filter(({ verdict }) => verdict === 'stops')
+  if (!answers.every(losesNothing) || stopped.length === 0) return undefined
+  const sum = (figure: (spent: WhatIf['saved']) => number): number =>
+    stopped.reduce((total, { saved }) => total + figure(saved), 0)
+  const saved = {
+    turns: sum(({ turns }) => turns),
+    tokens: sum(({ tokens }) => tokens),
+    costUsd: usdOf(sum(({ costUsd }) => nanosOf(costUsd))),
+    unknownUsd: usdOf(sum(({ unknownUsd }) => nanosOf(unknownUsd))),
+    activeMs: sum(({ activeMs }) => activeMs),
+  }
+  return { limits, saved, stops: stopped.length }
+}
+
+/** Of a run that might have gone another way nobody knows what it loses. */
+function losesNothing({ lost, unknownFrom }: WhatIf): boolean {
+  return !lost.answer && Object.keys(lost.changes).length === 0 && unknownFrom === null
+}
+
+/** What a run needed: all of it where it came to something or may go on, else up to its last call that changed something. */
+function neededBy(
+  { turns, ending, carried }: Trajectory,
+  { changes = () => true }: WhatIfOptions,
+): { readonly turns: number; readonly ms: number } {
+  const isNeeded = ending === null || cameToSomething(ending)
+  const last = isNeeded
+    ? turns.length - 1
+    : turns.findLastIndex(({ calls }) => calls.some((call) => call.hasRun && changes(call)))
+  const needed = turns.slice(0, last + 1)
+  if (needed.length === 0) return { turns: 0, ms: 0 }
+  const own = needed.filter(({ countsAsTurn }) => countsAsTurn).length
+  return {
+    turns: Math.max(carried.turns + own, ...turns.map(({ agentTurns }) => agentTurns)),
+    ms: carried.ms + needed.reduce((latest, { endMs }) => Math.max(latest, endMs), 0),
+  }
+}

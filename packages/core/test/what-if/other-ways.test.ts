@@ -1,0 +1,268 @@
+// Holds rules of docs/spec.md: R-IF-3 to R-IF-7, where a run is not known to go the same way, and what counts as lost.
+import { describe, expect, test } from 'vitest'
+import type { AgentTool, LoopOptions, Permissions, StepRecord } from '../../src/index.ts'
+import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, hanging, json, reader, run, tool, until } from '../support/harness.ts'
+
+const usage = { input_tokens: 100, output_tokens: 10 }
+const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const answers = (text: string) => ({ text, usage })
+const agent: AgentTool<unknown> = {
+  kind: 'agent',
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  spawn: () => ({ prompt: 'look around. '.repeat(100) }),
+} as never
+const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
+
+/** A run with its records as a file has them. */
+async function ran(
+  script: Parameters<typeof run>[0],
+  given: Partial<LoopOptions> = {},
+  start?: Parameters<typeof run>[2],
+) {
+  const tools = [reader('Look'), tool('Write'), agent]
+  const clock = createFakeClock({ autoAdvance: true })
+  const ended = await run(script, { tools, prices: dollarATokenPrices, clock, ...given } as never, start)
+  const records = json(ended.steps.records) as never as readonly StepRecord[]
+  return { ...ended, records, trajectory: trajectoryOf(records) }
+}
+
+describe('a subagent', () => {
+  const script = [asks('Agent'), asks('Look'), asks('Look'), answers('seen'), asks('Write'), answers('done')]
+
+  test('may take as many turns as the run: what becomes of a run whose subagent is stopped is not known', async () => {
+    const { trajectory } = await ran(script)
+    expect(whatIf(trajectory, { maxTurns: 3 })).toMatchObject({ verdict: 'same', reason: 'completed' })
+    expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({
+      verdict: 'unknown',
+      reason: null,
+      unknownFrom: { turn: 1, why: 'agent' },
+      saved: { turns: 0, costUsd: 0 },
+    })
+    // In a run that is stopped before, it was never begun.
+    const later = await ran([asks('Look'), ...script])
+    expect(whatIf(later.trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', unknownFrom: null })
+    expect(suggestLimits([trajectory], writes)).toEqual([])
+  })
+
+  test('is refused a request that does not fit, and what the run does then is not known', async () => {
+    const { trajectory } = await ran(script)
+    const [own, ofAgent] = trajectory.turns[0]?.payments ?? []
+    const needed = ofAgent?.bounds?.least.tokens ?? 0
+    expect(needed).toBeGreaterThan(own?.bounds?.least.tokens ?? Infinity)
+    expect(whatIf(trajectory, { maxTotalTokens: 1e9 })).toMatchObject({ verdict: 'same', reason: 'completed' })
+    expect(whatIf(trajectory, { maxTotalTokens: 109 + needed })).toMatchObject({
+      verdict: 'unknown',
+      unknownFrom: { turn: 1, why: 'beside' },
+    })
+  })
+})
+
+test('requests beside each other hold what they may come to at the same time', async () => {
+  const { trajectory } = await ran([asks('Agent'), answers('seen'), answers('done')])
+  const [first, ...rest] = trajectory.turns
+  const [own, ofAgent] = first?.payments ?? []
+  if (first === undefined || own === undefined || ofAgent === undefined) throw new Error('there are two payments')
+  const [least, most] = [100, 200].map((tokens) => ({ tokens, nanos: 0 }))
+  if (least === undefined || most === undefined) throw new Error('there are two bounds')
+  const bounds = { least, most, usefulTokens: 50, capTokens: 150 }
+  const asked = (beganMs: number) => ({
+    ...ofAgent,
+    beganMs,
+    endMs: beganMs + 20,
+    tokens: 110,
+    outputTokens: 60,
+    bounds,
+  })
+  const withAgents = (...moments: readonly number[]): Trajectory => ({
+    ...trajectory,
+    turns: [{ ...first, payments: [{ ...own, tokens: 110, bounds }, ...moments.map(asked)] }, ...rest.map(cheap)],
+  })
+  const cheap = (turn: (typeof rest)[number]) => ({
+    ...turn,
+    payments: turn.payments.map((payment) => ({
+      ...payment,
+      beganMs: 90,
+      endMs: 99,
+      tokens: 0,
+      outputTokens: 0,
+      bounds,
+    })),
+  })
+  // 110 for the run, and 110 for each agent; the second one needs its 200 while the first one still holds its own.
+  const together = (maxTotalTokens: number) => whatIf(withAgents(10, 15), { maxTotalTokens }).verdict
+  const inTurn = (maxTotalTokens: number) => whatIf(withAgents(10, 40), { maxTotalTokens }).verdict
+  expect([together(510), inTurn(510)]).toEqual(['same', 'same'])
+  expect([together(400), inTurn(430)]).toEqual(['unknown', 'same'])
+})
+
+test('a request that is cut by time was asked, and is paid for', async () => {
+  const { trajectory } = await ran([asks('Look'), answers('done')])
+  // The second request took from 10 ms to 30 ms.
+  const [first, second] = trajectory.turns
+  if (first === undefined || second === undefined) throw new Error('there are two turns')
+  const [payment] = second.payments
+  if (payment === undefined) throw new Error('there is a payment')
+  const timed: Trajectory = {
+    ...trajectory,
+    turns: [first, { ...second, endMs: 30, payments: [{ ...payment, beganMs: 10, endMs: 30 }] }],
+  }
+  const kept = (maxDurationMs: number) => whatIf(timed, { maxDurationMs }).kept
+  expect(kept(20)).toEqual({ turns: 2, tokens: 220, costUsd: 220, unknownUsd: 0, activeMs: 20 })
+  expect(kept(10)).toEqual({ turns: 2, tokens: 110, costUsd: 110, unknownUsd: 0, activeMs: 10 })
+})
+
+test('what nobody told stands beside what services told, and counts against a budget', async () => {
+  const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+  const options = { maxBudgetUsd: 1e6 }
+  const { trajectory, terminal } = await ran([broken, asks('Look'), answers('done')], options)
+  expect(terminal.committedUsd).toBeGreaterThan(terminal.costUsd)
+  const { kept } = whatIf(trajectory, {})
+  expect([kept.costUsd, kept.unknownUsd]).toEqual([terminal.costUsd, terminal.committedUsd - terminal.costUsd])
+  const { saved } = whatIf(trajectory, { maxTurns: 1 })
+  expect([saved.costUsd, saved.unknownUsd]).toEqual([terminal.costUsd, 0])
+  for (const maxBudgetUsd of [3_000, 40_000, 70_000]) {
+    const live = await ran([broken, asks('Look'), answers('done')], { maxBudgetUsd })
+    const said = whatIf(trajectory, { maxBudgetUsd })
+    expect([said.reason, said.kept.turns, said.kept.costUsd + said.kept.unknownUsd]).toEqual([
+      live.terminal.reason,
+      live.terminal.summary.turns,
+      live.terminal.committedUsd,
+    ])
+  }
+})
+
+describe('a record of an earlier version does not say what its requests may come to', () => {
+  const script = [asks('Write'), asks('Write'), answers('done')]
+  const withoutBounds = ({ turns, ...rest }: Trajectory): Trajectory => ({
+    ...rest,
+    turns: turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => ({ ...payment, bounds: null })) })),
+  })
+
+  test('it would have stopped there at the latest: it saves at least that, and loses at most that', async () => {
+    const { trajectory } = await ran(script)
+    expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 250 }, writes)).toEqual({
+      verdict: 'stops',
+      reason: 'max_budget_usd',
+      by: { limit: 'maxBudgetUsd', used: 220, max: 250 },
+      isAtTheLatest: true,
+      unknownFrom: null,
+      toldAfterTurn: null,
+      kept: { turns: 3, tokens: 330, costUsd: 250, unknownUsd: 0, activeMs: 0 },
+      saved: { turns: 0, tokens: 0, costUsd: 80, unknownUsd: 0, activeMs: 0 },
+      lost: { changes: { Write: 2 }, calls: 2, answer: true },
+    })
+  })
+
+  test('where it spent less than the limit it is not known', async () => {
+    const { trajectory } = await ran(script)
+    expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331 })).toMatchObject({
+      verdict: 'unknown',
+      reason: null,
+      unknownFrom: { turn: 1, why: 'reserved' },
+    })
+    // With the budget that it had it is the same.
+    const { trajectory: had } = await ran(script, { maxBudgetUsd: 1e6 })
+    expect(whatIf(withoutBounds(had), { maxBudgetUsd: 1e6 })).toMatchObject({ verdict: 'same', reason: 'completed' })
+    // Another limit stops it there or earlier.
+    expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331, maxTurns: 2 })).toMatchObject({
+      verdict: 'stops',
+      reason: 'max_turns',
+      isAtTheLatest: true,
+      lost: { calls: 2 },
+    })
+  })
+})
+
+describe('lost', () => {
+  test('are no calls that were denied, of no tool, or not begun', async () => {
+    const permissions: Permissions = {
+      denies: ({ call }) => (call.name === 'Forbidden' ? 'not that' : undefined),
+      decide: () => ({ behavior: 'allow' }),
+    }
+    const tools = [reader('Look'), tool('Write'), tool('Forbidden')]
+    const { trajectory } = await ran([asks('Look'), asks('Forbidden', 'Nothing', 'Write'), answers('done')], {
+      tools,
+      permissions,
+    })
+    expect(whatIf(trajectory, { maxTurns: 1 }).lost).toEqual({ changes: { Write: 1 }, calls: 3, answer: true })
+  })
+
+  test('is a call that was under way when the process died', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const going = begin([asks('Look'), asks('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
+    void going.loop.terminal
+    await until(() => going.events.some((event) => event.type === 'tool_start' && event.name === 'Hang'))
+    const trajectory = trajectoryOf(json(going.steps.records) as never)
+    expect(whatIf(trajectory, { maxTurns: 1 }).lost).toEqual({ changes: { Hang: 1 }, calls: 1, answer: false })
+    going.loop.abort()
+    await going.end()
+  })
+
+  test('is the last answer at a limit', async () => {
+    const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('so far')], {
+      maxTurns: 2,
+      wrapUp: true,
+    })
+    expect(terminal.reason).toBe('max_turns')
+    expect(whatIf(trajectory, { maxTurns: 1 }).lost.answer).toBe(true)
+    expect(suggestLimits([trajectory], writes)).toEqual([])
+  })
+
+  test('is the question that waits for a person, and what the person allowed', async () => {
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: ({ call }) => (call.name === 'Write' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
+    }
+    const first = await ran([asks('Look'), asks('Write')], { permissions })
+    expect(first.terminal.reason).toBe('needs_approval')
+    // It waits, and has changed nothing.
+    expect(whatIf(first.trajectory, { maxTurns: 1 }).lost).toEqual({ changes: {}, calls: 1, answer: true })
+    expect(suggestLimits([first.trajectory], writes)).toEqual([])
+
+    const approvals = { call_1_0: { behavior: 'allow' } } as const
+    const start = { approvals, transcript: first.state.transcript, runId: 'run2' } as never
+    const second = await ran([asks('Look'), asks('Look')], { permissions, maxTurns: 3 }, start)
+    expect(second.terminal.reason).toBe('max_turns')
+    expect(accountOf(second.records).tools.find(({ tool: name }) => name === 'Write')).toMatchObject({
+      calls: 1,
+      open: 0,
+    })
+    expect(second.trajectory.turns[0]?.calls).toMatchObject([{ tool: 'Write', hasRun: true }])
+    expect(suggestLimits([second.trajectory], writes)).toMatchObject([{ limits: { maxTurns: 1 }, stops: 1 }])
+  })
+})
+
+test('no limit is suggested for which a run would have gone another way', async () => {
+  const looks = [asks('Look'), asks('Look'), asks('Look')]
+  const fails = await ran([asks('Agent'), ...looks, answers('seen')])
+  const wanders = await ran(looks)
+  expect([fails.terminal.reason, wanders.terminal.reason]).toEqual(['model_error', 'model_error'])
+  expect(suggestLimits([wanders.trajectory], writes)).toMatchObject([{ limits: { maxTurns: 1 } }])
+  expect(suggestLimits([wanders.trajectory, fails.trajectory], writes)).toEqual([])
+})
+
+test('limits are suggested with what a run carries over', async () => {
+  const looks = Array.from({ length: 9 }, () => asks('Look'))
+  const first = await ran([asks('Write'), ...looks], { maxTurns: 3 })
+  const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
+  const second = await ran([asks('Write'), ...looks], { maxTurns: 9 }, start)
+  expect(suggestLimits([second.trajectory], writes)).toMatchObject([{ limits: { maxTurns: 4 }, stops: 1 }])
+})
+
+test('a run that goes on from one with a cost that nobody told has its own cost by itself', async () => {
+  const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+  const first = await ran([broken, asks('Look'), asks('Look')], { maxTurns: 2 })
+  const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
+  const second = await ran([answers('done')], { maxTurns: 9 }, start)
+  const { totals, carried } = accountOf(second.records)
+  expect(totals.costUsd - carried.costUsd).toBe(110)
+  expect(totals.committedUsd).toBe(second.terminal.committedUsd)
+  // The same as far as the record goes before its end.
+  const open = accountOf(second.records.filter(({ type }) => type !== 'end'))
+  expect([open.totals.costUsd, open.totals.committedUsd]).toEqual([totals.costUsd, totals.committedUsd])
+})
