@@ -41,6 +41,7 @@ function isTold(fields: readonly string[], text: string): readonly string[] {
 }
 
 const spent = ['turns', 'tokens', 'costUsd', 'activeMs']
+const whatIfSpent = ['turns', 'tokens', 'costUsd', 'unknownUsd', 'activeMs']
 const below = (place: string, names: readonly string[]): readonly string[] => [
   place,
   ...names.map((name) => `${place}.${name}`),
@@ -103,8 +104,10 @@ test('why', async () => {
     'runs[].open',
     'goOn',
     'goOn.says',
+    'unpriced',
   ])
-  const more = ['heldBy', 'command', 'program', 'skipped', 'recordedUsd', 'unpriced']
+  const ofRuns = ['executionCount', 'continues', 'isCopy', 'heldBy', 'command']
+  const more = [...ofRuns, 'stages', 'most', 'ended', 'program', 'skipped', 'recordedUsd']
   expect(isTold([...fields, ...more], guide('why'))).toEqual([])
 })
 
@@ -120,9 +123,10 @@ test('replay and what-if', async () => {
     'answers[].answer.reason',
     ...below('answers[].answer.by', ['limit', 'used', 'max']),
     'answers[].answer.isAtTheLatest',
+    'answers[].answer.unknownFrom',
     'answers[].answer.toldAfterTurn',
-    ...below('answers[].answer.kept', spent),
-    ...below('answers[].answer.saved', spent),
+    ...below('answers[].answer.kept', whatIfSpent),
+    ...below('answers[].answer.saved', whatIfSpent),
     ...below('answers[].answer.lost', ['changes', 'calls', 'answer']),
     'suggested',
     'runs',
@@ -134,7 +138,7 @@ test('replay and what-if', async () => {
 
 test('report', async () => {
   const fields = await told('report')
-  const spentIn = ['runs', 'turns', 'requests', 'tokens', 'costUsd', 'unknownUsd', 'activeMs']
+  const spentIn = ['runs', 'turns', 'requests', 'tokens', 'unknownTokens', 'costUsd', 'unknownUsd', 'activeMs']
   expect(fields.filter((field) => !/[.[]/.test(field))).toEqual([
     'of',
     'since',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { columnsOf } from '../src/io/columns.ts'
 import { barLines } from '../src/why/bars.ts'
+import { untoldIn } from '../src/why/untold.ts'
 import { whyText } from '../src/why/why-text.ts'
 import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/core/steps'
@@ -154,7 +155,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
     const goOn = { says: 'Raise --max-turns, or add --wrap-up for a last answer.' }
     const account = accountOf(records)
     const text = whyText(
-      { sessionId: second, cwd: here(), account, stages: [], goOn, before: [], about: [] },
+      { sessionId: second, cwd: here(), account, untold: untoldIn(records), stages: [], goOn, before: [], about: [] },
       width,
       styleFor(false, {}),
     )
@@ -167,6 +168,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         sessionId: second,
         cwd: here(),
         account: { ...account, slowest: [...long, ...slowest] },
+        untold: { attempts: 2, tokens: 123_456_789, usd: 12.5, chargedTokens: 0 },
         stages: [],
         goOn,
         before: [],

@@ -4,7 +4,7 @@ import type { AnySession } from '../foreign/read-session.ts'
 import { styleFor } from '../io/style.ts'
 import type { GoOn } from '../why/go-on.ts'
 import { toldRuns } from '../why/told-runs.ts'
-import { aboutForeign } from '../why/why-foreign.ts'
+import { aboutRecord } from '../why/why-foreign.ts'
 import { whyText } from '../why/why-text.ts'
 import type { Entry } from './shelf.ts'
 
@@ -28,7 +28,7 @@ export function inspectedSession(
 ): InspectedSession {
   const { sessionId, cwd, runs, unpriced, foreign, title = '' } = session
   const { key, path, changedAt, isLive } = found
-  const about = aboutForeign(session)
+  const about = aboutRecord(session)
   // A list of many asks for none of it.
   let told: ReturnType<typeof toldRuns> | undefined
   return {

@@ -64,7 +64,7 @@ export class Collector {
     for (const [index, records] of runs.entries()) {
       const at = began[index] ?? null
       if (!isWithin(this.#period, at)) continue
-      const facts = runFactsOf(records)
+      const facts = withoutAnswered(runFactsOf(records), runs[index + 1])
       if (title === '') title = facts.prompt
       if (isCopiedRun(records)) {
         this.#copies++
@@ -79,8 +79,10 @@ export class Collector {
       this.#tighter.add(facts.trajectory, unpriced)
       const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
       this.#limits.add(facts, name, continued.has(runId))
-      if (facts.reason === null)
-        this.#open.push({ ...name, heldBy: index === runs.length - 1 ? (heldBy ?? null) : null })
+      if (facts.reason === null) {
+        const holder = index === runs.length - 1 ? (heldBy ?? null) : null
+        this.#open.push({ ...name, unknownUsd: paid.worst / 1e9, heldBy: holder })
+      }
       for (const model of unpriced) this.#unpriced.add(model)
       counts.calls += facts.work.calls.length
       counts.failed += facts.work.calls.filter(({ status }) => status !== 'done' && status !== 'open').length
@@ -133,11 +135,11 @@ export class Collector {
         const nanos = Math.round(costUsd * 1e9)
         const tokens =
           usage.input_tokens + usage.output_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-        this.#models.addOther(model, tokens, nanos, 0, usage)
+        this.#models.addOther(model, { tokens, unknownTokens: 0, nanos, worst: 0 }, usage)
         left = { ...left, tokens: left.tokens - tokens, nanos: left.nanos - nanos }
       }
-      if (left.tokens !== 0 || left.nanos !== 0 || left.worst !== 0)
-        this.#models.addOther('', left.tokens, left.nanos, left.worst, noUsage)
+      if (left.tokens !== 0 || left.unknownTokens !== 0 || left.nanos !== 0 || left.worst !== 0)
+        this.#models.addOther('', left, noUsage)
     }
   }
 
@@ -161,6 +163,7 @@ export class Collector {
       afterRuns: {
         stages: this.#after.runs,
         tokens: after.tokens,
+        unknownTokens: after.unknownTokens,
         costUsd: after.costUsd,
         unknownUsd: after.unknownUsd,
       },
@@ -174,7 +177,7 @@ export class Collector {
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,
-      service: { retried: this.#service.retried, failures: this.#service.failures },
+      service: { retried: this.#service.retried, untold: this.#service.untold, failures: this.#service.failures },
       cache: {
         input: sent,
         read: inAll.cache_read_input_tokens,
@@ -185,6 +188,7 @@ export class Collector {
         count: compactions.runs,
         requests: compactions.requests,
         tokens: compactions.tokens,
+        unknownTokens: compactions.unknownTokens,
         costUsd: compactions.costUsd,
         unknownUsd: compactions.unknownUsd,
       },
@@ -222,6 +226,16 @@ export class Collector {
   }
 }
 
+/** A call that waited for a person counts in the run that had the answer. */
+function withoutAnswered(facts: RunFacts, next: readonly StepRecord[] | undefined): RunFacts {
+  const first = next?.[0]
+  const answers = first?.type === 'start' ? (first.start.answers ?? []) : []
+  if (answers.length === 0) return facts
+  const ids = new Set(answers.map(({ id }) => id))
+  const calls = facts.work.calls.filter(({ scope, id, status }) => status !== 'open' || scope !== '' || !ids.has(id))
+  return { ...facts, work: { ...facts.work, calls } }
+}
+
 function continuedBy([first]: readonly StepRecord[]): string | undefined {
   return first?.type === 'start' ? first.start.run.continues : undefined
 }
@@ -231,7 +245,8 @@ function withoutRuns(foreign: ForeignSession, isWhole: boolean): ForeignSession 
 }
 
 function paidForStage({ most, ended }: RecordedStage): Paid {
-  if (ended === null) return { requests: 0, tokens: 0, nanos: 0, worst: most.nanos }
+  if (ended === null) return { requests: 0, tokens: 0, unknownTokens: most.tokens, nanos: 0, worst: most.nanos }
   const nanos = Math.round(ended.costUsd * 1e9)
-  return { requests: 0, tokens: ended.tokens, nanos, worst: Math.round(ended.committedUsd * 1e9) - nanos }
+  const worst = Math.round(ended.committedUsd * 1e9) - nanos
+  return { requests: 0, tokens: ended.tokens, unknownTokens: 0, nanos, worst }
 }

@@ -1,3 +1,4 @@
+import { costText } from '@halting/inspector/what-if-words'
 import { escaped } from '../export/escaped.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
@@ -9,7 +10,6 @@ import { reportStyle } from './report-style.ts'
 import { flagOf, worthTelling } from './tighter.ts'
 import type { Report, SessionSpent, SpentRow } from './told.ts'
 import {
-  costText,
   endingName,
   factsOf,
   headline,
@@ -79,8 +79,8 @@ function* restHtml(report: Report): Iterable<string> {
     'Did not end',
     list(
       report.open.map(
-        ({ session, run, costUsd, heldBy }) =>
-          `${session} ${run}: ${money(costUsd)}${heldBy === null ? '' : `, goes on in process ${heldBy}`}`,
+        ({ session, run, heldBy, ...cost }) =>
+          `${session} ${run}: ${costText(cost)}${heldBy === null ? '' : `, goes on in process ${heldBy}`}`,
       ),
     ),
   )
@@ -184,16 +184,17 @@ function endingsHtml({ endings }: Report): string {
 }
 
 function triedHtml({ tried }: Report): string {
-  const cells = tried.map(({ limits, stops, savedUsd, savedTokens, savedMs, lostAnswers, lostChanges }) => [
+  const cells = tried.map(({ limits, stops, unknown, lostAnswers, lostChanges, ...saved }) => [
     flagOf(limits),
     counted(stops),
-    money(savedUsd),
-    counted(savedTokens),
-    elapsed(savedMs),
+    costText({ costUsd: saved.savedUsd, unknownUsd: saved.savedUnknownUsd }),
+    counted(saved.savedTokens),
+    elapsed(saved.savedMs),
     some(lostAnswers),
     some(lostChanges),
+    some(unknown),
   ])
-  const head = ['limit', 'stops runs', 'saves', 'tokens', 'time', 'loses answers', 'loses changes']
+  const head = ['limit', 'stops runs', 'saves', 'tokens', 'time', 'loses answers', 'loses changes', 'not known']
   return list(worthTelling(tried).map(triedText)) + table('Limits that were tried', head, cells)
 }
 

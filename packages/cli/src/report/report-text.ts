@@ -1,3 +1,4 @@
+import { costText } from '@halting/inspector/what-if-words'
 import type { Breakdown } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
@@ -7,7 +8,6 @@ import { tableLines } from './table.ts'
 import { worthTelling } from './tighter.ts'
 import type { ModelRow, Report, SessionSpent, SpentRow } from './told.ts'
 import {
-  costText,
   endingName,
   factsOf,
   headline,
@@ -193,9 +193,9 @@ function sessionLines(sessions: readonly SessionSpent[], width: number, style: S
 }
 
 function openLines({ open }: Report): readonly string[] {
-  const lines = open.slice(0, mostRows).map(({ session, run, costUsd, heldBy }) => {
+  const lines = open.slice(0, mostRows).map(({ session, run, heldBy, ...cost }) => {
     const goes = heldBy === null ? '' : `, goes on in process ${heldBy}`
-    return `${session.slice(0, 8)} ${run}: ${money(costUsd)}${goes}`
+    return `${session.slice(0, 8)} ${run}: ${costText(cost)}${goes}`
   })
   return open.length > mostRows ? [...lines, `and ${counted(open.length - mostRows)} more`] : lines
 }

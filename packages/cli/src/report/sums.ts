@@ -5,10 +5,11 @@ import type { ModelRow, Spent, SpentRow } from './told.ts'
 
 // Money is summed in whole nano-dollars, so that every breakdown comes to the same to the last digit.
 
-/** What requests came to: `nanos` is what somebody told, `worst` what nobody did and was charged at worst case. */
+/** What requests came to: `tokens` and `nanos` are what somebody told, the others what nobody did and was charged at worst case. */
 export interface Paid {
   readonly requests: number
   readonly tokens: number
+  readonly unknownTokens: number
   readonly nanos: number
   readonly worst: number
 }
@@ -20,6 +21,7 @@ export class Sum {
   turns = 0
   requests = 0
   tokens = 0
+  unknownTokens = 0
   nanos = 0
   worst = 0
   activeMs = 0
@@ -31,16 +33,18 @@ export class Sum {
     this.activeMs += activeMs
   }
 
-  pay({ requests, tokens, nanos, worst }: Paid): void {
+  pay({ requests, tokens, unknownTokens, nanos, worst }: Paid): void {
     this.requests += requests
     this.tokens += tokens
+    this.unknownTokens += unknownTokens
     this.nanos += nanos
     this.worst += worst
   }
 
   get spent(): Spent {
-    const { runs, turns, requests, tokens, activeMs } = this
-    return { runs, turns, requests, tokens, costUsd: this.nanos / 1e9, unknownUsd: this.worst / 1e9, activeMs }
+    const { runs, turns, requests, tokens, unknownTokens, activeMs } = this
+    const cost = { costUsd: this.nanos / 1e9, unknownUsd: this.worst / 1e9 }
+    return { runs, turns, requests, tokens, unknownTokens, ...cost, activeMs }
   }
 }
 
@@ -66,24 +70,27 @@ export class SumsBy {
   }
 }
 
-/** What requests of a run came to. One under way counts with what was reserved for it, and has no tokens yet. */
+/** What requests of a run came to. One under way counts with what it may come to, and is no attempt that was made yet. */
 export function paidFor(requests: readonly PastRequest[]): Paid {
-  let [count, tokens, nanos, worst] = [0, 0, 0, 0]
+  let [count, tokens, unknownTokens, nanos, worst] = [0, 0, 0, 0, 0]
   for (const request of requests) {
-    if (request.came !== 'open') {
-      count++
+    if (request.came !== 'open') count++
+    if (request.isAtWorst) {
+      unknownTokens += request.tokens
+      worst += request.nanos
+    } else {
       tokens += request.tokens
+      nanos += request.nanos
     }
-    if (request.isAtWorst) worst += request.nanos
-    else nanos += request.nanos
   }
-  return { requests: count, tokens, nanos, worst }
+  return { requests: count, tokens, unknownTokens, nanos, worst }
 }
 
 interface ModelSum {
   requests: number
   failed: number
   tokens: number
+  unknownTokens: number
   usage: Usage
   nanos: number
   worst: number
@@ -100,25 +107,27 @@ export class SumsByModel {
     let [own, ownTokens] = [nanos, tokens]
     for (const other of others) {
       const otherTokens = totalTokensOf(other.usage)
-      this.addOther(other.model, otherTokens, isAtWorst ? 0 : other.nanos, 0, other.usage)
-      own -= isAtWorst ? 0 : other.nanos
+      const told = { tokens: otherTokens, unknownTokens: 0, nanos: isAtWorst ? 0 : other.nanos, worst: 0 }
+      this.addOther(other.model, told, other.usage)
+      own -= told.nanos
       ownTokens -= otherTokens
     }
     sum.ms += durationMs
     if (isAtWorst) sum.worst += own
     else sum.nanos += own
+    sum[isAtWorst ? 'unknownTokens' : 'tokens'] += ownTokens
     if (came === 'open') return
     sum.requests++
     if (came === 'failed') sum.failed++
-    sum.tokens += ownTokens
     sum.usage = addUsage(sum.usage, usage)
     this.usage = addUsage(this.usage, usage)
   }
 
   /** What was not asked by a request on record: of a service by itself, or of what came after a run. */
-  addOther(model: string, tokens: number, nanos: number, worst: number, usage: Usage): void {
+  addOther(model: string, { tokens, unknownTokens, nanos, worst }: Omit<Paid, 'requests'>, usage: Usage): void {
     const sum = this.#of(model)
     sum.tokens += tokens
+    sum.unknownTokens += unknownTokens
     sum.nanos += nanos
     sum.worst += worst
     sum.usage = addUsage(sum.usage, usage)
@@ -127,19 +136,21 @@ export class SumsByModel {
 
   #of(model: string): ModelSum {
     let sum = this.#sums.get(model)
-    if (sum === undefined)
-      this.#sums.set(model, (sum = { requests: 0, failed: 0, tokens: 0, usage: noUsage, nanos: 0, worst: 0, ms: 0 }))
+    if (sum === undefined) {
+      sum = { requests: 0, failed: 0, tokens: 0, unknownTokens: 0, usage: noUsage, nanos: 0, worst: 0, ms: 0 }
+      this.#sums.set(model, sum)
+    }
     return sum
   }
 
   /** The dearest first. */
   get rows(): readonly ModelRow[] {
     return [...this.#sums]
-      .map(([model, { requests, failed, tokens, usage, nanos, worst, ms }]) => {
+      .map(([model, { requests, failed, tokens, unknownTokens, usage, nanos, worst, ms }]) => {
         const { input_tokens: input, output_tokens: output } = usage
         const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = usage
         const paid = { costUsd: nanos / 1e9, unknownUsd: worst / 1e9 }
-        return { model, requests, failed, tokens, input, cacheRead, cacheWrite, output, ...paid, ms }
+        return { model, requests, failed, tokens, unknownTokens, input, cacheRead, cacheWrite, output, ...paid, ms }
       })
       .toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens || a.model.localeCompare(b.model))
   }

@@ -15,7 +15,10 @@ const ladders: readonly (readonly OtherLimits[])[] = [
 
 interface Tried {
   stops: number
+  atTheLatest: number
+  unknown: number
   nanos: number
+  worst: number
   tokens: number
   ms: number
   answers: number
@@ -31,12 +34,18 @@ export class TighterLimits {
     for (const ladder of ladders) {
       for (const limits of ladder) {
         if (limits.maxBudgetUsd !== undefined && unpriced.length > 0) break
-        const { verdict, saved, lost } = whatIf(trajectory, limits, { changes })
-        // What does not stop it here stops it nowhere further up.
-        if (verdict !== 'stops') break
+        const { verdict, saved, lost, unknownFrom, isAtTheLatest } = whatIf(trajectory, limits, { changes })
+        // What changes nothing here changes nothing further up.
+        if (verdict !== 'stops' && unknownFrom === null) break
         const tried = this.#of(limits)
+        if (verdict !== 'stops') {
+          tried.unknown++
+          continue
+        }
         tried.stops++
+        if (isAtTheLatest) tried.atTheLatest++
         tried.nanos += Math.round(saved.costUsd * 1e9)
+        tried.worst += Math.round(saved.unknownUsd * 1e9)
         tried.tokens += saved.tokens
         tried.ms += saved.activeMs
         tried.answers += lost.answer ? 1 : 0
@@ -47,8 +56,10 @@ export class TighterLimits {
 
   #of(limits: OtherLimits): Tried {
     let tried = this.#tried.get(limits)
-    if (tried === undefined)
-      this.#tried.set(limits, (tried = { stops: 0, nanos: 0, tokens: 0, ms: 0, answers: 0, changes: 0 }))
+    if (tried === undefined) {
+      tried = { stops: 0, atTheLatest: 0, unknown: 0, nanos: 0, worst: 0, tokens: 0, ms: 0, answers: 0, changes: 0 }
+      this.#tried.set(limits, tried)
+    }
     return tried
   }
 
@@ -56,10 +67,10 @@ export class TighterLimits {
   told(): readonly LimitTried[] {
     return ladders.flat().flatMap((limits) => {
       const tried = this.#tried.get(limits)
-      if (tried === undefined) return []
-      const { stops, nanos, tokens, ms, answers, changes: lostChanges } = tried
-      const saved = { savedUsd: nanos / 1e9, savedTokens: tokens, savedMs: ms }
-      return [{ limits, stops, ...saved, lostAnswers: answers, lostChanges }]
+      if (tried === undefined || tried.stops === 0) return []
+      const { stops, atTheLatest, unknown, nanos, worst, tokens, ms, answers, changes: lostChanges } = tried
+      const saved = { savedUsd: nanos / 1e9, savedUnknownUsd: worst / 1e9, savedTokens: tokens, savedMs: ms }
+      return [{ limits, stops, atTheLatest, unknown, ...saved, lostAnswers: answers, lostChanges }]
     })
   }
 }
@@ -68,7 +79,7 @@ export class TighterLimits {
 export function worthTelling(tried: readonly LimitTried[]): readonly LimitTried[] {
   return ladders.flatMap((steps) => {
     const ladder = tried.filter(({ limits }) => steps.includes(limits))
-    const free = ladder.findIndex(({ lostAnswers, lostChanges }) => lostAnswers === 0 && lostChanges === 0)
+    const free = ladder.findIndex(({ unknown, lostAnswers, lostChanges }) => unknown + lostAnswers + lostChanges === 0)
     const from = free < 0 ? ladder.length - 1 : Math.max(0, free - 1)
     return ladder.slice(from, free < 0 ? ladder.length : free + 1).toReversed()
   })

@@ -2,7 +2,8 @@ import type { SessionKind } from '@halting/agent/foreign'
 import type { TerminalReason } from '@halting/core'
 import type { OtherLimits, Phase } from '@halting/core/steps'
 
-// What a report tells, as JSON. Dollars are US dollars; `unknownUsd` is what nobody said and was charged at worst case, beside `costUsd`.
+// What a report tells, as JSON. Dollars are US dollars. What nobody told and was charged at worst case is in `unknownUsd` and `unknownTokens`, beside
+// `costUsd` and `tokens`.
 
 /** What was spent. */
 export interface Spent {
@@ -11,6 +12,7 @@ export interface Spent {
   /** Attempts at model requests. */
   readonly requests: number
   readonly tokens: number
+  readonly unknownTokens: number
   readonly costUsd: number
   readonly unknownUsd: number
   /** Milliseconds in which runs went on. */
@@ -30,6 +32,7 @@ export interface ModelRow {
   readonly requests: number
   readonly failed: number
   readonly tokens: number
+  readonly unknownTokens: number
   /** Tokens that were sent: new, read from the cache, written to it; and what came back. */
   readonly input: number
   readonly cacheRead: number
@@ -64,6 +67,7 @@ export interface EndingRow {
   readonly runs: number
   readonly turns: number
   readonly tokens: number
+  readonly unknownTokens: number
   readonly costUsd: number
   readonly unknownUsd: number
   readonly activeMs: number
@@ -116,7 +120,12 @@ export interface LimitTried {
   readonly limits: OtherLimits
   /** Runs that it stops earlier. */
   readonly stops: number
+  /** Those of these that it may have stopped still earlier. Where there are some, what is saved is the least, and what is lost the most. */
+  readonly atTheLatest: number
+  /** Runs that it may have stopped earlier, or had go another way: what they save and lose is not known. */
+  readonly unknown: number
   readonly savedUsd: number
+  readonly savedUnknownUsd: number
   readonly savedTokens: number
   readonly savedMs: number
   /** Runs whose answer there would not be. */
@@ -149,6 +158,7 @@ export interface Report {
   readonly afterRuns: {
     readonly stages: number
     readonly tokens: number
+    readonly unknownTokens: number
     readonly costUsd: number
     readonly unknownUsd: number
   }
@@ -166,6 +176,8 @@ export interface Report {
   readonly service: {
     /** Requests that took more than one attempt. */
     readonly retried: number
+    /** Attempts of which nobody told what they came to: they broke, were cut, or are under way. */
+    readonly untold: number
     readonly failures: readonly {
       readonly kind: string
       readonly attempts: number
@@ -183,10 +195,11 @@ export interface Report {
     readonly count: number
     readonly requests: number
     readonly tokens: number
+    readonly unknownTokens: number
     readonly costUsd: number
     readonly unknownUsd: number
   }
-  readonly open: readonly (RunName & { readonly heldBy: number | null })[]
+  readonly open: readonly (RunName & { readonly unknownUsd: number; readonly heldBy: number | null })[]
   readonly outliers: readonly Outlier[]
   /** Models without a price: what they cost is in no figure. */
   readonly unpriced: readonly string[]

@@ -50,9 +50,10 @@ export class ToolSums {
   }
 }
 
-/** Attempts at the service that failed, by what it said, and how many requests were tried again. */
+/** Attempts at the service that failed, by what it said, how many requests were tried again, and of how many nobody told what they cost. */
 export class ServiceSums {
   retried = 0
+  untold = 0
   readonly #failures = new Map<string, { attempts: number; nanos: number; worst: number }>()
 
   add(requests: readonly PastRequest[]): void {
@@ -60,6 +61,7 @@ export class ServiceSums {
     for (const { scope, name, failure, came, nanos, isAtWorst } of requests) {
       const request = `${scope}|${name}`
       attempts.set(request, (attempts.get(request) ?? 0) + 1)
+      if (isAtWorst) this.untold++
       if (came !== 'failed') continue
       const kind = failure ?? 'unknown'
       const row = this.#failures.get(kind) ?? { attempts: 0, nanos: 0, worst: 0 }

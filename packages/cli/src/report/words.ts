@@ -1,4 +1,6 @@
+import { costText } from '@halting/inspector/what-if-words'
 import { programNames, type SessionKind } from '@halting/agent/foreign'
+import { untoldText } from '../why/untold.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
 import { dayOf } from './period.ts'
 import type { LimitRow, LimitTried, Outlier, Report, Spent } from './told.ts'
@@ -7,21 +9,27 @@ import { flagOf } from './tighter.ts'
 // What is said in words, the same in the terminal and on the page.
 
 /** `12 sessions of this folder, 2026-11-16 to 2026-11-23`. */
-export function headline({ of, sessions, since, until, madeAt, bySession }: Report): string {
-  const days = bySession.flatMap(({ beganAt }) => (beganAt === null ? [] : [beganAt])).toSorted()
-  const isBounded = since !== null || until !== null
+export function headline({ of, sessions, since, until, madeAt, byDay }: Report): string {
   const title = `${many(sessions, 'session')} ${of}`
-  if (since !== null && isInFuture({ since, madeAt })) return `${title}, from ${dayOf(Date.parse(since))} on`
-  const first = since ?? days[0]
-  const last = until === null ? (isBounded ? madeAt : days.at(-1)) : new Date(Date.parse(until) - 1).toISOString()
-  const [from = '', to = ''] = [first, last].map((moment) => (moment === undefined ? '' : dayOf(Date.parse(moment))))
+  if (since !== null && isInFuture({ since, madeAt })) return `${title}, from ${dayAt(since)} on`
+  const days = byDay.map(({ name }) => name).filter((name) => name !== '')
+  const isBounded = since !== null || until !== null
+  // A clock that went back, or that of another machine, may have a run begin later than now.
+  const latest = [...days, ...(isBounded ? [dayAt(madeAt)] : [])].toSorted().at(-1) ?? ''
+  const from = since === null ? (days[0] ?? '') : dayAt(since)
+  const to = until === null ? latest : dayOf(Date.parse(until) - 1)
   const when = from === '' ? (to === '' ? '' : `until ${to}`) : from === to ? from : `${from} to ${to}`
   return `${title}${when === '' ? '' : `, ${when}`}`
+}
+
+function dayAt(moment: string): string {
+  return dayOf(Date.parse(moment))
 }
 
 /** Why there is nothing to tell, and what to do. */
 export function nothingText(report: Report): string {
   if (isInFuture(report)) return 'That time lies in the future.'
+  if (report.since === null && report.until === null) return 'Nothing was run in them.'
   return 'Nothing was run in that time. --since 30d looks further back, and --all at other folders.'
 }
 
@@ -34,10 +42,6 @@ function isInFuture({ since, madeAt }: Pick<Report, 'since' | 'madeAt'>): boolea
 export function spentText({ runs, turns, requests, tokens, activeMs, ...cost }: Spent): string {
   const counts = [many(runs, 'run'), many(turns, 'turn'), many(requests, 'request'), `${counted(tokens)} tokens`]
   return [...counts, costText(cost), elapsed(activeMs)].join(', ')
-}
-
-export function costText({ costUsd, unknownUsd }: Pick<Spent, 'costUsd' | 'unknownUsd'>): string {
-  return unknownUsd > 0 ? `${money(costUsd)} and up to ${money(unknownUsd)} more` : money(costUsd)
 }
 
 /** Whose sessions they are, where they are not all ours; '' otherwise. */
@@ -69,18 +73,30 @@ export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lo
 export function triedText({
   limits,
   stops,
+  atTheLatest,
+  unknown,
   savedUsd,
+  savedUnknownUsd,
   savedTokens,
   savedMs,
   lostAnswers,
   lostChanges,
 }: LimitTried): string {
-  const saved = [...(savedUsd > 0 ? [money(savedUsd)] : []), `${counted(savedTokens)} tokens`, elapsed(savedMs)]
+  const cost = { costUsd: savedUsd, unknownUsd: savedUnknownUsd }
+  const saved = [
+    ...(savedUsd > 0 || savedUnknownUsd > 0 ? [costText(cost)] : []),
+    `${counted(savedTokens)} tokens`,
+    elapsed(savedMs),
+  ]
+  const [least, most] = atTheLatest > 0 ? ['at least ', 'at most '] : ['', '']
   const lost = [
     ...(lostAnswers > 0 ? [many(lostAnswers, 'answer')] : []),
     ...(lostChanges > 0 ? [many(lostChanges, 'change')] : []),
   ]
-  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${saved.join(', ')}; loses ${lost.length === 0 ? 'nothing' : lost.join(', ')}`
+  const loses =
+    lost.length > 0 ? `loses ${most}${lost.join(', ')}` : unknown > 0 ? 'loses nothing in these' : 'loses nothing'
+  const others = unknown > 0 ? `; of ${many(unknown, 'more run')} it is not known` : ''
+  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${others}`
 }
 
 const figures = {
@@ -102,7 +118,7 @@ export function shareText(share: number): string {
 }
 
 /** How the service did, the cache, what was compacted and what came after runs: a sentence each. */
-export function factsOf({ service, cache, compactions, afterRuns }: Report): readonly string[] {
+export function factsOf({ service, cache, compactions, afterRuns, totals }: Report): readonly string[] {
   const failed = service.failures.reduce((sum, { attempts }) => sum + attempts, 0)
   const kinds = service.failures.map(({ kind, attempts }) => `${counted(attempts)} ${kind}`)
   return [
@@ -111,6 +127,9 @@ export function factsOf({ service, cache, compactions, afterRuns }: Report): rea
       : [
           `${many(failed, 'attempt')} at a model request failed: ${kinds.join(', ')}. ${many(service.retried, 'request')} needed more than one attempt.`,
         ]),
+    ...(service.untold === 0
+      ? []
+      : [untoldText({ attempts: service.untold, tokens: totals.unknownTokens, usd: totals.unknownUsd })]),
     ...(cache.share === null
       ? []
       : [`${shareText(cache.share)} of ${counted(cache.input)} input tokens came from the cache.`]),

@@ -3,6 +3,7 @@ import { accountOf, type StepRecord } from '@halting/core/steps'
 import type { AnySession } from '../foreign/read-session.ts'
 import { many } from '../io/figures.ts'
 import { terminalOf } from './terminal-of.ts'
+import { untoldIn } from './untold.ts'
 import { foreignAccount } from './why-foreign.ts'
 import type { WhyText } from './why-text.ts'
 
@@ -18,11 +19,13 @@ export function toldRuns(session: AnySession): (run: number, beside: BesideRun) 
   const { sessionId, cwd, runs, foreign } = session
   const stages = stagesByRun(runs)
   return (run, { goOn = { says: '' }, about, heldBy }) => {
-    const account = (foreign === undefined ? accountOf : foreignAccount)(runs[run] ?? [])
+    const records = runs[run] ?? []
+    const account = (foreign === undefined ? accountOf : foreignAccount)(records)
     return {
       sessionId,
       cwd,
       account,
+      untold: untoldIn(records),
       stages: stages.get(account.run.runId) ?? [],
       goOn,
       before: endingsBefore(runs, run),

@@ -10,9 +10,9 @@ export function foreignAccount(records: readonly StepRecord[]): Account {
   return { ...accountOf(records), limits: [], laps: [] }
 }
 
-/** What is to be said of its record; nothing for a session of ours. */
-export function aboutForeign({ foreign, runs, unpriced }: AnySession): readonly string[] {
-  if (foreign === undefined) return []
+/** What is to be said of its record, beside what it tells. */
+export function aboutRecord({ foreign, runs, unpriced }: AnySession): readonly string[] {
+  if (foreign === undefined) return [unpricedText(unpriced.flat())].filter((text) => text !== '')
   const { program, skipped } = foreign
   const costUsd = runs.reduce((sum, records) => sum + accountOf(records).totals.costUsd, 0)
   return [

@@ -6,6 +6,7 @@ import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
 import type { GoOn } from './go-on.ts'
+import { untoldText, type Untold } from './untold.ts'
 
 /** What is told of one session. */
 export interface WhyText {
@@ -13,6 +14,8 @@ export interface WhyText {
   readonly cwd: string
   /** Of the newest run. */
   readonly account: Account
+  /** What of it nobody told. */
+  readonly untold: Untold
   /** What came after it. */
   readonly stages: readonly RecordedStage[]
   readonly goOn: GoOn
@@ -26,7 +29,7 @@ export interface WhyText {
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
 export function whyText(
-  { sessionId, cwd, account, stages, goOn, before, about, heldBy }: WhyText,
+  { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: WhyText,
   width: number,
   style: Style,
 ): string {
@@ -41,7 +44,7 @@ export function whyText(
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
-    [said(totalsLine(account))],
+    [said(totalsLine(account, untold)), ...[untoldText(untold)].filter((text) => text !== '').map(said)],
     withTitle('Limits', barLines(account.limits.map(limitRow), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
     withTitle('Tools', toolLines(account, columns, style), style),
@@ -116,26 +119,31 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
 }
 
 /** What this run came to; where it carries counters, what they stand at, too. */
-function totalsLine({ totals, carried }: Account): string {
+function totalsLine({ totals, carried }: Account, untold: Untold): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
   const unsure = committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []
   const isCarried = carried.turns > 0 || carried.tokens > 0
   if (!isCarried)
-    return `${[many(turns, 'turn'), many(requests, 'request'), ...spentOf(totals), ...unsure, elapsed(activeMs)].join(', ')}.`
+    return `${[many(turns, 'turn'), many(requests, 'request'), spentOf({ tokens: tokens - untold.chargedTokens, costUsd }), ...unsure, elapsed(activeMs)].join(', ')}.`
   // Costs are whole nano-dollars: what a subtraction leaves below that is none.
   const ownUsd = Math.round((costUsd - carried.costUsd) * 1e9) / 1e9
   const own = [
     many(turns - carried.turns, 'turn'),
     many(requests, 'request'),
-    ...spentOf({ tokens: tokens - carried.tokens, costUsd: ownUsd }),
+    spentOf({ tokens: tokens - carried.tokens - untold.chargedTokens, costUsd: ownUsd }),
     elapsed(activeMs - carried.activeMs),
   ]
-  const all = [many(turns, 'turn'), ...spentOf(totals), ...unsure, elapsed(activeMs)]
+  const all = [
+    many(turns, 'turn'),
+    spentOf({ tokens: tokens - untold.chargedTokens, costUsd }),
+    ...unsure,
+    elapsed(activeMs),
+  ]
   return `${own.join(', ')}. With the run that it goes on from: ${all.join(', ')}.`
 }
 
-function spentOf({ tokens, costUsd }: Pick<Account['totals'], 'tokens' | 'costUsd'>): readonly string[] {
-  return [`${counted(tokens)} tokens`, ...(costUsd > 0 ? [money(costUsd)] : [])]
+function spentOf({ tokens, costUsd }: Pick<Account['totals'], 'tokens' | 'costUsd'>): string {
+  return `${counted(tokens)} tokens${costUsd > 0 ? `, ${money(costUsd)}` : ''}`
 }
 
 const units: { readonly [unit in LimitFigures['unit']]: (value: number) => string } = {
@@ -211,7 +219,7 @@ function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(open > 0 ? [`${open} ${ifOpen}`] : []),
     elapsed(ms),
-    `${counted(resultCharacters)} characters of results`,
+    `${many(resultCharacters, 'character')} of results`,
   ].join(', ')
 }
 

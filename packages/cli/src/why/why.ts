@@ -11,7 +11,7 @@ import { terminalOf } from './terminal-of.ts'
 import { goOn, type GoOn } from './go-on.ts'
 import { toldRuns } from './told-runs.ts'
 import { wayOn } from './way-on.ts'
-import { aboutForeign, foreignAccount } from './why-foreign.ts'
+import { aboutRecord, foreignAccount } from './why-foreign.ts'
 import { whyText } from './why-text.ts'
 
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
@@ -35,12 +35,13 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
       ...(stages.length > 0 && { stages }),
       goOn: next,
       ...(heldBy !== undefined && { heldBy }),
+      unpriced: session.unpriced,
       ...ofForeign(session),
     }
     output.out(`${JSON.stringify(told)}\n`)
     return 0
   }
-  const told = toldRuns(session)(runs.length - 1, { goOn: next, about: aboutForeign(session), heldBy })
+  const told = toldRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
@@ -73,8 +74,8 @@ function nextOf(
 }
 
 /** What is told of a session of another program alone. */
-function ofForeign({ foreign, unpriced }: AnySession): object {
+function ofForeign({ foreign }: AnySession): object {
   if (foreign === undefined) return {}
   const { program, skipped, recordedUsd = null } = foreign
-  return { program, skipped, recordedUsd, unpriced }
+  return { program, skipped, recordedUsd }
 }

@@ -317,7 +317,7 @@ describe('sessions of other programs, and what is not right', () => {
     [['report', '--format', 'html', '--json'], '--json and --format say two things.'],
     [['report', '--since', '31.12.'], '--since takes a time ago (12h, 7d, 2w), a day (2026-11-01) or a moment'],
     [['report', '--since', '2026-02-30'], '--since takes a time ago'],
-    [['report', '--since', '1d', '--until', '3d'], '--until is before --since.'],
+    [['report', '--since', '1d', '--until', '3d'], '--until is not after --since.'],
     [['report', './pakages/app'], 'There is no file or folder ./pakages/app.'],
     [['report', '--max-turns', '3'], 'halting report has no use for --max-turns. halting what-if tells'],
     [['report', '--output', '.'], '. is a folder. Name a file.'],

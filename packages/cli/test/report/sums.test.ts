@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loop, startRun, tool, type LoopOptions } from '@halting/core'
-import { accountOf, createMemorySteps, type StepRecord } from '@halting/core/steps'
+import { accountOf, createMemorySteps, recordedWork, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import type { AnySession } from '../../src/foreign/read-session.ts'
 import { Collector } from '../../src/report/collect.ts'
@@ -129,15 +129,23 @@ function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
     expect(sum(rows.map(({ requests }) => requests))).toBe(totals.requests)
     expect(sum(rows.map(({ activeMs }) => activeMs))).toBe(totals.activeMs)
   }
-  for (const rows of [byDay, byFolder, byProgram, bySession, byModel, endings])
+  for (const rows of [byDay, byFolder, byProgram, bySession, byModel, endings]) {
     expect(sum(rows.map(({ tokens }) => tokens))).toBe(totals.tokens)
+    expect(sum(rows.map(({ unknownTokens }) => unknownTokens))).toBe(totals.unknownTokens)
+  }
   expect(sum(byModel.map(({ requests }) => requests))).toBe(totals.requests)
   expect(sum(Object.values(told.time))).toBe(totals.activeMs)
 
   expect(totals.runs).toBe(all.length)
   expect(totals.turns).toBe(sum(accounts.map((account) => account.totals.turns)))
   expect(totals.requests).toBe(sum(accounts.map((account) => account.totals.requests)))
-  expect(totals.tokens).toBe(sum(accounts.map((account) => account.totals.tokens)))
+  // What a request under way may come to is charged to nobody yet.
+  const requests = all.flatMap((records) => recordedWork(records).requests)
+  const open = sum(requests.filter(({ came }) => came === 'open').map(({ tokens }) => tokens))
+  const charged = totals.tokens + totals.unknownTokens - open
+  expect(charged).toBe(sum(accounts.map((account) => account.totals.tokens)))
+  expect(told.service.untold).toBe(requests.filter(({ isAtWorst }) => isAtWorst).length)
+  expect(paid[0]).toBe(sum(accounts.map((account) => Math.round(account.totals.costUsd * 1e9))))
   const committed = sum(accounts.map((account) => Math.round(account.totals.committedUsd * 1e9)))
   expect(sum(paid)).toBe(committed)
 
@@ -146,6 +154,6 @@ function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
   const notDone = sum(accounts.flatMap((account) => account.tools.map(({ failed, open }) => failed + open)))
   expect(sum(toolRows.map(({ failed, denied, invalid, cut }) => failed + denied + invalid + cut))).toBe(notDone)
   const ofTools = sum(accounts.flatMap((account) => account.tools.map(({ tokens }) => tokens)))
-  expect(sum(toolRows.map(({ tokens }) => tokens)) + compactions.tokens).toBe(totals.tokens)
+  expect(sum(toolRows.map(({ tokens }) => tokens)) + compactions.tokens + compactions.unknownTokens).toBe(charged)
   expect(sum(toolRows.map(({ tokens }) => tokens))).toBe(ofTools)
 }
