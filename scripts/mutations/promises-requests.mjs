@@ -102,7 +102,7 @@ export const promisesOfRequests = [
   [
     'prices: what fails when the options are checked is passed over',
     ['budget/garbage-figures'],
-    ['settings/check-settings.ts', "if (answer.kind === 'broken')", "if (answer.kind === 'broken' && !isInDollars)"],
+    ['settings/check-settings.ts', "if (answer.kind === 'broken')", "if (answer.kind === 'broken' && id === '')"],
   ],
   [
     'prices: what was spent before counts for nothing after a reply',
