@@ -214,17 +214,31 @@ describe('over a crash', () => {
     expect(taken(replayed.events)).toEqual([['mine', 'steer']])
   })
 
-  test('what a driver took and could not record waits again', async () => {
-    const memory = createMemorySteps({
+  const full = () =>
+    createMemorySteps({
       clock: createFakeClock(),
       onRecord(record) {
         if (record.type === 'control') throw new Error('the disk is full')
       },
     })
-    const running = loop(startRun({ prompt: 'go' }), { ...options(() => 'done'), steps: memory })
+
+  test('what a driver took and could not record waits again, and can be taken back', async () => {
+    const running = loop(startRun({ prompt: 'go' }), { ...options(() => 'done'), steps: full() })
     running.steer('keep me', 'a')
     expect((await running.terminal).reason).toBe('error')
     expect(running.waiting).toEqual([{ id: 'a', kind: 'steer', content: 'keep me' }])
+    expect([running.retract('a'), running.waiting]).toEqual([true, []])
+  })
+
+  test('what a driver took and could not record is taken by the next run of the session', async () => {
+    const { engine, events } = engineOf(() => 'done', {
+      stepsFor: (runId) => (runId === 'run1' ? full() : createMemorySteps({ clock: createFakeClock() })),
+    })
+    engine.steer('keep me', 'a')
+    await all(engine.submit('go'))
+    expect([engine.lastTerminal?.reason, taken(events)]).toEqual(['error', []])
+    await all(engine.submit('go on'))
+    expect([engine.lastTerminal?.reason, taken(events)]).toEqual(['completed', [['a', 'steer']]])
   })
 })
 
