@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { misfitOfRecord, runsOf, type StepRecord } from '@halting/core/steps'
+import { runsOf, type StepRecord } from '@halting/core/steps'
 import { openRegular } from '../regular-file.ts'
 import { checkText } from './given.ts'
 import { checkFold } from './check-fold.ts'
@@ -44,21 +44,11 @@ export async function readJournal(
 ): Promise<ReadJournal> {
   checkText('path', path)
   const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
-  checkRecords(read, path)
+  // Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all.
+  const { misfitOfRuns } = await import('./misfit-of-runs.ts')
+  const misfit = misfitOfRuns(read.runs)
+  if (misfit !== undefined) throw refusal(path, `holds what no version of this program writes: ${misfit}`)
   return read
-}
-
-/** Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all. */
-function checkRecords({ runs }: ReadJournal, path: string): void {
-  for (const [index, records] of runs.entries())
-    for (const record of records) {
-      const misfit = misfitOfRecord(record)
-      if (misfit !== undefined)
-        throw refusal(
-          path,
-          `holds what no version of this program writes: in a record of run ${index + 1} (${record.type}) ${misfit}`,
-        )
-    }
 }
 
 /**
