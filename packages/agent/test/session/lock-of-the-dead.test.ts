@@ -6,15 +6,24 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { takeLock } from '../../src/session/journal-lock.ts'
 
-/** A process that has ended and whose parent never looks. */
+/** What `/proc` says of a process, by the name of a file in its folder there. */
+const told = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8')
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** A process that was killed and whose parent never looks. */
 async function neverLookedAt(): Promise<number> {
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const pid = await new Promise<number>((resolve) =>
     parent.stdout.once('data', (text: Buffer) => resolve(Number(text.toString()))),
   )
-  while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  // A shell looks at its children between two commands. The child is killed when the parent is no shell any more.
+  await until(() => told(parent.pid!, 'cmdline').startsWith('sleep'))
+  process.kill(pid, 'SIGKILL')
+  await until(() => /\) Z /.test(told(pid, 'stat')))
   return pid
 }
 
