@@ -66,7 +66,7 @@ export function whyText(
       style,
     ),
     withTitle(
-      'Under way',
+      account.ending === null ? 'Under way' : 'Without a result',
       stepLines(account.open, () => '', columns),
       style,
     ),

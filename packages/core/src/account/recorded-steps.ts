@@ -30,6 +30,8 @@ export interface RecordedRequest extends RecordedStep {
   readonly nanos: number
   /** Calls that its reply asked for. */
   readonly calls: readonly RecordedCall[]
+  /** What was reserved for it, and what it may come to; null where it was not granted, or the record does not say. */
+  readonly grant: { readonly [field: string]: unknown } | null
   /** What is on record of its result; null for one that is open. */
   readonly came: { readonly [field: string]: unknown } | null
 }
@@ -109,6 +111,7 @@ class StepReader {
         model: typeof model === 'string' ? model : '',
         ...(mostOfGrant(intent) ?? nothing),
         calls: [],
+        grant: intent,
         came: null,
       })
     }
@@ -137,6 +140,7 @@ class StepReader {
       tokens: numberOf(tokens),
       nanos: numberOf(nanos),
       calls,
+      grant: isJsonObject(value['grant']) ? value['grant'] : null,
       came: value,
     })
   }

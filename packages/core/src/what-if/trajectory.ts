@@ -3,6 +3,7 @@ import { limitsInForce } from '../account/limits.ts'
 import {
   callIdOf,
   isAtWorst,
+  recordedStep,
   recordedSteps,
   type RecordedCall,
   type RecordedRequest,
@@ -97,9 +98,10 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   let open: StepRecord[] = []
   let countsAsTurn = true
   let told: Pick<RunProgress, 'turns' | 'turnBegins'> = begin.start.spent
+  const lost = lostRequests(records)
   const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
     const agentTurns = Math.max(0, ...agents.values())
-    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at), isFreshAfter, agentTurns })
+    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns })
     open = []
   }
   for (const record of records) {
@@ -141,13 +143,14 @@ function turnOf(
   records: readonly StepRecord[],
   closing: StepRecord | undefined,
   beganAt: number,
+  lost: ReadonlySet<string>,
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash'> {
   const { requests, calls, steps } = recordedSteps(closing === undefined ? records : [...records, closing])
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
   const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
   const ofCalls = stepsOfCalls(steps)
   return {
-    payments: paymentsOf(requests, beganAt),
+    payments: paymentsOf(requests.filter((request) => !request.isOpen || lost.has(nameOf(request))), beganAt),
     calls: calls.map((call) => {
       const step = ofCalls.get(`${call.scope}|${call.id}`)
       const hasRun = hadEffect(call, step !== undefined || steps.some(({ scope }) => isAgentOf(scope, call)))
@@ -161,7 +164,7 @@ function turnOf(
 
 /** The steps in which tools ended, by the scope and the id of their calls. A call that asked a model ends in another step than it began in, `/asked`. */
 function stepsOfCalls(steps: readonly RecordedStep[]): ReadonlyMap<string, RecordedStep> {
-  const names = new Set(steps.map(({ scope, name }) => `${scope}|${name}`))
+  const names = new Set(steps.map(nameOf))
   const found = new Map<string, RecordedStep>()
   for (const step of steps) {
     if (!step.name.startsWith('tool:')) continue
@@ -202,26 +205,38 @@ function isAgentOf(scope: string, call: RecordedCall): boolean {
 
 function paymentsOf(requests: readonly RecordedRequest[], beganAt: number): readonly PastPayment[] {
   const own = requests.find((request) => request.scope === '' && request.phase === 'model')
-  return requests
-    .filter(({ isOpen }) => !isOpen)
-    .map((request): PastPayment => {
-      const { at, tokens, nanos } = request
-      return {
-        beganMs: at - beganAt,
-        endMs: endOf(request, beganAt),
-        tokens,
-        nanos,
-        isAtWorst: isAtWorst(request),
-        of: whoseIs(request, own),
-        outputTokens: outputOf(request),
-        bounds: boundsOf(request),
-      }
-    })
+  return requests.map((request): PastPayment => {
+    const { at, tokens, nanos, grant } = request
+    return {
+      beganMs: at - beganAt,
+      endMs: endOf(request, beganAt),
+      tokens,
+      nanos,
+      isAtWorst: isAtWorst(request),
+      of: whoseIs(request, own),
+      outputTokens: outputOf(request),
+      bounds: (grant === null ? undefined : boundsOfGrant(grant)) ?? null,
+    }
+  })
 }
 
-function boundsOf({ came }: RecordedRequest): GrantBounds | null {
-  const grant = came?.['grant']
-  return (isJsonObject(grant) ? boundsOfGrant(grant) : undefined) ?? null
+/**
+ * Requests of a run that ended whose replies are not on record: its process was killed meanwhile, and what asked did not ask again. The run was charged
+ * for them. By scope and name. None of a run that did not end: a resume may ask them again.
+ */
+function lostRequests(records: readonly StepRecord[]): ReadonlySet<string> {
+  const open = new Set<string>()
+  let hasEnded = false
+  for (const record of records) {
+    if (record.type === 'intent') open.add(record.key)
+    else if (record.type === 'result') open.delete(record.key)
+    else if (record.type === 'end' && record.scope === '') hasEnded = true
+  }
+  return hasEnded ? new Set([...open].map((key) => nameOf(recordedStep(key, 0, 0, true)))) : new Set()
+}
+
+function nameOf({ scope, name }: Pick<RecordedStep, 'scope' | 'name'>): string {
+  return `${scope}|${name}`
 }
 
 function outputOf({ came }: RecordedRequest): number {

@@ -2,9 +2,18 @@
 import { describe, expect, test } from 'vitest'
 import { textOf, type CompactionReply } from '../../src/adapters/index.ts'
 import { accountOf } from '../../src/account/account.ts'
-import { replay, resume, tool as makeTool, type LoopOptions, type Tool, type ToolContext } from '../../src/index.ts'
+import {
+  replay,
+  resume,
+  tool as makeTool,
+  type LoopOptions,
+  type StepRecord,
+  type Tool,
+  type ToolContext,
+} from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
 import {
   begin,
   calls,
@@ -180,6 +189,27 @@ describe('a tool that asks a model', () => {
     expect(resultTexts({ state })).toEqual(['on another'])
     expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([710, 710, 710])
     expect(terminal.summary.modelUsage['helper']).toMatchObject({ costUsd: 680 })
+  })
+
+  test('asks something else after a crash: a request whose reply never came is in what the run cost, and in what it spent by its record', async () => {
+    const before = simple()
+    const isReply = (record: StepRecord): boolean => record.type === 'result' && record.key.includes('/asked/')
+    const records = await killedBefore(isReply, before.options)
+    const after: ReturnType<typeof world> = world(async (ask) =>
+      said(await ask({ ...question('another'), model: after.helper })),
+    )
+    const { loop, steps } = resume(records, after.options)
+    const { terminal, state } = await loop.ended
+    expect(terminal.costUsd).toBeLessThan(terminal.committedUsd)
+    const { verdict, kept } = whatIf(trajectoryOf(steps.records), {})
+    expect({ verdict, ...kept }).toEqual({
+      verdict: 'same',
+      turns: terminal.summary.turns,
+      tokens: state.spent.totalTokens,
+      costUsd: terminal.costUsd,
+      unknownUsd: terminal.committedUsd - terminal.costUsd,
+      activeMs: terminal.durationMs,
+    })
   })
 
   test('is cut by an abort', async () => {
