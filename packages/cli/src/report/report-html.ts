@@ -14,6 +14,7 @@ import {
   factsOf,
   headline,
   limitText,
+  modelCostText,
   nothingText,
   outlierText,
   programsText,
@@ -135,21 +136,22 @@ function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]
   return picture + table(`By ${what}`, [what, 'cost', 'sessions', 'runs', 'turns', 'tokens', 'time'], cells)
 }
 
-function modelsHtml({ byModel }: Report): string {
+function modelsHtml(report: Report): string {
   const picture = bars(
     'Cost by model',
-    byModel.map((row) => ({
+    report.byModel.map((row) => ({
       label: row.model || 'not known',
       first: row.costUsd,
       second: row.unknownUsd,
-      value: costText(row),
+      value: modelCostText(report, row),
     })),
   )
-  const cells = byModel.map(({ model, requests, failed, tokens, input, cacheRead, cacheWrite, output, ms, ...row }) => {
+  const cells = report.byModel.map((row) => {
+    const { model, requests, failed, tokens, input, cacheRead, cacheWrite, output, ms } = row
     const sent = input + cacheRead + cacheWrite
     return [
       model || 'not known',
-      costText(row),
+      modelCostText(report, row),
       counted(requests),
       some(failed),
       counted(tokens),

@@ -6,12 +6,13 @@ import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
 import { tableLines } from './table.ts'
 import { worthTelling } from './tighter.ts'
-import type { ModelRow, Report, SessionSpent, SpentRow } from './told.ts'
+import type { Report, SessionSpent, SpentRow } from './told.ts'
 import {
   endingName,
   factsOf,
   headline,
   limitText,
+  modelCostText,
   nothingText,
   outlierText,
   programsText,
@@ -92,7 +93,7 @@ function breakdowns(report: Report, { by, width, style }: Look): readonly string
     ...(by === undefined || by === 'day' ? ['', style.bold('By day'), ...spentBars(days, width, style)] : []),
     ...moreThan(report.byDay.length - days.length, 'earlier day', by === undefined || by === 'day'),
     ...(by === undefined || by === 'model'
-      ? ['', style.bold('By model'), ...modelLines(report.byModel.slice(0, most), width, style)]
+      ? ['', style.bold('By model'), ...modelLines(report, most, width, style)]
       : []),
     ...(by === 'folder' || (by === undefined && hasSeveral(report.byFolder))
       ? ['', style.bold('By folder'), ...spentBars(report.byFolder.slice(0, most), width, style, 44)]
@@ -122,17 +123,17 @@ function spentBars(rows: readonly SpentRow[], width: number, style: Style, longe
   )
 }
 
-function modelLines(rows: readonly ModelRow[], width: number, style: Style): readonly string[] {
-  const cells = rows.map(({ model, requests, failed, tokens, input, cacheRead, cacheWrite, ...row }) => {
+function modelLines(report: Report, most: number, width: number, style: Style): readonly string[] {
+  const cells = report.byModel.slice(0, most).map((row) => {
+    const { model, requests, failed, tokens, input, cacheRead, cacheWrite, ms } = row
     const sent = input + cacheRead + cacheWrite
-    const name = model === '' ? 'not known' : model
     return [
-      name,
-      costText(row),
+      model === '' ? 'not known' : model,
+      modelCostText(report, row),
       counted(requests),
       counted(tokens),
       sent === 0 ? '' : `${Math.round((cacheRead / sent) * 100)} %`,
-      elapsed(row.ms),
+      elapsed(ms),
       failed === 0 ? '' : counted(failed),
     ]
   })

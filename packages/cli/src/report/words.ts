@@ -3,7 +3,7 @@ import { programNames, type SessionKind } from '@halting/agent/foreign'
 import { untoldText } from '../why/untold.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
 import { dayOf } from './period.ts'
-import type { LimitRow, LimitTried, Outlier, Report, Spent } from './told.ts'
+import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './told.ts'
 import { flagOf } from './tighter.ts'
 
 // What is said in words, the same in the terminal and on the page.
@@ -42,6 +42,12 @@ function isInFuture({ since, madeAt }: Pick<Report, 'since' | 'madeAt'>): boolea
 export function spentText({ runs, turns, requests, tokens, activeMs, ...cost }: Spent): string {
   const counts = [many(runs, 'run'), many(turns, 'turn'), many(requests, 'request'), `${counted(tokens)} tokens`]
   return [...counts, costText(cost), elapsed(activeMs)].join(', ')
+}
+
+/** What a model came to: `?` where it has no price and nobody told a cost. */
+export function modelCostText({ unpriced }: Pick<Report, 'unpriced'>, { model, ...cost }: ModelRow): string {
+  const isKnown = cost.costUsd > 0 || cost.unknownUsd > 0 || !unpriced.includes(model)
+  return isKnown ? costText(cost) : '?'
 }
 
 /** Whose sessions they are, where they are not all ours; '' otherwise. */

@@ -289,7 +289,10 @@ describe('sessions of other programs, and what is not right', () => {
     const { stdout } = await run(['report', 'mixed'])
     expect(stdout).toContain('1 of this program, 2 of Claude Code, 1 of Codex.')
     expect(stdout).toContain('No price is known for gpt-fake')
+    expect(stdout).toMatch(/^ {2}gpt-fake +\? /m)
     expect(stdout).toContain('Not read: 1 file')
+    const { stdout: page } = await run(['report', 'mixed', '--format', 'html'])
+    expect(page).toContain('<th scope="row" dir="auto">gpt-fake</th><td>?</td>')
   })
 
   test('texts of a session are inert: nothing in them is markup or steers a terminal', async () => {
