@@ -54,13 +54,16 @@ export const programs = {
   },
   codex: {
     package: '@openai/codex',
-    start({ url, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      if (limits !== undefined || hooks !== undefined) return undefined
+    start({ url, home, prompt, resumes, limits, hooks, asksFirst, peers }) {
+      if (limits !== undefined) return undefined
+      // Its hooks have the form of Claude Code's, and count where a person trusted them.
+      if (hooks !== undefined) write(join(home, '.codex/hooks.json'), hookSettings(hooks))
       return {
         command: [
           ...[join(peers, '.bin/codex'), 'exec', ...(resumes ? ['resume', '--last'] : []), '--skip-git-repo-check', '-m', 'gpt-5-codex', '-c', 'model_provider="local"'],
           ...['-c', `model_providers.local={name="local",base_url="${url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`],
           ...(asksFirst ? [] : ['--dangerously-bypass-approvals-and-sandbox']),
+          ...(hooks === undefined ? [] : ['--dangerously-bypass-hook-trust']),
           prompt,
         ],
         env: { OPENAI_API_KEY: 'k' },
@@ -82,8 +85,10 @@ export const programs = {
   gemini: {
     package: '@google/gemini-cli',
     start({ url, home, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      if (limits?.usd !== undefined || hooks !== undefined) return undefined
+      if (limits?.usd !== undefined) return undefined
+      // What others call Stop it calls AfterAgent; the answer of the hook is the same.
       write(join(home, '.gemini/settings.json'), {
+        ...(hooks !== undefined && hookSettings({ AfterAgent: hooks.Stop })),
         security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
         ...(limits?.turns !== undefined && { model: { maxSessionTurns: limits.turns } }),

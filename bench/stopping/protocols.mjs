@@ -2,8 +2,8 @@
 // written as each of them.
 
 /**
- * A request: its tools by name and schema, the texts of all results in order, those of calls without a result, and how long it is.
- * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], unanswered: readonly string[] }} Asked
+ * A request: its tools by name and schema, the texts of all results in order, those of calls without a result, and the schema that its answer must fit.
+ * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], unanswered: readonly string[], wants?: any }} Asked
  * A reply: text or one call, how it ended, and what is billed.
  * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Told
  */
@@ -16,7 +16,7 @@ const messages = {
   path: /\/messages(?:\?|$)/,
   named: true,
   /** @returns {Asked} */
-  read({ tools = [], messages: said = [] }) {
+  read({ tools = [], messages: said = [], output_config: config, output_format: format = config?.format }) {
     const blocks = said.flatMap(({ content }) => blocksOf(content))
     const results = blocks.filter(({ type }) => type === 'tool_result')
     const calls = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id)
@@ -24,6 +24,7 @@ const messages = {
       tools: tools.map(({ name, input_schema: schema }) => ({ name, schema })),
       results: results.map(({ content }) => textOf(content)),
       unanswered: without(calls, results.map(({ tool_use_id: id }) => id)),
+      wants: format?.schema,
     }
   },
   /** @param {Told} told */
@@ -52,7 +53,7 @@ const messages = {
 const responses = {
   path: /\/responses(?:\?|$)/,
   named: true,
-  read({ tools = [], input = [] }) {
+  read({ tools = [], input = [], text }) {
     const items = blocksOf(input)
     const results = items.filter(({ type }) => /_output$/.test(type ?? ''))
     const calls = items.filter(({ type }) => /(?:function|custom_tool)_call$/.test(type ?? '')).map(({ call_id: id }) => id)
@@ -60,6 +61,7 @@ const responses = {
       tools: tools.map(({ name = '', parameters: schema }) => ({ name, schema })),
       results: results.map(({ output }) => textOf(output)),
       unanswered: without(calls, results.map(({ call_id: id }) => id)),
+      wants: text?.format?.schema,
     }
   },
   write({ text = '', call, end, usage }, id) {
@@ -81,7 +83,7 @@ const responses = {
 const generate = {
   path: /:(?:streamG|g)enerateContent/,
   named: false,
-  read({ tools = [], contents = [] }) {
+  read({ tools = [], contents = [], generationConfig = {} }) {
     const parts = contents.flatMap(({ parts: of = [] }) => of)
     const results = parts.filter(({ functionResponse }) => functionResponse !== undefined)
     const calls = parts.filter(({ functionCall }) => functionCall !== undefined)
@@ -91,6 +93,7 @@ const generate = {
       ),
       results: results.map(({ functionResponse }) => textOf(functionResponse.response)),
       unanswered: calls.slice(results.length).map(({ functionCall: { name } }) => name),
+      wants: generationConfig.responseJsonSchema ?? generationConfig.responseSchema,
     }
   },
   write({ text = '', call, end, usage }) {
@@ -114,4 +117,22 @@ export function shellCall(tools, command, id) {
   const input = properties.cmd !== undefined ? { cmd: command } : { command: asArray ? ['bash', '-c', command] : command }
   if (properties.description !== undefined) input.description = 'As asked'
   return { id, name: tool.name, input }
+}
+
+/** The least that fits a schema: 0, no, nothing. What a model says that has nothing to remark. */
+export function leastOf({ type, properties = {}, required = [], enum: values, minItems = 0, items = {} } = {}) {
+  if (values !== undefined) return values[0]
+  switch (String(Array.isArray(type) ? type[0] : type).toLowerCase()) {
+    case 'object':
+      return Object.fromEntries(required.map((name) => [name, leastOf(properties[name])]))
+    case 'array':
+      return Array.from({ length: minItems }, () => leastOf(items))
+    case 'number':
+    case 'integer':
+      return 0
+    case 'boolean':
+      return false
+    default:
+      return ''
+  }
 }

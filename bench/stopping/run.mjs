@@ -14,7 +14,7 @@ import { tableOf } from './table.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const peers = join(textOf('peers', join(here, '..')), 'node_modules')
-const wallMs = numberOf('wall', 60) * 1_000
+const wallMs = numberOf('wall', 300) * 1_000
 const wanted = textOf('programs', Object.keys(programs).join(',')).split(',')
 const only = textOf('only', '')
 

@@ -1,7 +1,7 @@
 // A model service that plays one situation, in a process of its own. It counts what it was asked and what it would bill: $3 and $15 for a million tokens in and out,
 // for whatever model. Messages: `{ situation }` begins one, `{}` asks for the figures.
 import { createServer } from 'node:http'
-import { protocols, shellCall } from './protocols.mjs'
+import { leastOf, protocols, shellCall } from './protocols.mjs'
 import { situations } from './situations.mjs'
 
 let situation
@@ -10,7 +10,7 @@ let figures
 process.on('message', ({ situation: name }) => {
   if (name !== undefined) {
     situation = situations[name]
-    figures = { requests: 0, turns: 0, billedUsd: 0, lastResults: [], problems: [] }
+    figures = { requests: 0, turns: 0, billedUsd: 0, offersShell: false, lastResults: [], problems: [] }
   }
   process.send({ figures })
 })
@@ -30,12 +30,13 @@ function answer({ url = '', method }, text, response) {
   const asked = protocol.read(body)
   const { tools, results } = asked
   figures.requests++
-  const isSummary = shellCall(tools, '', '') === undefined
-  const turn = isSummary ? figures.turns : figures.turns++
-  if (!isSummary) figures.lastResults = results
+  const isBeside = tools.length === 0
+  const turn = isBeside ? figures.turns : figures.turns++
+  if (!isBeside) figures.lastResults = results
   if (asked.unanswered.length > 0) figures.problems = ['it sent a call without a result']
-  // Titles and the like are asked for without tools, and no situation is about them.
-  const reply = isSummary && !/summar|compact/i.test(text.slice(-20_000)) ? { text: 'Hello.' } : situation.reply({ turn, results, tokens: Math.ceil(text.length / 4) })
+  const offersShell = shellCall(tools, '', '') !== undefined
+  figures.offersShell ||= offersShell
+  const reply = replyTo({ asked, text, isBeside, offersShell, seen: { turn, results, tokens: Math.ceil(text.length / 4) } })
   if (reply.status !== undefined) return json(reply.status, protocol.error(reply.message))
   const usage = reply.usage ?? { input: Math.ceil(text.length / 4), output: 100 }
   figures.billedUsd += (usage.input * 3 + (reply.breaks ? 0 : usage.output) * 15) / 1e6
@@ -48,4 +49,12 @@ function answer({ url = '', method }, text, response) {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (!reply.breaks) return response.end(events.join(''))
   response.write(events[0], () => setTimeout(() => response.destroy(), 20))
+}
+
+/** Titles and the like are asked for without tools, and no situation is about them; what asks for JSON gets JSON, as from a real service. Nobody calls a shell that is not offered. */
+function replyTo({ asked, text, isBeside, offersShell, seen }) {
+  if (asked.wants !== undefined) return { text: JSON.stringify(leastOf(asked.wants)) }
+  if (isBeside && !/summar|compact/i.test(text.slice(-20_000))) return { text: 'Hello.' }
+  const reply = situation.reply(seen)
+  return reply.run !== undefined && !offersShell ? { text: 'There is no shell here.' } : reply
 }

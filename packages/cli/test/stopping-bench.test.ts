@@ -18,8 +18,8 @@ interface Row {
 
 /** What ours does wrong by the rules of the benchmark. Its README says so, too. */
 const faults = new Map([
-  ['polling that waits', /^it stopped after 10 turns without the answer, exit code 3$/],
-  ['work without end', /^it went on: 30\d requests until it was ended$/],
+  ['polling in haste', /^it stopped after 10 turns without the answer, exit code 3$/],
+  ['work without end', /^it went on: 3\d\d requests until it was ended$/],
 ])
 
 // Its processes are found by /proc.
@@ -27,11 +27,11 @@ describe.runIf(process.platform === 'linux')('the benchmark of stopping', () => 
   it('shows this program as it is, with its faults', async () => {
     const json = join(mkdtempSync(join(tmpdir(), 'halting-stopping-test-')), 'rows.json')
     const program = join(inject('program'), 'bin/halting.js')
-    const given = ['--programs=halting', `--halting=${program}`, '--wall=100', `--json=${json}`]
+    const given = ['--programs=halting', `--halting=${program}`, '--wall=120', `--json=${json}`]
     await promisify(execFile)(process.execPath, [bench, ...given])
     // It wrote them.
     const rows = JSON.parse(readFileSync(json, 'utf8')) as readonly Row[]
-    expect(rows.length).toBeGreaterThanOrEqual(18)
+    expect(rows.length).toBeGreaterThanOrEqual(19)
     for (const { title, verdict, requests, exit } of rows)
       expect(verdict, `${title}: ${requests} requests, exit code ${exit}`).toMatch(
         faults.get(title) ?? /^as it should be$/,
