@@ -172,27 +172,26 @@ function totalsOf(
   spent: RunProgress,
   hasEnded: boolean,
 ): Totals {
-  const done = requests.filter(({ isOpen }) => !isOpen)
-  const count = done.length
   if (hasEnded) {
     const { turns, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = spent
-    const costUsd = usdOf(nanos)
     return {
       turns,
-      requests: count,
+      // None is under way: a reply that is not on record was lost.
+      requests: requests.length,
       tokens,
-      costUsd,
+      costUsd: usdOf(nanos),
       committedUsd: usdOf(nanos + unknownNanos),
       activeMs: now - startedAt,
     }
   }
   const { at, start } = beginningOf(records)
   const carried = start.spent
+  const done = requests.filter(({ isOpen }) => !isOpen)
   const told = requests.reduce((sum, request) => sum + (isAtWorst(request) ? 0 : request.nanos), 0)
   const all = requests.reduce((sum, { nanos }) => sum + nanos, 0)
   return {
     turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0),
-    requests: count,
+    requests: done.length,
     tokens: carried.totalTokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
     costUsd: usdOf(carried.nanos + told),
     committedUsd: usdOf(carried.nanos + carried.unknownNanos + all),

@@ -13,7 +13,7 @@ export interface PastRequest {
   /** Its name without the number of the attempt: attempts at the same request have the same. */
   readonly name: string
   readonly model: string
-  /** `unknown`: on record as begun, and ended by nobody. `open`: the record ends in its middle. */
+  /** `unknown`: on record as begun, and its reply was lost. `open`: the record ends in its middle. */
   readonly came: 'answered' | 'failed' | 'aborted' | 'unknown' | 'open'
   /** Why the service did not answer; null where it did. */
   readonly failure: ModelErrorKind | null
@@ -47,13 +47,14 @@ export interface RecordedWork {
 /** The requests and the calls of a run, as they are on record. `accountOf` has their sums. */
 export function recordedWork(records: readonly StepRecord[]): RecordedWork {
   const { requests, calls } = recordedSteps(records)
+  const hasEnded = records.some((record) => record.type === 'end' && record.scope === '')
   return {
-    requests: requests.map(requestOf),
+    requests: requests.map((request) => requestOf(request, hasEnded)),
     calls: calls.map(({ scope, id, name, status }) => ({ scope, id, tool: name, status })),
   }
 }
 
-function requestOf(request: RecordedRequest): PastRequest {
+function requestOf(request: RecordedRequest, hasEnded: boolean): PastRequest {
   const { phase, scope, name, model, isOpen, durationMs, tokens, nanos, came } = request
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const error = came?.['error']
@@ -63,7 +64,7 @@ function requestOf(request: RecordedRequest): PastRequest {
     scope,
     name: name.replace(/\.\d+$/, ''),
     model,
-    came: isOpen ? 'open' : kindOf(came?.['kind']),
+    came: isOpen ? (hasEnded ? 'unknown' : 'open') : kindOf(came?.['kind']),
     // Where an attempt failed the driver recorded a `ModelErrorJson`.
     failure: isJsonObject(error) && typeof error['kind'] === 'string' ? (error['kind'] as ModelErrorKind) : null,
     durationMs,

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { textOf, type CompactionReply } from '../../src/adapters/index.ts'
 import { accountOf } from '../../src/account/account.ts'
+import { recordedWork } from '../../src/account/recorded-work.ts'
 import {
   replay,
   resume,
@@ -201,6 +202,10 @@ describe('a tool that asks a model', () => {
     const { loop, steps } = resume(records, after.options)
     const { terminal, state } = await loop.ended
     expect(terminal.costUsd).toBeLessThan(terminal.committedUsd)
+    // It was asked, and nobody told what it came to.
+    const { requests } = recordedWork(steps.records)
+    expect(requests.map(({ came }) => came).toSorted()).toEqual(['answered', 'answered', 'answered', 'unknown'])
+    expect(accountOf(steps.records).totals.requests).toBe(4)
     const { verdict, kept } = whatIf(trajectoryOf(steps.records), {})
     expect({ verdict, ...kept }).toEqual({
       verdict: 'same',
