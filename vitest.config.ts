@@ -21,6 +21,7 @@ const isDeep = process.env['HALTING_DEEP'] === '1'
 const onlyDeep = [
   'packages/core/test/explorer/twins.test.ts',
   'packages/core/test/steps/check-driver.test.ts',
+  'packages/core/test/steps/lost-requests.test.ts',
   'packages/models/test/cached-share.test.ts',
   'packages/models/test/full-window.test.ts',
   'packages/models/test/hard-budget.test.ts',

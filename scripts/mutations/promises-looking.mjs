@@ -324,9 +324,14 @@ export const promisesOfLooking = [
     ],
   ],
   [
+    'what if: a request whose reply was lost with its process was not paid',
+    ['steps/lost-requests'],
+    ['what-if/trajectory.ts', '  return hasEnded ? new Set([', '  return !hasEnded ? new Set(['],
+  ],
+  [
     'what if: an open request was paid',
     ['what-if/what-if'],
-    ['what-if/trajectory.ts', '    .filter(({ isOpen }) => !isOpen)\n', ''],
+    ['what-if/trajectory.ts', 'requests.filter((request) => !request.isOpen || lost.has(nameOf(request)))', 'requests'],
   ],
   [
     'what if: of a call of another program the first result is what the model was shown',

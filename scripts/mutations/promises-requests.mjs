@@ -2,6 +2,21 @@
 // [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
 export const promisesOfRequests = [
   [
+    'a resume: what nobody asks for any more is free at a lap',
+    ['steps/lost-requests'],
+    ['decide.ts', 'run.identity.depth === 0 ? payLostRequests(run) : undefined', 'undefined'],
+  ],
+  [
+    'a resume: what nobody asks for any more is free at the end',
+    ['steps/lost-requests'],
+    ['finish.ts', '    await payLostRequests(run)\n', ''],
+  ],
+  [
+    'a resume: what nobody asked for is paid anew after the next kill',
+    ['steps/lost-requests'],
+    ['turn/lost-requests.ts', "      if (isPaid && isResumed) steps.abandon(run.key(''))\n", ''],
+  ],
+  [
     'figures: what a compaction cost',
     ['budget/compaction'],
     [

@@ -198,7 +198,7 @@ export const promisesOfTurns = [
   [
     'end: hooks of a run that broke',
     ['callbacks'],
-    ['finish.ts', "if (how === 'with_hooks') await lastHooks(run, draft)", 'await lastHooks(run, draft)'],
+    ['finish.ts', "if (how === 'with_hooks') {\n    await lastHooks", 'if (run !== undefined) {\n    await lastHooks'],
   ],
   [
     'end: tasks after any run',

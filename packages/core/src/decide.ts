@@ -1,11 +1,12 @@
 import { lastAnswerPrompt } from './prompts.ts'
-import { lapsLeft } from './allowance.ts'
+import { lapsLeft, type Transition } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
 import { noProgressNudge } from './guards/no-progress.ts'
 import type { Ended } from './run-context.ts'
+import { payLostRequests } from './turn/lost-requests.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
-import type { Run } from './turn/run.ts'
+import type { LapDetails, Run } from './turn/run.ts'
 import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
 
 /**
@@ -32,8 +33,17 @@ function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
   return after(route.take(run), (taking) => {
     if (taking === 'declined') run.expectNoWrite(writes, route.transition)
     if (taking === 'declined' || taking === 'gave_up') return undefined
-    if (taking === 'taken') run.lap(route.transition, route)
-    return taking
+    if (taking !== 'taken') return taking
+    return after(goRound(run, route.transition, route), () => 'taken' as const)
+  })
+}
+
+/** What a resume leaves unasked is of this turn. A subagent may have more of its record ahead: it pays at its end. */
+function goRound(run: Run, transition: Transition, details?: LapDetails): Eventually<undefined> {
+  const paid = run.identity.depth === 0 ? payLostRequests(run) : undefined
+  return after(paid, () => {
+    run.lap(transition, details)
+    return undefined
   })
 }
 
@@ -45,7 +55,7 @@ function endOrGoOn(run: Run, draft: Draft): Eventually<Ended | undefined> {
     return after(override(run, draft), (came) => {
       if (came === 'overridden') return undefined
       // An abort that a hook has on record asks for no last answer, in a resume either.
-      if (came !== 'aborted' && wrapUp(run, draft)) return undefined
+      if (came !== 'aborted' && asksForLastAnswer(run, draft)) return goRound(run, 'wrap_up')
       return finish(run, draft)
     })
   })
@@ -79,39 +89,40 @@ function tellNoProgress(run: Run): 'taken' {
 function override(run: Run, draft: Draft): Eventually<'overridden' | 'aborted' | undefined> {
   if (!draft.overridable) return undefined
   return after(runHooks(run, 'onStop'), (hooks) => {
-    if (grantOverride(run, draft, hooks)) return 'overridden'
+    const overridden = grantOverride(run, draft, hooks)
+    if (overridden !== undefined)
+      return after(goRound(run, 'continuation_requested', { overridden }), () => 'overridden' as const)
     return hooks.aborted === undefined ? undefined : 'aborted'
   })
 }
 
-function grantOverride(run: Run, draft: Draft, hooks: HookRun): boolean {
+/** Who asks for it, and the signals that it overrides; undefined where it is not granted. */
+function grantOverride(run: Run, draft: Draft, hooks: HookRun): LapDetails['overridden'] {
   addHookMessages(run, hooks.messages)
   // What the hooks changed stays, whether or not they are granted what they ask for.
-  if (!run.continuation.isContinuationRequested()) return false
+  if (!run.continuation.isContinuationRequested()) return undefined
   const { signals, spent } = run
   const isFixed = [...signals].some((signal) => neverOverridden.has(signal.reason))
   const isAgain = draft.raisedBy.some((name) => spent.overridden.includes(name))
   // A request that ends with the model's own words asks for nothing: then the hook must say something.
   const isSpeechless = run.transcript.messages().at(-1)?.role !== 'user'
   const isUsedUp = lapsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
-  if (isFixed || isAgain || isSpeechless || isUsedUp) return false
+  if (isFixed || isAgain || isSpeechless || isUsedUp) return undefined
   const by = hooks.continuedBy ?? 'a hook'
   run.emit({ type: 'signals_overridden', by, signals: [...signals] })
   run.update({ overridden: [...new Set([...spent.overridden, ...draft.raisedBy])] })
-  run.lap('continuation_requested', { overridden: { by, signals: signals.toJSON() } })
-  return true
+  return { by, signals: signals.toJSON() }
 }
 
 const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
 
 /** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
-function wrapUp(run: Run, draft: Draft): boolean {
+function asksForLastAnswer(run: Run, draft: Draft): boolean {
   if (!run.context.settings.wrapUp || !draft.wrapsUp) return false
   if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
   const text = `The run ends here: ${draft.signal.message}. ${lastAnswerPrompt}`
   const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: run.signals.toJSON() }
   run.appendUser(text, 'loop')
   run.update({ closing })
-  run.lap('wrap_up')
   return true
 }

@@ -8,6 +8,7 @@ import { StopSignal } from './stop/signal.ts'
 import { endings, type RunSummary, type Terminal } from './stop/terminal.ts'
 import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
+import { payLostRequests } from './turn/lost-requests.ts'
 import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/run-hooks.ts'
@@ -34,10 +35,12 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
   await leaveBrokenTasks(run)
-  const ended = await conclude(run, draft, 'alone')
   // The record is of another prompt or call: it stays open for the program that can go on with it.
+  const isClosed = code !== 'step_mismatch'
+  if (isClosed) await Promise.resolve(payLostRequests(run)).catch(() => {})
+  const ended = await conclude(run, draft, 'alone')
   // A driver that failed cannot record the end either; the caller still gets it.
-  if (code !== 'step_mismatch') await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
+  if (isClosed) await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
@@ -46,8 +49,11 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
 async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<Ended> {
   if (draft.reason !== 'needs_approval') closeOpenCalls(run)
   sayEnding(run, draft)
-  if (how === 'with_hooks') await lastHooks(run, draft)
-  if (how === 'with_hooks') await leaveTasks(run, draft)
+  if (how === 'with_hooks') {
+    await lastHooks(run, draft)
+    await leaveTasks(run, draft)
+    await payLostRequests(run)
+  }
   // A request to go on serves one decision, and that one is made.
   run.setContinuation(run.continuation.withContinuationRequested(false))
   if (draft.reason === 'completed') startPostRun(run)

@@ -196,7 +196,7 @@ export class StepsDriver implements AnswerableSteps {
 
   lap(lap: Lap): void {
     this.#record({ type: 'lap', lap })
-    // What is left of the open turn is of hooks that are no longer there.
+    // What is left of the open turn is of hooks that are no longer there. What they asked a model was paid (`payLostRequests`).
     if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
   }
 

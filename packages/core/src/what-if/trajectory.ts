@@ -149,8 +149,9 @@ function turnOf(
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
   const hasWaited = calls.some(({ scope, durationMs }) => scope === '' && durationMs >= waitMs)
   const ofCalls = stepsOfCalls(steps)
+  const paid = requests.filter((request) => !request.isOpen || lost.has(nameOf(request)))
   return {
-    payments: paymentsOf(requests.filter((request) => !request.isOpen || lost.has(nameOf(request))), beganAt),
+    payments: paymentsOf(paid, beganAt),
     calls: calls.map((call) => {
       const step = ofCalls.get(`${call.scope}|${call.id}`)
       const hasRun = hadEffect(call, step !== undefined || steps.some(({ scope }) => isAgentOf(scope, call)))

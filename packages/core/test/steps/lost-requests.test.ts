@@ -1,0 +1,95 @@
+// Holds rules of docs/spec.md: R-RES-10c: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
+import { describe, expect, test } from 'vitest'
+import { CallableHook, replay, resume, type AgentTool, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { accountOf, recordedWork, trajectoryOf, whatIf } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { calls, dollarATokenPrices as prices, json, reader, run } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+const verdict = { text: 'fine', usage: { input_tokens: 300, output_tokens: 40 } }
+
+const agent: AgentTool<unknown> = {
+  kind: 'agent',
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  spawn: () => ({ prompt: 'look around' }),
+} as never
+
+/** A run that looks and answers, with a subagent that does so too, and a hook that asks a model before each call. */
+function world(): LoopOptions {
+  const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: 2_000 })
+  const model = scriptedModel(
+    ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'answer' : calls('Look', 'Agent')),
+    { maxOutputTokens: 2_000 },
+  )
+  const question = { system: 'Judge.', messages: [{ role: 'user', content: 'may it?' }], maxTokens: 500, model: judge }
+  const judging = new CallableHook(
+    async (context) => {
+      await context.ask(question as never)
+    },
+    { id: 'judging', triggers: ['beforeToolUse'] },
+  )
+  return {
+    model,
+    models: [judge],
+    prices,
+    clock: createFakeClock({ autoAdvance: true }),
+    tools: [reader('Look'), agent],
+    hooks: [judging],
+  }
+}
+
+/** What all attempts on record come to, with those whose replies are not. */
+const paidIn = (records: readonly StepRecord[]): number =>
+  recordedWork(records).requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
+
+interface Way {
+  readonly name: string
+  /** What the resumed program is, where it is not the same. */
+  readonly over: Partial<LoopOptions>
+  readonly isAborted: boolean
+}
+
+const ways: readonly Way[] = [
+  { name: 'the hook that asked is gone', over: { hooks: [] }, isAborted: false },
+  { name: 'the tools that asked are gone', over: { tools: [] }, isAborted: false },
+  { name: 'it is aborted at once', over: {}, isAborted: true },
+  { name: 'the hook is gone and it is aborted at once', over: { hooks: [] }, isAborted: true },
+]
+
+/** Goes on with a record that was cut, until it ends, or until so many more records are there. */
+async function goOn(records: readonly StepRecord[], { over, isAborted }: Way) {
+  const options = { ...world(), ...over }
+  const { loop, steps } = resume(records, options)
+  if (isAborted) loop.abort('user')
+  const { terminal } = await loop.ended
+  return { terminal, options, records: json(steps.records) as never as readonly StepRecord[] }
+}
+
+describe.each(ways)('after a kill, where $name', (way) => {
+  test('all that was asked is in what the run cost, also after a second kill, and in its replay', async () => {
+    const { steps } = await run([], world() as never)
+    let lost = 0
+    for (let count = 2; count < steps.records.length; count++) {
+      const killed = await killedAfter(count, world())
+      const first = await goOn(killed, way)
+      for (let length = killed.length; length <= first.records.length; length++) {
+        const isWhole = length === first.records.length
+        const { terminal, options, records } = isWhole ? first : await goOn(first.records.slice(0, length), way)
+        expect([count, length, terminal.committedUsd]).toEqual([count, length, paidIn(records)])
+        const { kept } = whatIf(trajectoryOf(records), {})
+        expect([kept.tokens, kept.costUsd + kept.unknownUsd]).toEqual([terminal.totalTokens, terminal.committedUsd])
+        expect(accountOf(records).totals.committedUsd).toBe(terminal.committedUsd)
+        // A record of two programs is replayed by none of them.
+        const isOfOne = Object.keys(way.over).length === 0
+        const replayed = isOfOne ? (await replay(records, options)).terminal : terminal
+        expect(json(replayed)).toEqual(json(terminal))
+        if (terminal.committedUsd > terminal.costUsd) lost++
+      }
+    }
+    // It can fail: there were such requests.
+    expect(lost).toBeGreaterThan(3)
+  }, 60_000)
+})
