@@ -1,7 +1,7 @@
 import { checkAgreement, checkOnePrompt, checkOneSession, refuseLimits, warningsOf } from './flags/agreement.ts'
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
-import { hasOwnHelp, refuseFlagsOfOthers } from './flags/owners.ts'
+import { refuseFlagsOfOthers } from './flags/owners.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
 import { told } from './io/figures.ts'
@@ -290,8 +290,8 @@ async function runCommand(
 }
 
 async function showHelp({ output }: Program, command: Command | undefined): Promise<number> {
-  const { commandHelp, helpText } = await import('./flags/help.ts')
-  output.out(hasOwnHelp(command) ? commandHelp(command, output.width) : helpText(output.width))
+  const { helpFor } = await import('./flags/help.ts')
+  output.out(helpFor(command, output.width))
   return 0
 }
 

@@ -336,6 +336,12 @@ test('--help behind a command that starts no run shows what that command takes, 
   expect(stdout).toContain('halting --help shows all commands and flags.')
   const whatIf = flagsIn((await run(['what-if', '-h'])).stdout)
   expect(whatIf).toEqual(expect.arrayContaining(['--max-turns', '--max-duration', '--no-progress', '--suggest']))
+  // Each flag says what it does for this command, and names no other.
+  const said = (help: string): string => help.replaceAll(/\s+/g, ' ')
+  expect(said(stdout)).toContain('--format FORMAT Text or html --output FILE Write to this file, not to stdout --force')
+  const inspect = said((await run(['inspect', '--help'])).stdout)
+  expect(inspect).toContain('--output FILE Write one session as a page into this file')
+  expect(inspect).toContain('--port N Where the page is; any that is free')
   const [acp, all] = [await run(['acp', '--help']), await run(['--help'])]
   expect(acp.stdout).toBe(all.stdout)
 })

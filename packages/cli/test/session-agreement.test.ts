@@ -72,15 +72,15 @@ describe('the command that why gives', () => {
       `halting -p --resume ${limited} --max-turns 2`,
       undefined,
     ])
-    expect(elsewhere.goOn.says).toContain('--resume finds it')
-    expect((await run(['why', copy])).stdout).toContain('--resume finds it')
+    expect(elsewhere.goOn.says).toContain('--resume looks')
+    expect((await run(['why', copy])).stdout).toContain('--resume looks')
   })
 
   test('is none where the conversation went back: that needs something to be said', async () => {
     expect((await run(['rewind', limited, '1', '--yes'])).status).toBe(0)
     const { goOn } = await told('why', limited)
     expect(goOn).toEqual({
-      says: 'Its conversation went back. It goes on with what you say next: --resume with a prompt.',
+      says: 'Its conversation was rewound. Continue it with --resume and a prompt.',
     })
   })
 

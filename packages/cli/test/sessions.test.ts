@@ -197,7 +197,7 @@ describe('--resume', () => {
     const held = await ask('x', [{ content: 'x' }], '--resume', id)
     expect(held.status).toBe(2)
     expect(held.stderr).toContain(`is written by process ${holder.child.pid}`)
-    expect((await run(['sessions'])).stdout).toContain(`goes on in process ${holder.child.pid}`)
+    expect((await run(['sessions'])).stdout).toContain(`still running in process ${holder.child.pid}`)
     expect((await run(['sessions', 'delete', id, '--yes'])).status).toBe(2)
     holder.child.kill('SIGTERM')
     expect((await holder.ended).status).toBe(143)

@@ -43,7 +43,7 @@ test('the same, and not known', async () => {
   const same = await run(['what-if', good, '--max-turns', '3', '--max-duration', '1h'])
   expect(same.stdout).toBe('aaaaaaaa run1\n  The same: completed after 3 turns.\n')
   const beyond = await run(['what-if', circling, '--max-turns', '26'])
-  expect(beyond.stdout).toContain('Not known: the record ends after 25 turns, and it might have gone on.')
+  expect(beyond.stdout).toContain('Not known: the record ends after 25 turns, and the run might have continued.')
 })
 
 test('of a folder of sessions it reads those, and not what lies beside them for undo', async () => {
@@ -58,9 +58,7 @@ test('of a folder of sessions it reads those, and not what lies beside them for 
 
 test('going in circles is told with the turn after which the model would have heard of it', async () => {
   const { stdout } = await run(['what-if', circling, '--no-progress'])
-  expect(stdout).toContain(
-    'Would have stopped after 11 turns: no_progress (5 of 5), told after turn 6 and as if it had',
-  )
+  expect(stdout).toContain('Would have stopped after 11 turns: no_progress (5 of 5); the model is warned after')
 })
 
 test('a folder stands for all sessions in it; what cannot be read is counted', async () => {

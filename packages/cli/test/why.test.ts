@@ -112,7 +112,7 @@ test('a run that did not end is told as far as it came', async () => {
   writeFileSync(cut, `${whole.slice(0, end - 1).join('\n')}\n${whole[end - 1]?.slice(0, 40)}`)
   const { status, stdout } = await run(['why', cut])
   expect(status).toBe(0)
-  expect(stdout).toContain('No end is on record, and no process writes it: its process was ended.')
+  expect(stdout).toContain('No end is on record, and no process is writing it: its process was killed.')
   // It is a copy, which --resume would not find.
   expect(stdout).not.toContain('halting -p')
 })
@@ -125,7 +125,7 @@ test('of a run that goes on it says which process writes it, and gives no comman
   writeFileSync(sessionPath(id), `${lines.slice(0, end).join('\n')}\n`)
   const journal = await openJournal({ path: sessionPath(id), sessionId: id, cwd: here(), version: '0.1.0' })
   const { stdout } = await run(['why', id])
-  expect(stdout).toContain(`It goes on: process ${process.pid} writes it.`)
+  expect(stdout).toContain(`It is still running, in process ${process.pid}.`)
   expect(stdout).not.toContain('--resume')
   await journal.close()
   expect((await run(['why', id])).stdout).toContain(`This goes on:\n  halting -p --resume ${id}\n`)

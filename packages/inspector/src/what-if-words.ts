@@ -6,7 +6,10 @@ import { counted, elapsed, many, money } from './figures.ts'
 /** What would have become of a run in which these models have no price. */
 export function verdictText(answer: WhatIf, unpriced: readonly string[]): string {
   const { verdict, reason, by, isAtTheLatest, toldAfterTurn, kept } = answer
-  const told = toldAfterTurn === null ? '' : `, told after turn ${toldAfterTurn} and as if it had not listened`
+  const told =
+    toldAfterTurn === null
+      ? ''
+      : `; the model is warned after turn ${toldAfterTurn}, and this assumes that it ignores the warning`
   switch (verdict) {
     case 'same':
       return `The same: ${reason} after ${many(kept.turns, 'turn')}${told}.`
@@ -20,17 +23,18 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
 }
 
 function whyUnknown({ unknownFrom, kept }: WhatIf, unpriced: readonly string[]): string {
-  if (unknownFrom === null) return `the record ends after ${many(kept.turns, 'turn')}, and it might have gone on.`
+  if (unknownFrom === null)
+    return `the record ends after ${many(kept.turns, 'turn')}, and the run might have continued.`
   const { turn, why } = unknownFrom
   switch (why) {
     case 'reserved':
       return `it spent less than the limit, but a request reserves more than it costs. It may have stopped from turn ${turn} on.`
     case 'beside':
-      return `in turn ${turn} a subagent, a compaction, a tool or a hook may have been refused a request, and what the run would have done then is not on record.`
+      return `in turn ${turn} the limit may have refused a request of a subagent, a compaction, a tool or a hook, and the record cannot say what the run would have done then.`
     case 'unpriced':
       return `no price is known for ${unpriced.join(', ')}.`
     case 'agent':
-      return `in turn ${turn} the limit would have stopped a subagent, and what the run would have done then is not on record.`
+      return `in turn ${turn} the limit would have stopped a subagent, and the record cannot say what the run would have done then.`
   }
 }
 
@@ -58,8 +62,8 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
 export function copiesLeftOut(copies: number): string {
   if (copies === 0) return ''
   return copies === 1
-    ? '1 run is a copy, and left out: it counts in the session in which it was made.'
-    : `${counted(copies)} runs are copies, and left out: they count in the sessions in which they were made.`
+    ? '1 run is a copy and left out: it counts in the session where it was made.'
+    : `${counted(copies)} runs are copies and left out: they count in the sessions where they were made.`
 }
 
 /** What was spent, or is saved. */

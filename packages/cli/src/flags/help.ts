@@ -1,6 +1,6 @@
 import type { Command } from './commands.ts'
 import type { AnyFlag, FlagGroup } from './flag-kinds.ts'
-import { flagsOf, type HelpedCommand } from './owners.ts'
+import { flagsOf, hasOwnHelp, type HelpedCommand } from './helped-commands.ts'
 import { flagTable } from './table.ts'
 
 const titles: Readonly<Record<FlagGroup, string>> = {
@@ -14,8 +14,13 @@ const titles: Readonly<Record<FlagGroup, string>> = {
   program: 'The program',
 }
 
+/** How a command is used, or the program where that is the same. */
+export function helpFor(command: Command | undefined, width: number): string {
+  return hasOwnHelp(command) ? commandHelp(command, width) : helpText(width)
+}
+
 /** How the program is used, in one screen or two. */
-export function helpText(width: number): string {
+function helpText(width: number): string {
   // True: `titles` has a title for every group and no other key.
   const groups = (Object.keys(titles) as FlagGroup[]).map((group) => {
     const rows = Object.values(flagTable).filter((flag) => flag.group === group)
@@ -26,10 +31,30 @@ export function helpText(width: number): string {
 }
 
 /** How one command is used. */
-export function commandHelp(command: HelpedCommand, width: number): string {
+function commandHelp(command: HelpedCommand, width: number): string {
   const usage = calls.filter(({ of }) => of.includes(command)).map(({ text }) => text)
-  const rows = flagsOf(command).map((name) => row(flagTable[name], width))
+  const rows = flagsOf(command).map((name) => {
+    const flag: AnyFlag = flagTable[name]
+    return row({ ...flag, meaning: meaningFor(command, flag.meaning) }, width)
+  })
   return `${usage.join('\n')}\n\n${rows.join('\n')}\n\nhalting --help shows all commands and flags.\n`
+}
+
+/** Where a meaning is of some commands (`Of undo and setup: A. Of rewind: B`), what it says of this one. */
+function meaningFor(command: HelpedCommand, meaning: string): string {
+  const [general, ...parts] = meaning.split(/(?:^|(?<=[.;]) )of (?=[^:]+: )/i)
+  if (general !== '') return meaning
+  for (const part of parts) {
+    const [commands = '', said = ''] = splitOnce(part, ': ')
+    if (!commands.split(/[ ,]+/).includes(command)) continue
+    return said.charAt(0).toUpperCase() + said.slice(1).replace(/[.;]$/, '')
+  }
+  return meaning
+}
+
+function splitOnce(text: string, at: string): readonly string[] {
+  const index = text.indexOf(at)
+  return [text.slice(0, index), text.slice(index + at.length)]
 }
 
 /** How each command is called; none for the program itself. */

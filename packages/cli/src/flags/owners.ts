@@ -71,6 +71,11 @@ function takes(command: Command | undefined, name: OwnedFlag): boolean {
   return names.some((owner) => owner === command || owner.startsWith(`${command} `))
 }
 
+/** The flags that a command takes and others do not. */
+export function flagsOwnedBy(command: Command): readonly FlagName[] {
+  return ownedFlags.filter((name) => takes(command, name))
+}
+
 /** @throws UsageError for a flag that is of other commands. */
 export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined): void {
   for (const name of ownedFlags) {
@@ -84,53 +89,4 @@ export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined):
 function inWords(names: readonly string[]): string {
   const last = names.at(-1) ?? ''
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
-}
-
-const ofPrices = ['settings', 'settingSources'] as const
-const ofClusters = ['cluster', 'admin'] as const
-
-/** Commands whose help is their own. Others take the flags of runs, and have the help of the program. */
-export type HelpedCommand = Exclude<
-  Command,
-  | 'acp'
-  | 'check'
-  | 'cluster'
-  | 'config'
-  | 'context'
-  | 'doctor'
-  | 'init'
-  | 'mcp'
-  | 'memory'
-  | 'permissions'
-  | 'serve'
-  | 'setup'
->
-
-/** What they take beside the flags that they own. */
-const alsoTaken: { readonly [command in HelpedCommand]: readonly FlagName[] } = {
-  approve: ofClusters,
-  deny: ofClusters,
-  demo: [],
-  inspect: [...ofPrices, ...ofClusters, 'port'],
-  models: [],
-  replay: ofPrices,
-  report: [...ofPrices, ...ofClusters],
-  rewind: [],
-  sessions: ofClusters,
-  trust: ['settingSources'],
-  undo: [],
-  'what-if': [...ofPrices, 'maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration', ...ofClusters],
-  why: [...ofPrices, ...ofClusters],
-}
-
-export function hasOwnHelp(command: Command | undefined): command is HelpedCommand {
-  return command !== undefined && command in alsoTaken
-}
-
-/** All flags of a command, in the order of the table. */
-export function flagsOf(command: HelpedCommand): readonly FlagName[] {
-  const own = ownedFlags.filter((name) => takes(command, name))
-  const taken = new Set<FlagName>([...alsoTaken[command], ...own, 'help'])
-  // The keys of the table are the names of all flags.
-  return (Object.keys(flagTable) as readonly FlagName[]).filter((name) => taken.has(name))
 }

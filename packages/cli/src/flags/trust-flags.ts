@@ -16,7 +16,7 @@ export const trustFlags: { readonly [Name in TrustFlag]-?: FlagFor<NonNullable<F
     value: 'LIST',
     read: sources,
     meaning:
-      'Whose settings files are read: user,project,local unless said otherwise, "" for none. Who names project trusts the folder for this run',
+      'Whose settings files are read: user,project,local unless said otherwise, "" for none. Naming project trusts the folder for this run',
   },
   trust: {
     names: ['--trust'],

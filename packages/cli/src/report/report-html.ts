@@ -81,7 +81,7 @@ function* restHtml(report: Report): Iterable<string> {
     list(
       report.open.map(
         ({ session, run, heldBy, ...cost }) =>
-          `${session} ${run}: ${costText(cost)}${heldBy === null ? '' : `, goes on in process ${heldBy}`}`,
+          `${session} ${run}: ${costText(cost)}${heldBy === null ? '' : `, still running in process ${heldBy}`}`,
       ),
     ),
   )

@@ -195,7 +195,7 @@ function sessionLines(sessions: readonly SessionSpent[], width: number, style: S
 
 function openLines({ open }: Report): readonly string[] {
   const lines = open.slice(0, mostRows).map(({ session, run, heldBy, ...cost }) => {
-    const goes = heldBy === null ? '' : `, goes on in process ${heldBy}`
+    const goes = heldBy === null ? '' : `, still running in process ${heldBy}`
     return `${session.slice(0, 8)} ${run}: ${costText(cost)}${goes}`
   })
   return open.length > mostRows ? [...lines, `and ${counted(open.length - mostRows)} more`] : lines

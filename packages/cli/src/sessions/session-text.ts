@@ -46,7 +46,7 @@ function figuresOf({ changedAt, turns, costUsd, ended, heldBy, problem }: Sessio
 }
 
 function endedAs(ended: string, heldBy: number | undefined): string {
-  if (heldBy !== undefined) return `goes on in process ${heldBy}`
+  if (heldBy !== undefined) return `still running in process ${heldBy}`
   return ended === 'open' ? 'did not end' : ended
 }
 

@@ -27,6 +27,6 @@ export function untoldText({ attempts, tokens, usd }: Omit<Untold, 'chargedToken
   if (attempts === 0) return ''
   const most = `${counted(tokens)} tokens${usd > 0 ? ` and ${money(usd)}` : ''}`
   return attempts === 1
-    ? `One attempt at a model broke off, or is under way. Nobody told what it came to: up to ${most} more.`
-    : `${many(attempts, 'attempt')} at a model broke off, or are under way. Nobody told what they came to: up to ${most} more.`
+    ? `One attempt at a model broke off or is under way. Its cost is not known: up to ${most} more.`
+    : `${many(attempts, 'attempt')} at a model broke off or are under way. Their cost is not known: up to ${most} more.`
 }

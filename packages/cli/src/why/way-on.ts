@@ -18,11 +18,11 @@ export async function wayOn(session: AnySession, path: string, program: Program)
     foreign === undefined ? await keptSessions(whose(program), 'all') : await findForeign(sessionId, whose(program))
   const whoseFile = foreign === undefined ? 'this program' : programNames[foreign.program]
   if (!(await isAmong(path, sessionId, kept)))
-    return { says: `To go on with it, it must be where --resume finds it: among the sessions of ${whoseFile}.` }
+    return { says: `To continue it, move the file to where --resume looks: among the sessions of ${whoseFile}.` }
   if (foreign !== undefined) return goOnForeign(foreign, where)
   const folded = foldSession(runs)
   if (folded.isRewound === true)
-    return { says: 'Its conversation went back. It goes on with what you say next: --resume with a prompt.' }
+    return { says: 'Its conversation was rewound. Continue it with --resume and a prompt.' }
   const calls = waitingCalls(folded)
   if (calls.length > 0) {
     const answers = await readAnswers(

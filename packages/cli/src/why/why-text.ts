@@ -84,8 +84,8 @@ function withTitle(title: string, lines: readonly string[], style: Style): reado
 }
 
 function headline({ ending }: Account, heldBy: number | undefined): string {
-  if (ending === null && heldBy !== undefined) return `It goes on: process ${heldBy} writes it.`
-  if (ending === null) return 'No end is on record, and no process writes it: its process was ended.'
+  if (ending === null && heldBy !== undefined) return `It is still running, in process ${heldBy}.`
+  if (ending === null) return 'No end is on record, and no process is writing it: its process was killed.'
   const { message } = ending.signal
   return message === '' ? ending.reason : `${ending.reason}: ${message}`
 }
@@ -104,16 +104,16 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
     ...(ending === null || ending.signal.source === null
       ? []
       : [`Raised by ${ending.signal.source}, as ${ending.signal.reason}.`]),
-    ...(ending?.others ?? []).map((signal) => `Beside it stood ${named(signal)}.`),
+    ...(ending?.others ?? []).map((signal) => `Also raised: ${named(signal)}.`),
     ...(ending?.error === null || ending?.error === undefined || ending.error.message === ending.signal.message
       ? []
       : [`${ending.error.code}: ${ending.error.message}`]),
     ...(ending === null || ending.stillRunning.length === 0
       ? []
-      : [`Left behind, since they did not heed the abort: ${ending.stillRunning.join(', ')}.`]),
+      : [`Left behind, because they did not respond to the abort: ${ending.stillRunning.join(', ')}.`]),
     ...overridden.map(
       ({ by, request, signals }) =>
-        `${by} had it go on before request ${request}, in spite of ${signals.map(named).join(' and ')}.`,
+        `${by} let it continue before request ${request}, despite ${signals.map(named).join(' and ')}.`,
     ),
   ]
 }
@@ -139,7 +139,7 @@ function totalsLine({ totals, carried }: Account, untold: Untold): string {
     ...unsure,
     elapsed(activeMs),
   ]
-  return `${own.join(', ')}. With the run that it goes on from: ${all.join(', ')}.`
+  return `${own.join(', ')}. Including the run it continues: ${all.join(', ')}.`
 }
 
 function spentOf({ tokens, costUsd }: Pick<Account['totals'], 'tokens' | 'costUsd'>): string {

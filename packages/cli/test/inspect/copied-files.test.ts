@@ -68,7 +68,7 @@ async function json(...args: readonly string[]): Promise<unknown> {
 const reportOf = async (name: string): Promise<Report> => (await json('report', name)) as Report
 const whatIfOf = async (name: string): Promise<Told> => (await json('what-if', name, '--max-turns', '1')) as Told
 
-const copies = '5 runs are copies, and left out: they count in the sessions in which they were made.'
+const copies = '5 runs are copies and left out: they count in the sessions where they were made.'
 
 test('a report counts a run once, with all that is on record of it, and says so', async () => {
   const [once, twice] = [await reportOf('once'), await reportOf('twice')]

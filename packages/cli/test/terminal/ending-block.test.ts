@@ -105,7 +105,7 @@ describe('the ending of a run', () => {
 
   test('what did not react to an abort is named', () => {
     expect(text('aborted_tools', {}, 'Interrupted by the user', { stillRunning: ['call_7'] })).toContain(
-      'Left behind, since they did not react to the abort: call_7.',
+      'Left behind, because they did not respond to the abort: call_7.',
     )
   })
 })

@@ -114,7 +114,7 @@ async function chosenHere(app: AppContext): Promise<string | undefined> {
         changedAt.toISOString().slice(0, 16).replace('T', ' '),
         many(turns, 'turn'),
         ...(costUsd > 0 ? [money(costUsd)] : []),
-        heldBy === undefined ? (ended === 'open' ? 'did not end' : ended) : `goes on in process ${heldBy}`,
+        heldBy === undefined ? (ended === 'open' ? 'did not end' : ended) : `still running in process ${heldBy}`,
         sessionId.slice(0, 8),
       ].join(', '),
       alsoFoundBy: `${sessionId} ${title ?? ''} ${firstPrompt}`,

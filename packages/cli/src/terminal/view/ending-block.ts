@@ -87,7 +87,7 @@ function stoppedBlock(
   const left =
     terminal.stillRunning.length === 0
       ? ''
-      : `Left behind, since they did not react to the abort: ${terminal.stillRunning.join(', ')}.`
+      : `Left behind, because they did not respond to the abort: ${terminal.stillRunning.join(', ')}.`
   return blockOf((width) => [
     ...hanging('■ ', `${oneLine(endingSentence(terminal), 600)}  [${terminal.reason}]`, width).map(paint),
     ...hanging('  ', done, width),

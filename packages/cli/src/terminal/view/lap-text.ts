@@ -4,7 +4,7 @@ import type { Transition } from '@halting/core'
 const lapTexts: { readonly [transition in Transition]: string | undefined } = {
   next_turn: undefined,
   user_input: undefined,
-  continuation_requested: 'a hook had it go on',
+  continuation_requested: 'a hook let it continue',
   stop_hook_blocking: 'stop hook sent it back',
   token_budget_continuation: 'going on, for the token target',
   structured_output_retry: 'the answer does not fit the schema',

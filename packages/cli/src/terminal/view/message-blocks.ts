@@ -70,5 +70,5 @@ export function roomBlock(event: LoopEvent, style: Style): Block | undefined {
 /** Signals in spite of which a hook had the run go on. */
 export function overriddenText({ by, signals }: Extract<LoopEvent, { readonly type: 'signals_overridden' }>): string {
   const named = signals.map((signal) => (signal.message === '' ? signal.reason : signal.message)).join('; ')
-  return `${by} had it go on in spite of ${many(signals.length, 'stop')}: ${named}`
+  return `${by} let it continue despite ${many(signals.length, 'stop')}: ${named}`
 }
