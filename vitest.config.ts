@@ -78,6 +78,7 @@ const onlyDeep = [
   'packages/cli/test/inert.test.ts',
   'packages/cli/test/inspect/command-line.test.ts',
   'packages/cli/test/inspect/program.test.ts',
+  'packages/cli/test/inspect/real-files.test.ts',
   'packages/cli/test/inspect/what-if-page.test.ts',
   'packages/cli/test/instructions.test.ts',
   'packages/cli/test/mcp-login.test.ts',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, expect, inject } from 'vitest'
-import { startInspector, type SessionSource } from '../../src/index.ts'
+import { startInspector, type Inspector, type SessionSource } from '../../src/index.ts'
 import { chromiumPath, launchChromium } from './chromium.ts'
 
 /** Tests in a browser are left out, by name, where there is none: `describe.skipIf(!isChromiumThere)`. */
@@ -33,33 +33,47 @@ export interface OpenPage {
  * or asked for anything outside of its server.
  */
 export function withBrowser(): (source: SessionSource, options?: OpenOptions) => Promise<OpenPage> {
+  const serving: Inspector[] = []
+  // What is said first to be done after a test is done last: a page whose server is gone has a problem.
+  afterEach(async () => {
+    for (const inspector of serving.splice(0)) await inspector.close()
+  })
+  const open = withPages()
+  return async (source, { address, ...options } = {}) => {
+    const inspector = await startInspector({ source, pageFolder: join(inject('program'), 'dist', 'inspector') })
+    serving.push(inspector)
+    return { ...(await open(address ?? inspector.url, options)), url: inspector.url }
+  }
+}
+
+/** The same for pages that a server of the program serves, or that stand in a file, by their address without a fragment. */
+export function withPages(): (address: string, options?: Omit<OpenOptions, 'address'>) => Promise<OpenPage> {
   let browser: Promise<Browser> | undefined
-  const opened: { readonly close: () => Promise<void>; readonly problems: readonly string[] }[] = []
+  const opened: { readonly context: BrowserContext; readonly problems: readonly string[] }[] = []
   afterEach(async () => {
     const pages = opened.splice(0)
-    for (const { close } of pages) await close()
+    for (const { context } of pages) await context.close()
     expect(pages.flatMap(({ problems }) => problems)).toEqual([])
   })
   afterAll(async () => {
     await (await browser)?.close()
   })
-  return async (source, options = {}) => {
+  return async (address, options = {}) => {
     browser ??= launchChromium()
-    const pageFolder = join(inject('program'), 'dist', 'inspector')
-    const inspector = await startInspector({ source, pageFolder })
-    const { width = 1280, height = 900, isDark = false, fragment = '#/', address } = options
+    const { width = 1280, height = 900, isDark = false, fragment = '#/' } = options
     const context = await (
       await browser
     ).newContext({ viewport: { width, height }, colorScheme: isDark ? 'dark' : 'light', reducedMotion: 'reduce' })
     const page = await context.newPage()
-    const { origin } = new URL(inspector.url)
+    const { origin, protocol } = new URL(address)
     const requests: string[] = []
     const problems: string[] = []
     page.on('request', (request) => {
       const asked = request.url()
       requests.push(asked)
-      const isOwn = asked.startsWith(inspector.url) || /^(?:data|blob):/.test(asked) || asked === address
-      if (!isOwn) problems.push(`asked for ${asked.replace(origin, '')}`)
+      // A file asks for nothing but itself.
+      const isIts = protocol === 'file:' ? asked === address : asked.startsWith(address)
+      if (!isIts && !/^(?:data|blob):/.test(asked)) problems.push(`asked for ${asked.replace(origin, '')}`)
     })
     page.on('console', (message) => {
       if (message.type() === 'error') problems.push(`console: ${message.text()}`)
@@ -69,14 +83,11 @@ export function withBrowser(): (source: SessionSource, options?: OpenOptions) =>
       problems.push(`dialog: ${dialog.message()}`)
       void dialog.dismiss()
     })
-    opened.push({
-      problems,
-      close: async () => {
-        await context.close()
-        await inspector.close()
-      },
+    context.on('page', (other) => {
+      if (other !== page) problems.push(`opened ${other.url()}`)
     })
-    await page.goto(`${address ?? inspector.url}${fragment}`)
-    return { page, url: inspector.url, requests, problems }
+    opened.push({ context, problems })
+    await page.goto(`${address}${fragment}`)
+    return { page, url: address, requests, problems }
   }
 }

@@ -1,0 +1,175 @@
+// Files of sessions through all of it: what stands on disk, the program that reads it, its server or the file that it writes, and a browser.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { isChromiumThere, withPages } from '../../../inspector/test/support/browser.ts'
+import { hostileCopy, hostileJournal } from '../support/hostile-files.ts'
+import { largeFile, largeJournal, lineOfClaudeCode, linesOfCodex } from '../support/large-files.ts'
+import { here, installProgram, run, start, type Running } from '../support/program.ts'
+
+installProgram()
+
+/** A machine that has much else to do takes as long. */
+const patienceMs = 60_000
+
+const large = ['ours', 'claude-code', 'codex'] as const
+const pathOf = (folder: 'hostile' | 'large', name: string): string => join(here(), folder, `${name}.jsonl`)
+/** A name that would be markup, and a path that leads elsewhere. */
+const hostile = ['<img src=x onerror=hacked=1>', '..%2f..%2fetc', '"\'&amp;#?'] as const
+
+const running = new Set<Running>()
+afterEach(async () => {
+  for (const each of running) {
+    each.child.kill('SIGINT')
+    await each.ended
+  }
+  running.clear()
+})
+
+beforeAll(async () => {
+  if (!isChromiumThere) return
+  for (const folder of ['hostile', 'large']) mkdirSync(join(here(), folder))
+  await hostileJournal(pathOf('hostile', hostile[0]), hostile[0])
+  hostileCopy('claude-code-polling.jsonl', pathOf('hostile', hostile[1]))
+  hostileCopy('codex-rollout-0.jsonl', pathOf('hostile', hostile[2]))
+  await largeJournal(pathOf('large', 'ours'), 'ours', 100_000)
+  largeFile(pathOf('large', 'claude-code'), 100_000, lineOfClaudeCode)
+  largeFile(pathOf('large', 'codex'), 100_000, linesOfCodex)
+}, 2 * patienceMs)
+
+/** How the program shows a session: from its server, and as a file. */
+type Shown = 'served' | 'exported'
+
+describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chromium)', () => {
+  const open = withPages()
+
+  /** The address at which a session is shown, without a fragment. */
+  async function addressOf(path: string, shown: Shown): Promise<string> {
+    if (shown === 'served') {
+      const each = start(['inspect', path])
+      running.add(each)
+      await each.says('\n')
+      return each.stdout().trimEnd().replace(/#.*$/, '')
+    }
+    const file = join(here(), 'it.html')
+    expect(await run(['inspect', '--output', file, '--force', path])).toMatchObject({ status: 0, stdout: '' })
+    return pathToFileURL(file).href
+  }
+
+  const ways = ['served', 'exported'] as const
+
+  it.each(ways.flatMap((shown) => large.map((program) => ({ shown, program }))))(
+    'of a hundred thousand lines of $program is scrolled to its end, $shown',
+    async ({ program, shown }) => {
+      const address = await addressOf(pathOf('large', program), shown)
+      const { page } = await open(address, { fragment: `#/session/${program}/1/timeline` })
+      page.setDefaultTimeout(patienceMs)
+      expect(await endOf(page)).toBeGreaterThan(30_000)
+      expect(await page.locator('*').count()).toBeLessThan(5_000)
+      await page.getByRole('listbox', { name: 'Items of the run' }).press('Home')
+      await page.getByRole('feed').locator('[data-part="0"]').waitFor()
+    },
+    2 * patienceMs,
+  )
+
+  it.each(ways.flatMap((shown) => hostile.map((name) => ({ shown, name }))))(
+    'with script in every field is shown with its endings, runs nothing and asks nobody: $name, $shown',
+    async ({ name, shown }) => {
+      const path = pathOf('hostile', name)
+      // What the program says of itself.
+      const { runs } = JSON.parse((await run(['why', path, '--json'])).stdout) as Why
+      const address = await addressOf(path, shown)
+      const session = `#/session/${encodeURIComponent(name)}`
+      const { page } = await open(address, { fragment: `${session}/1/timeline` })
+      page.setDefaultTimeout(patienceMs)
+      for (const [index, { ending }] of runs.entries()) {
+        await page.goto(`${address}${session}/${index + 1}/timeline`)
+        await page
+          .locator('#ending')
+          .getByText(ending?.reason ?? 'No end is on record')
+          .first()
+          .waitFor()
+        await page.getByRole('feed').getByText('window.hacked').first().waitFor()
+        await openAll(page)
+        expect(await strangersOn(page)).toEqual([])
+        for (const tab of ['plots', 'what-if']) {
+          await page.goto(`${address}${session}/${index + 1}/${tab}`)
+          await page.locator('figure, .what-if-verdict').first().waitFor()
+          expect(await strangersOn(page)).toEqual([])
+        }
+      }
+      for (const [fragment, view] of otherViews(name)[shown]) {
+        await page.goto(`${address}${fragment}`)
+        await page.locator(view).first().waitFor()
+        expect(await strangersOn(page)).toEqual([])
+      }
+    },
+    2 * patienceMs,
+  )
+})
+
+/** The views of more than one session, and how each is known. A file has one session, and shows it instead. */
+function otherViews(name: string): {
+  readonly [shown in Shown]: readonly (readonly [fragment: string, view: string])[]
+} {
+  const key = encodeURIComponent(name)
+  const [list, compare, whatIf] = ['#/', `#/compare/${key}/${key}`, '#/what-if']
+  const session = '[data-view=session] #ending'
+  return {
+    served: [
+      [list, '[data-view=sessions] .virtual-row'],
+      [compare, '[data-view=compare] .pair'],
+      [whatIf, '[data-view=what-if] h1, [data-view=what-if] h2, [data-view=what-if] p'],
+    ],
+    exported: [
+      [list, session],
+      [compare, session],
+      [whatIf, session],
+    ],
+  }
+}
+
+interface Why {
+  readonly runs: readonly { readonly ending: { readonly reason: string } | null }[]
+}
+
+/** What is on the page or in its objects, and came out of a session. */
+function strangersOn(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const elements = [
+      ...document.querySelectorAll('img, iframe, object, embed, base, form[action], svg script, [onerror], [onload]'),
+    ]
+    const links = [...document.querySelectorAll('a')].filter(({ protocol }) => protocol === 'javascript:')
+    const fields = ['hacked' in window ? 'hacked' : '', 'polluted' in {} ? 'polluted' : '']
+    return [...[...elements, ...links].map(({ outerHTML }) => outerHTML), ...fields.filter((each) => each !== '')]
+  })
+}
+
+/** Unfolds what is folded, looks at records, and searches. */
+async function openAll(page: Page): Promise<void> {
+  for (const summary of (await page.locator('.part summary').all()).slice(0, 8)) await summary.click()
+  await page.getByRole('tab', { name: 'Records' }).click()
+  await page.locator('.records pre').first().waitFor()
+  await page.getByRole('tab', { name: 'Transcript' }).click()
+  await page.getByRole('searchbox').fill('window.hacked=1')
+  await page.keyboard.press('Enter')
+  await page.getByText(/^Found in \d+ parts?/).waitFor()
+  await page.getByRole('searchbox').press('Escape')
+}
+
+/** Goes to the ending by the list of items; the number of the part that is shown last. */
+async function endOf(page: Page): Promise<number> {
+  await page.getByRole('feed').locator('.part').first().waitFor()
+  await page.locator('#ending').getByText('completed').first().waitFor()
+  const list = page.getByRole('listbox', { name: 'Items of the run' })
+  await list.focus()
+  await list.press('End')
+  await page.locator('[role=option][aria-selected=true] .item-label').getByText('completed').waitFor()
+  const parts = page.getByRole('feed').locator('.part')
+  await expect
+    .poll(async () => Number(await parts.last().getAttribute('data-part')), { timeout: patienceMs })
+    .toBeGreaterThan(1_000)
+  return Number(await parts.last().getAttribute('data-part'))
+}
