@@ -22,7 +22,10 @@ const momentOf = (at: number): string => new Date(Date.UTC(2026, 0, 1) + at * 1_
 /** A turn of Claude Code. */
 export function lineOfClaudeCode(at: number, isLast: boolean): readonly object[] {
   const place = (name: string): object => ({
-    ...{ sessionId: 'c0000000-0000-4000-8000-000000000000', cwd: '/work', isSidechain: false, timestamp: momentOf(at) },
+    sessionId: 'c0000000-0000-4000-8000-000000000000',
+    cwd: '/work',
+    isSidechain: false,
+    timestamp: momentOf(at),
     ...(name === 'u'
       ? { uuid: `u${at}`, parentUuid: at === 0 ? null : `a${at - 1}` }
       : { uuid: `a${at}`, parentUuid: `u${at}` }),
