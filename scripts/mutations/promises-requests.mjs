@@ -14,7 +14,12 @@ export const promisesOfRequests = [
   [
     'a resume: what nobody asked for is paid anew after the next kill',
     ['steps/lost-requests'],
-    ['turn/lost-requests.ts', "      if (isPaid && isResumed) steps.abandon(run.key(''))\n", ''],
+    ['turn/lost-requests.ts', '    .filter(({ key }) => !paid.has(key))\n', ''],
+  ],
+  [
+    'a resume: what a further program asks for after all is paid twice',
+    ['steps/lost-requests'],
+    ['turn/lost-requests.ts', "        if (isOnRecord && steps.peek(key) === 'absent') continue\n", ''],
   ],
   [
     'figures: what a compaction cost',

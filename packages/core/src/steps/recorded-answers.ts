@@ -59,9 +59,10 @@ export class RecordedAnswers {
   abandon(prefix: StepKey): readonly AbandonedStep[] {
     return this.#takeAll(prefix).flatMap((answer): readonly AbandonedStep[] => {
       if (answer.type === 'control') return []
+      const { key } = answer
       return answer.type === 'result'
-        ? [{ isDone: true, value: answer.value }]
-        : [{ isDone: false, value: answer.intent }]
+        ? [{ key, isDone: true, value: answer.value }]
+        : [{ key, isDone: false, value: answer.intent }]
     })
   }
 

@@ -35,6 +35,7 @@ export interface StepOptions<T> {
 
 /** A step on record that nobody asks for any more: what it came to, or what it was about to do. */
 export interface AbandonedStep {
+  readonly key: StepKey
   readonly isDone: boolean
   readonly value: unknown
 }

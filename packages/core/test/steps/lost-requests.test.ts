@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RES-10c: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
+// Holds rules of docs/spec.md: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
 import { describe, expect, test } from 'vitest'
 import { CallableHook, replay, resume, type AgentTool, type LoopOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '../../src/steps/index.ts'
@@ -92,4 +92,51 @@ describe.each(ways)('after a kill, where $name', (way) => {
     // It can fail: there were such requests.
     expect(lost).toBeGreaterThan(3)
   }, 60_000)
+})
+
+const unchanged: Way = { name: 'the program is the same again', over: {}, isAborted: false }
+const broken: Way = {
+  name: 'a guard breaks',
+  over: {
+    stopWhen: {
+      name: 'broken',
+      evaluate() {
+        throw new Error('it broke')
+      },
+    },
+  },
+  isAborted: false,
+}
+
+/** The moments right behind a record of what was paid, in the order in which they came about. */
+const afterPaying = (records: readonly StepRecord[], from: number): readonly number[] =>
+  records.flatMap((record, index) =>
+    index >= from && record.type === 'result' && record.key.includes('lost:') ? [index + 1] : [],
+  )
+
+// An abort alone leaves nothing unasked here: the hook is called again, and what it had asked is paid with it.
+const leaving = [...ways.filter(({ over }) => Object.keys(over).length > 0), broken]
+
+describe.each(leaving)('after a kill, where $name, and a kill right after that was paid', (way) => {
+  test.each([unchanged, ...ways])(
+    'it is paid once where $name, and after one more kill',
+    async (next) => {
+      const { steps } = await run([], world() as never)
+      let paid = 0
+      for (let count = 2; count < steps.records.length; count += 2) {
+        const killed = await killedAfter(count, world())
+        const first = await goOn(killed, way)
+        for (const length of afterPaying(first.records, killed.length).filter((end) => end < first.records.length)) {
+          const second = await goOn(first.records.slice(0, length), next)
+          expect([count, second.terminal.committedUsd]).toEqual([count, paidIn(second.records)])
+          const middle = Math.ceil((length + second.records.length) / 2)
+          const third = await goOn(second.records.slice(0, Math.min(middle, second.records.length - 1)), way)
+          expect([count, third.terminal.committedUsd]).toEqual([count, paidIn(third.records)])
+          paid++
+        }
+      }
+      expect(paid).toBeGreaterThan(0)
+    },
+    60_000,
+  )
 })
