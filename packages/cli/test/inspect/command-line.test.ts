@@ -3,11 +3,12 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createClusterClient } from '@halting/restate/client'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { servedCluster } from '../support/cluster.ts'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { here, installProgram, programPath, start, type Ended, type Running } from '../support/program.ts'
+import { withInspecting } from '../support/inspecting.ts'
+import { here, installProgram, programPath, type Ended } from '../support/program.ts'
 import { sourceAt } from '../support/served-source.ts'
 
 installProgram()
@@ -20,14 +21,7 @@ const claudeCode = 'cccccccc-0000-4000-8000-000000000001'
 const codex = 'dddddddd-0000-4000-8000-000000000001'
 const prices = { modelPrices: { 'claude-sonnet-4-5': { input: 777, output: 999 } } }
 
-const running = new Set<Running>()
-afterEach(async () => {
-  for (const each of running) {
-    each.child.kill('SIGINT')
-    await each.ended
-  }
-  running.clear()
-})
+const inspecting = withInspecting()
 
 beforeAll(async () => {
   await keep(kept, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
@@ -46,14 +40,6 @@ beforeAll(async () => {
   }
   writeFileSync(join(here(), 'prices.json'), JSON.stringify(prices))
 })
-
-/** Starts the program; gives the address that it prints. */
-async function inspecting(args: readonly string[]): Promise<string> {
-  const each = start(['inspect', ...args])
-  running.add(each)
-  await each.says('\n')
-  return each.stdout().trimEnd()
-}
 
 /** What bash makes of a line that somebody pastes into it. */
 async function pasted(line: string): Promise<Omit<Ended, 'stderr'>> {
@@ -96,7 +82,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
     { args: ['--claude-code'], key: claudeCode, value: '3' },
     { args: ['--codex'], key: `rollout-2026-01-01T00-00-00-${codex}`, value: '1', said: 'The same' },
   ])('answers the same: $args', async ({ args, key, value, said = 'Would have stopped' }) => {
-    const address = await inspecting(args)
+    const { address } = await inspecting(args)
     const { verdict, line, stdout, status } = await shownAndPasted(address, key, 'Turns: turns', value)
     expect(line).not.toMatch(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u)
     expect({ line, status }).toEqual({ line, status: 0 })
@@ -108,7 +94,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
     ['--settings', 'prices.json'],
     ['--settings', JSON.stringify({ ...prices, apiKeyHelper: 'echo secret' })],
   ])('knows the same prices, and tells no secret: %s %s', async (...flags) => {
-    const address = await inspecting(['--claude-code', ...flags])
+    const { address } = await inspecting(['--claude-code', ...flags])
     const asked = await shownAndPasted(address, claudeCode, 'Dollars: US dollars', '0.5')
     expect(asked).toMatchObject({ verdict: expect.stringContaining('Would have stopped') as string, status: 0 })
     expect(words(asked.stdout)).toContain(words(asked.verdict))
@@ -121,7 +107,7 @@ describe.skipIf(!isChromiumThere)('the command line of what-if on the page (need
       const client = createClusterClient({ ingress: served.url })
       await client.request(id, { type: 'prompt', content: 'go' }, { id: 'p-1' })
       await client.result(id, 'p-1', { wait: true })
-      const address = await inspecting(['--cluster', served.url, '--admin', served.url])
+      const { address } = await inspecting(['--cluster', served.url, '--admin', served.url])
       const { verdict, line, stdout, status } = await shownAndPasted(address, id, 'Turns: turns', '1')
       expect({ line, status }).toEqual({
         line: expect.stringContaining(`--cluster ${served.url}`) as string,

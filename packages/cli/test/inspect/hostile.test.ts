@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { here, installProgram, run, start, type Running } from '../support/program.ts'
+import { withInspecting } from '../support/inspecting.ts'
+import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
 
@@ -19,23 +20,17 @@ beforeEach(async () => {
   writeFileSync(join(folder(), 'good.jsonl'), session)
 })
 
-const running = new Set<Running>()
-afterEach(async () => {
-  for (const each of running) {
-    each.child.kill('SIGINT')
-    await each.ended
-  }
-  running.clear()
+afterEach(() => {
   rmSync(folder(), { recursive: true })
   rmSync(join(here(), '.halting'), { recursive: true })
 })
+const inspector = withInspecting()
 
+/** Serves the folder; gives how to ask for the rows of its list. */
 async function inspecting(): Promise<() => Promise<readonly unknown[]>> {
-  const each = start(['inspect', folder()])
-  running.add(each)
-  await each.says('\n')
+  const { address } = await inspector([folder()])
   return async () => {
-    const text = await (await fetch(new URL('api/sessions', each.stdout().trimEnd()))).text()
+    const text = await (await fetch(new URL('api/sessions', address))).text()
     return text.split('\n').flatMap((line): readonly unknown[] => (line === '' ? [] : [JSON.parse(line)]))
   }
 }

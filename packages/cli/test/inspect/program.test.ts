@@ -5,29 +5,15 @@ import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
-import { here, installProgram, run, start, type Running } from '../support/program.ts'
+import { withInspecting } from '../support/inspecting.ts'
+import { here, installProgram, run, start } from '../support/program.ts'
 
 installProgram()
 
 const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
 
-const running = new Set<Running>()
-afterEach(async () => {
-  for (const each of running) {
-    each.child.kill('SIGINT')
-    await each.ended
-  }
-  running.clear()
-  rmSync(join(here(), '.halting'), { recursive: true, force: true })
-})
-
-/** Starts it; gives the address that it prints. */
-async function inspecting(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const each = start(['inspect', ...args], { env })
-  running.add(each)
-  await each.says('\n')
-  return each.stdout().trimEnd()
-}
+afterEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
+const inspecting = withInspecting()
 
 interface Told {
   readonly [field: string]: unknown
@@ -63,7 +49,7 @@ test('it prints one address, serves the sessions of this folder there, and ends 
 test('a session that is named alone is what the page opens with, and its ending is told in the words of why', async () => {
   await keep(first, [says('hello')])
   await keep(second, [says('hello')])
-  const address = await inspecting(['bbbb'])
+  const { address } = await inspecting(['bbbb'])
   expect(new URL(address).hash).toBe(`#/session/${second}/1/timeline`)
   const { runs } = (await json(address, `api/session?key=${second}`)) as { readonly runs: readonly [{ why: string }] }
   const { stdout: why } = await run(['why', second])
@@ -76,7 +62,7 @@ test('a session that is named alone is what the page opens with, and its ending 
 })
 
 test('a run that goes on is told as it goes on, and a line that is being written fails nothing', async () => {
-  const address = await inspecting()
+  const { address } = await inspecting()
   expect(await rowsAt(address)).toEqual([])
   const reader = (await fetch(new URL('api/changes', address))).body?.pipeThrough(new TextDecoderStream()).getReader()
   let heard = ''
@@ -109,7 +95,7 @@ test('a folder stands for the sessions in it: two of one id are told apart, and 
   copyFileSync(sessionPath(first), join(folder, 'a', `${first}.jsonl`))
   copyFileSync(sessionPath(first), join(folder, 'b', `${first}.jsonl`))
   writeFileSync(join(folder, 'broken.jsonl'), 'no session\n')
-  const address = await inspecting([folder])
+  const { address } = await inspecting([folder])
   const rows = await rowsAt(address)
   expect(rows.map(({ key }) => String(key)).toSorted()).toEqual([first, `${first}~2`, 'broken'])
   expect(rows.find(({ key }) => key === 'broken')).toMatchObject({
@@ -140,14 +126,13 @@ test('one session becomes a file that is never written over by itself', async ()
 test('an export whose session is deleted meanwhile breaks off, and the terminal says why', async () => {
   const edits = Array.from({ length: 100 }, (_, turn) => asks(['Edit', { text: `${turn}${'x'.repeat(100_000)}` }]))
   await keep(first, edits)
-  const address = await inspecting()
+  const { address, program } = await inspecting()
   const answer = await fetch(new URL(`api/export?key=${first}`, address))
   // Most of it waits for its reader.
   rmSync(sessionPath(first))
   expect(await rowsAt(address)).toEqual([])
   await expect(answer.text()).rejects.toThrow('terminated')
-  const [each] = running
-  await each?.says('halting: The session was cut or removed while it was exported: some of it is gone.\n')
+  await program.says('halting: The session was cut or removed while it was exported: some of it is gone.\n')
 })
 
 test('--open hands the address to the system, and one that cannot be opened is told', async () => {
@@ -155,13 +140,12 @@ test('--open hands the address to the system, and one that cannot be opened is t
   writeFileSync(join(here(), 'xdg-open'), `#!/bin/sh\necho "$1" > '${told}.part' && mv '${told}.part' '${told}'\n`, {
     mode: 0o755,
   })
-  const address = await inspecting(['--open'], { PATH: `${here()}:${process.env['PATH']}` })
+  const { address } = await inspecting(['--open'], { PATH: `${here()}:${process.env['PATH']}` })
   await expect.poll(() => statSync(told, { throwIfNoEntry: false })?.size).toBeGreaterThan(0)
   expect(readFileSync(told, 'utf8')).toBe(`${address}\n`)
   rmSync(join(here(), 'xdg-open'))
-  const each = start(['inspect', '--open'], { env: { PATH: here() } })
-  running.add(each)
-  await each.says('no browser could be opened')
+  const { program } = await inspecting(['--open'], { PATH: here() })
+  await program.says('no browser could be opened')
 })
 
 test('what does not go together is refused before anything is served', async () => {

@@ -3,11 +3,12 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withPages } from '../../../inspector/test/support/browser.ts'
 import { hostileCopy, hostileJournal } from '../support/hostile-files.ts'
 import { largeFile, largeJournal, lineOfClaudeCode, linesOfCodex } from '../support/large-files.ts'
-import { here, installProgram, run, start, type Running } from '../support/program.ts'
+import { withInspecting } from '../support/inspecting.ts'
+import { here, installProgram, run } from '../support/program.ts'
 
 installProgram()
 
@@ -19,14 +20,7 @@ const pathOf = (folder: 'hostile' | 'large', name: string): string => join(here(
 /** A name that would be markup, and a path that leads elsewhere. */
 const hostile = ['<img src=x onerror=hacked=1>', '..%2f..%2fetc', '"\'&amp;#?'] as const
 
-const running = new Set<Running>()
-afterEach(async () => {
-  for (const each of running) {
-    each.child.kill('SIGINT')
-    await each.ended
-  }
-  running.clear()
-})
+const inspecting = withInspecting()
 
 beforeAll(async () => {
   if (!isChromiumThere) return
@@ -47,12 +41,7 @@ describe.skipIf(!isChromiumThere)('a file of a session in a browser (needs chrom
 
   /** The address at which a session is shown, without a fragment. */
   async function addressOf(path: string, shown: Shown): Promise<string> {
-    if (shown === 'served') {
-      const each = start(['inspect', path])
-      running.add(each)
-      await each.says('\n')
-      return each.stdout().trimEnd().replace(/#.*$/, '')
-    }
+    if (shown === 'served') return (await inspecting([path])).address.replace(/#.*$/, '')
     const file = join(here(), 'it.html')
     expect(await run(['inspect', '--output', file, '--force', path])).toMatchObject({ status: 0, stdout: '' })
     return pathToFileURL(file).href
