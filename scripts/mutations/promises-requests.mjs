@@ -22,6 +22,15 @@ export const promisesOfRequests = [
     ['turn/lost-requests.ts', "        if (isOnRecord && steps.peek(key) === 'absent') continue\n", ''],
   ],
   [
+    'a resume: an agent whose end is on record goes on',
+    ['steps/ended-agents'],
+    [
+      'turn/calls/run-agent.ts',
+      'isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver) }',
+      'own',
+    ],
+  ],
+  [
     'figures: what a compaction cost',
     ['budget/compaction'],
     [

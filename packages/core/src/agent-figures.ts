@@ -1,4 +1,4 @@
-import type { TaskNote } from './background.ts'
+import type { TaskEnded, TaskNote } from './background.ts'
 import type { RunProgress } from './state.ts'
 
 /** What an agent adds to the figures of the run that started it. */
@@ -13,6 +13,12 @@ export type AgentEnd = {
   readonly spent: AgentFigures | null
   /** What its tools told of tasks: its transcript is on no record that a later run looks at. */
   readonly tasks?: readonly TaskNote[]
+}
+
+/** How an agent of the background ended, and what it spent. */
+export interface CameToEnd {
+  readonly task: TaskEnded
+  readonly end: AgentEnd
 }
 
 export function agentFigures(spent: RunProgress): AgentFigures {

@@ -80,6 +80,8 @@ export interface LoopContext {
   readonly recordedUntil?: number
   /** What the records that a resume answers from show as set, beyond the state that it begins with. */
   readonly inForce?: SettingsInForce | null
+  /** Agents of the background whose ends those records hold. */
+  readonly endedAgents?: RunPorts['endedAgents']
 }
 
 /**
@@ -119,6 +121,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     catchUp: () => events.catchUp(),
     deadline,
     onSettings,
+    endedAgents: context.endedAgents ?? new Map(),
     onAgents: (given) => {
       agents = given
     },

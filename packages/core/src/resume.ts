@@ -9,6 +9,7 @@ import { beginningOf } from './steps/check-records.ts'
 import { StepsDriver, type AnswerableSteps, type StepsOptions } from './steps/driver.ts'
 import type { StepLog, StepRecord } from './steps/log.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
+import { endedAgentsIn } from './steps/ended-agents.ts'
 import { foldRun, inboxIdsIn, recordedStart } from './steps/fold.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
@@ -71,7 +72,15 @@ export function resumeOn(
   const ledger = owner.ledger ?? ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const { state } = folded
-  const context: LoopContext = { ...owner, resumed: true, recordedUntil, ledger, inbox, inForce }
+  const context: LoopContext = {
+    ...owner,
+    resumed: true,
+    recordedUntil,
+    ledger,
+    inbox,
+    inForce,
+    endedAgents: endedAgentsIn(folded.replay),
+  }
   return { loop: loop(state, { ...options, steps }, context), steps }
 }
 

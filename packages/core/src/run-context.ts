@@ -1,3 +1,4 @@
+import type { CameToEnd } from './agent-figures.ts'
 import type { AllowanceLimits } from './allowance.ts'
 import type { Background } from './background.ts'
 import type { BudgetLease } from './budget/lease.ts'
@@ -148,6 +149,8 @@ export interface RunPorts {
   readonly interrupt: () => void
   /** Told of the subagents that work in the background, once there are any. */
   readonly onAgents: (agents: Pick<AgentsInBackground, 'find'>) => void
+  /** Agents of the background whose ends the record of a resumed run holds, by their ids. */
+  readonly endedAgents: ReadonlyMap<string, CameToEnd>
   /** Told of what was set, once that is on record: limits are kept by ledger and deadline, for the whole tree of agents. */
   readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */

@@ -1,14 +1,8 @@
-import type { TaskEnded, TaskLeft } from '../background.ts'
+import type { TaskLeft } from '../background.ts'
 import type { Eventually } from '../eventually.ts'
-import type { AgentEnd } from '../agent-figures.ts'
+import type { AgentEnd, CameToEnd } from '../agent-figures.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import type { AgentsInBackground } from '../tools/tool.ts'
-
-/** How an agent of the background ended, and what it spent. */
-export interface CameToEnd {
-  readonly task: TaskEnded
-  readonly end: AgentEnd
-}
 
 /** Subagents that work beside the main loop, in this process. */
 export interface AgentsBeside extends AgentsInBackground {

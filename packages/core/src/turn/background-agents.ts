@@ -1,11 +1,12 @@
 import type { TaskLeft } from '../background.ts'
 import type { Eventually } from '../eventually.ts'
 import { mutableCopyOf } from '../json.ts'
-import { agentFigures, type AgentEnd } from '../agent-figures.ts'
+import { agentFigures, type AgentEnd, type CameToEnd } from '../agent-figures.ts'
+import { HaltingError } from '../errors.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import { textOf } from '../messages.ts'
 import { isAgentTool, type AgentInBackground } from '../tools/tool.ts'
-import type { AgentsBeside, CameToEnd } from './agents-beside.ts'
+import type { AgentsBeside } from './agents-beside.ts'
 import { endOfAgent } from './calls/agent-result.ts'
 import { childOf, type Child } from './calls/child-run.ts'
 import { lostAgent } from './calls/lost-agent.ts'
@@ -132,6 +133,9 @@ class AgentBeside implements AgentInBackground {
 
   begin(run: Run): void {
     const { id, description, name, callId, tool, startedAt: at } = this.#open
+    // What its end on record says stands: it is answered from its record, and does not go on behind that (spec R-BACK-15b).
+    const recorded = run.ports.endedAgents.get(id)
+    const isOver = new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
     let child: Child
     try {
       child = childOfOpen(run, this.#open)
@@ -139,10 +143,10 @@ class AgentBeside implements AgentInBackground {
       const { spent } = lostAgent(run, name)
       const summary = `${description} was begun by a process that is gone, and cannot go on in this one. What it did is unknown: look at the current state before you go on.`
       const task = { type: 'ended', id, status: 'unknown', summary } as const
-      this.came = { task, end: { id, spent: spent && agentFigures(spent) } }
+      this.came = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
       return
     }
-    const place = { name, callId, tool, at, inBackground: true } as const
+    const place = { name, callId, tool, at, inBackground: true, ...(recorded !== undefined && { isOver }) } as const
     const { abort, ended } = startChild(run, child, place, (event) => {
       if (event.type !== 'message' || event.entry.kind !== 'assistant') return
       const words = textOf(event.entry.message.content).trim()
@@ -151,12 +155,14 @@ class AgentBeside implements AgentInBackground {
     this.#stop = () => abort.abort('parent')
     this.#settled = ended.then(
       (came) => {
+        if (recorded !== undefined) return this.#settle(recorded)
         const task = { type: 'ended', id, ...endOfAgent(came, child.run, description) } as const
         const { transcript, startLength, spent } = came.state
         const tasks = tasksIn(transcript.since(startLength))
         this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })
       },
       (error: unknown) => {
+        if (error === isOver) return this.#settle(recorded)
         this.#broken = { error }
         this.#settle(undefined)
       },

@@ -1,11 +1,13 @@
 import { nanosOf } from '../../budget/prices.ts'
 import { AbortScope } from '../../cancel/abort.ts'
 import { createDeadline, deadlineOfPart, type Deadline } from '../../cancel/deadline.ts'
+import type { HaltingError } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import { closedInbox } from '../../inbox.ts'
 import type { Ended, RunPorts } from '../../run-context.ts'
 import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../../state.ts'
 import { resultOfThrown } from '../../tools/output.ts'
+import { recordedOnly } from '../../steps/recorded-only.ts'
 import type { AnyAgentTool, ChildRun } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
 import { heldBackBy, heldForNextRequest } from '../request/reserve.ts'
@@ -59,6 +61,8 @@ export interface ChildPlace {
   /** When it begins, on the session's active clock. */
   readonly at: number
   readonly inBackground?: true
+  /** Of one that is answered from its record and does not go on: what refuses the rest. */
+  readonly isOver?: HaltingError
 }
 
 /** A subagent that has begun. */
@@ -72,7 +76,7 @@ export interface StartedChild {
 export function startChild(
   run: Run,
   { run: child, context }: Child,
-  { name, callId, tool, at, inBackground }: ChildPlace,
+  { name, callId, tool, at, inBackground, isOver }: ChildPlace,
   onEvent?: Emit,
 ): StartedChild {
   const { agentType = tool, description } = child
@@ -97,7 +101,8 @@ export function startChild(
       abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
   }
   run.ports.abort.listen(listener)
-  const ports = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  const own = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  const ports = isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver) }
   const ended = context.runLoop(context, ports, start, emit).then((came) => {
     run.ports.abort.unlisten(listener)
     if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()

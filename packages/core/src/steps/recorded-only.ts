@@ -1,0 +1,25 @@
+import type { HaltingError } from '../errors.ts'
+import type { Eventually } from '../eventually.ts'
+import type { Steps } from './steps.ts'
+
+/** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
+export function recordedOnly(steps: Steps, error: HaltingError): Steps {
+  const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
+    steps.peek(key) === 'done' ? answer() : Promise.reject(error)
+  return {
+    get replaying() {
+      return steps.replaying
+    },
+    peek: (key) => steps.peek(key),
+    abandon: (prefix) => steps.abandon(prefix),
+    begin: (start) => steps.begin(start),
+    run: (key, effect, options) => refuse(key, () => steps.run(key, effect, options)),
+    scope: (name) => recordedOnly(steps.scope(name), error),
+    beside: (name, prefix) => recordedOnly(steps.beside(name, prefix), error),
+    lap: (lap) => steps.lap(lap),
+    control: (key, _poll, options) => steps.control(key, () => undefined, options),
+    sleep: async (key, ms, options) => refuse(key, () => steps.sleep(key, ms, options)),
+    wait: async (key, options) => refuse(key, () => steps.wait(key, options)),
+    end: (end) => steps.end(end),
+  }
+}
