@@ -59,6 +59,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_500 * kilobyte, unpacked: 6_100 * kilobyte },
+    mostBytes: { packed: 1_520 * kilobyte, unpacked: 6_100 * kilobyte },
   },
 }
