@@ -135,7 +135,8 @@ class AgentBeside implements AgentInBackground {
     const { id, description, name, callId, tool, startedAt: at } = this.#open
     // What its end on record says stands: it is answered from its record, and does not go on behind that (spec R-BACK-15b).
     const recorded = run.ports.endedAgents.get(id)
-    const isOver = new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
+    const isOver =
+      recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
     let child: Child
     try {
       child = childOfOpen(run, this.#open)
@@ -146,7 +147,7 @@ class AgentBeside implements AgentInBackground {
       this.came = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
       return
     }
-    const place = { name, callId, tool, at, inBackground: true, ...(recorded !== undefined && { isOver }) } as const
+    const place = { name, callId, tool, at, inBackground: true, ...(isOver !== undefined && { isOver }) } as const
     const { abort, ended } = startChild(run, child, place, (event) => {
       if (event.type !== 'message' || event.entry.kind !== 'assistant') return
       const words = textOf(event.entry.message.content).trim()
@@ -162,7 +163,7 @@ class AgentBeside implements AgentInBackground {
         this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })
       },
       (error: unknown) => {
-        if (error === isOver) return this.#settle(recorded)
+        if (recorded !== undefined && error === isOver) return this.#settle(recorded)
         this.#broken = { error }
         this.#settle(undefined)
       },

@@ -1,4 +1,4 @@
-import { nothing, plus, type Amount } from '../../budget/ledger.ts'
+import { nothing, plus, type Amount, type Room } from '../../budget/ledger.ts'
 import { mostOfGrant } from '../../budget/recorded-amount.ts'
 import { askPrices, nanosOf, usdOf, type RequestBound } from '../../budget/prices.ts'
 import { HaltingError } from '../../errors.ts'
@@ -124,17 +124,23 @@ export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, prob
 
 /** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
-  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorstCase(run, bounds, grant.maxTokens))
+  const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorst(run, bounds)(grant.maxTokens))
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
+/** What a request comes to at most, by the tokens of its reply. What it sends is bounded once. */
+export function worstByReply(run: Run, bounds: RequestBounds, model: Model = bounds.model): Room {
+  const input = bounds.inputBound(model)
+  return (output) => worstCase(run, model, input, output)
+}
+
 /** The same in a run without a limit. Only there may the service go on by itself without end; its figures must stay finite. */
-export function unreservedWorstCase(run: Run, bounds: RequestBounds, maxTokens: number): Amount {
+export function unreservedWorst(run: Run, bounds: RequestBounds): Room {
   const { model } = bounds
   const { maxServerToolUses = 0, extraPasses = [] } = model
   const isEndless = maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
   const bounded = isEndless ? { ...model, maxServerToolUses: 0, extraPasses: [] } : model
-  return worstCase(run, bounded, bounds.inputBound(bounded), maxTokens)
+  return worstByReply(run, bounds, bounded)
 }
 
 export function noCharge(model: Model): Charge {

@@ -11,7 +11,7 @@ import {
 } from '../../budget/ledger.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../../budget/prices.ts'
 import type { Run } from '../run.ts'
-import { unreservedWorstCase, worstCase } from './charge.ts'
+import { unreservedWorst, worstByReply, worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
@@ -44,7 +44,7 @@ const mostAsks = 20
 
 /** What the lease has too little for all that the other limits let the request have. */
 function missingOnLease(run: Run, bounds: RequestBounds): NanoUsd {
-  const worst = worstOf(run, bounds)
+  const worst = worstByReply(run, bounds)
   const held = ledgersOf(run, bounds)
   const most = mostTokens(
     held.map((each) => roomOn(each, worst, besideLease)),
@@ -66,14 +66,14 @@ export function reserveRequest(run: Run, bounds: RequestBounds): Reserved {
   const { model, cap } = bounds
   const useful = usefulOf(run, bounds)
   if (!ledger.limited) {
-    const least = unreservedWorstCase(run, bounds, useful)
-    const most = unreservedWorstCase(run, bounds, cap)
+    const worst = unreservedWorst(run, bounds)
+    const range = { least: worst(useful), most: worst(cap) }
     return {
-      grant: { granted: true, model: model.id, ...nothing, least, most, maxTokens: cap, lowered: null },
+      grant: { granted: true, model: model.id, ...nothing, ...range, maxTokens: cap, lowered: null },
       reservation: undefined,
     }
   }
-  const worst = worstOf(run, bounds)
+  const worst = worstByReply(run, bounds)
   const held = ledgersOf(run, bounds)
   const rooms = held.map((each) => roomOn(each, worst))
   const maxTokens = mostTokens(rooms, useful, cap)
@@ -116,12 +116,6 @@ export function reserveRequest(run: Run, bounds: RequestBounds): Reserved {
 
 function usefulOf(run: Run, { cap }: RequestBounds): number {
   return Math.min(cap, run.context.settings.minUsefulTokens)
-}
-
-/** The worst case of a request, by the tokens of its reply. */
-function worstOf(run: Run, bounds: RequestBounds): Room {
-  const input = bounds.inputBound(bounds.model)
-  return (output) => worstCase(run, bounds.model, input, output)
 }
 
 /** Where a request has to fit, and what has to be left there. */
