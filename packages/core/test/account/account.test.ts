@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
 import { describe, expect, test } from 'vitest'
-import { noProgress, stepLimit, StopSignal, type AgentTool, type LoopOptions, type Terminal } from '../../src/index.ts'
+import { agentTool, noProgress, stepLimit, StopSignal, type LoopOptions, type Terminal } from '../../src/index.ts'
 import { accountOf, timeByPhase, type Account, type RecordedStep } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hanging, hook, json, reader, run, tool, until } from '../support/harness.ts'
@@ -179,14 +179,12 @@ describe('where it went', () => {
   })
 
   test('what subagents spent is of the call that started them', async () => {
-    const agent: AgentTool<unknown> = {
-      kind: 'agent',
+    const agent = agentTool({
       name: 'Agent',
       description: 'a subagent',
-      inputSchema: { type: 'object' },
       readOnly: true,
       spawn: () => ({ prompt: 'look around' }),
-    } as never
+    })
     const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
     const { clock, tools, prices } = world()
     const { account, terminal } = await accountOfRun(script, {
@@ -305,13 +303,12 @@ test('a budget holds what the session had spent before', async () => {
 })
 
 test('a turn that was granted is none because an agent before it asked as often', async () => {
-  const agent: AgentTool = {
+  const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
-    inputSchema: { type: 'object' },
     readOnly: true,
     spawn: () => ({ prompt: 'look around' }),
-  }
+  })
   const { clock, tools = [] } = world()
   const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
   const { records } = await accountOfRun(script, { clock, tools: [...tools, agent] })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { accountOf, recordedWork, type RecordedWork, type StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { resume, type AgentTool, type LoopOptions } from '../../src/index.ts'
+import { agentTool, resume, type LoopOptions } from '../../src/index.ts'
 import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
@@ -55,13 +55,12 @@ describe('calls', () => {
 })
 
 describe('calls are told apart', () => {
-  const agent: AgentTool = {
+  const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
-    inputSchema: { type: 'object' },
     readOnly: true,
     spawn: () => ({ prompt: 'look around' }),
-  }
+  })
 
   test('by agents, also where these use the same ids', async () => {
     const script = [

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
 import { describe, expect, test } from 'vitest'
-import { CallableHook, replay, resume, type AgentTool, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { agentTool, CallableHook, replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices as prices, json, reader, run } from '../support/harness.ts'
@@ -8,14 +8,12 @@ import { killedAfter } from '../support/killed.ts'
 
 const verdict = { text: 'fine', usage: { input_tokens: 300, output_tokens: 40 } }
 
-const agent: AgentTool<unknown> = {
-  kind: 'agent',
+const agent = agentTool({
   name: 'Agent',
   description: 'a subagent',
-  inputSchema: { type: 'object' },
   readOnly: true,
   spawn: () => ({ prompt: 'look around' }),
-} as never
+})
 
 /** A run that looks and answers, with a subagent that does so too, and a hook that asks a model before each call. */
 function world(): LoopOptions {

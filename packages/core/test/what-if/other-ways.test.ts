@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-3 to R-IF-7, where a run is not known to go the same way, and what counts as lost.
 import { describe, expect, test } from 'vitest'
-import type { AgentTool, LoopOptions, Permissions, StepRecord } from '../../src/index.ts'
+import { agentTool, type LoopOptions, type Permissions, type StepRecord } from '../../src/index.ts'
 import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hanging, json, reader, run, tool, until } from '../support/harness.ts'
@@ -8,14 +8,12 @@ import { begin, calls, dollarATokenPrices, hanging, json, reader, run, tool, unt
 const usage = { input_tokens: 100, output_tokens: 10 }
 const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
 const answers = (text: string) => ({ text, usage })
-const agent: AgentTool<unknown> = {
-  kind: 'agent',
+const agent = agentTool({
   name: 'Agent',
   description: 'a subagent',
-  inputSchema: { type: 'object' },
   readOnly: true,
   spawn: () => ({ prompt: 'look around. '.repeat(100) }),
-} as never
+})
 const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
 
 /** A run with its records as a file has them. */

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { noProgress, StopSignal, type AgentTool, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { agentTool, noProgress, StopSignal, type LoopOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
@@ -229,13 +229,12 @@ test('of a turn that time cuts, what had ended is kept', async () => {
 
 test('a turn does not wait because a tool of its agent does', async () => {
   const clock = createFakeClock({ autoAdvance: true })
-  const agent: AgentTool = {
+  const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
-    inputSchema: { type: 'object' },
     readOnly: true,
     spawn: () => ({ prompt: 'sub' }),
-  }
+  })
   const work = reader('Work', async () => {
     await new Promise<void>((resolve) => void clock.after(60_000, resolve))
     return 'worked'
