@@ -45,16 +45,11 @@ function meaningFor(command: HelpedCommand, meaning: string): string {
   const [general, ...parts] = meaning.split(/(?:^|(?<=[.;]) )of (?=[^:]+: )/i)
   if (general !== '') return meaning
   for (const part of parts) {
-    const [commands = '', said = ''] = splitOnce(part, ': ')
+    const [, commands = '', said = ''] = /^([^:]+): (.*)$/.exec(part) ?? []
     if (!commands.split(/[ ,]+/).includes(command)) continue
     return said.charAt(0).toUpperCase() + said.slice(1).replace(/[.;]$/, '')
   }
   return meaning
-}
-
-function splitOnce(text: string, at: string): readonly string[] {
-  const index = text.indexOf(at)
-  return [text.slice(0, index), text.slice(index + at.length)]
 }
 
 /** How each command is called; none for the program itself. */

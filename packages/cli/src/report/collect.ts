@@ -1,6 +1,6 @@
 import { programNames, type ForeignSession, type SessionKind } from '@halting/agent/foreign'
 import { stagesOf, type RecordedStage } from '@halting/core/after'
-import { noUsage } from '@halting/core/adapters'
+import { noUsage, totalTokensOf } from '@halting/core/adapters'
 import { endings } from '@halting/core'
 import { isCopiedRun, type StepRecord } from '@halting/core/steps'
 import { copiesLeftOut } from '@halting/inspector/what-if-words'
@@ -133,8 +133,7 @@ export class Collector {
       let left = paid
       for (const [model, { usage, costUsd }] of Object.entries(stage.ended?.modelUsage ?? {})) {
         const nanos = Math.round(costUsd * 1e9)
-        const tokens =
-          usage.input_tokens + usage.output_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+        const tokens = totalTokensOf(usage)
         this.#models.addOther(model, { tokens, unknownTokens: 0, nanos, worst: 0 }, usage)
         left = { ...left, tokens: left.tokens - tokens, nanos: left.nanos - nanos }
       }
