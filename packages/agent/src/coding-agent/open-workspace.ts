@@ -3,9 +3,11 @@ import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { type BriefingPlaces, ownSkillFolders } from '../instructions/places.ts'
 import { memoryOf } from '../memory/places.ts'
+import { configFolder } from '../paths.ts'
 import { createPermissions, type RulePermissions } from '../permissions/permissions.ts'
 import { type PermissionMode, permissionModes } from '../permissions/rule-book.ts'
 import type { RuleText } from '../permissions/rule.ts'
+import { SessionWall } from '../sandbox/session-wall.ts'
 import { createResultFiles, type ResultFiles } from '../session/result-files.ts'
 import { endsOf } from '../session/session-folder.ts'
 import type { PermissionSettings, Settings } from '../settings/merge.ts'
@@ -62,6 +64,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     cwd,
     additionalDirectories,
     env: options.env,
+    confinementOf: (call) => permissions.confinementOf(call),
     judged: (callId, agentId) => permissions.judgedPath(callId, agentId),
     hides: (path, rights) => permissions.deniesReading(path, rights),
     spoolFolder: resultFiles.spoolFolder,
@@ -72,6 +75,15 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     },
     ...(checkpoints !== undefined && { checkpoints }),
   })
+  const wall = new SessionWall({
+    home: places.home,
+    configFolder: configFolder('halting', places),
+    path: env['PATH'] ?? '',
+    writable: workspace.directories,
+    setting: settings.confineJudged ?? 'auto',
+    isSandboxed: () => workspace.sandbox !== undefined,
+  })
+  workspace.wall = wall
   const ownFolders = ownSkillFolders(places)
   const permissions = createPermissions({
     cwd,
@@ -90,6 +102,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     ask: rules?.ask ?? [],
     // There is one once the settings are read.
     sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
+    wall,
     shellDirectory: () => workspace.shellDirectory,
     env: workspace.env,
     whenAsked: options.whenAsked,

@@ -6,6 +6,7 @@ import {
   isHarmlessAssignment,
   isHarmlessSink,
   isHarmlessVariable,
+  isConfinableAnalysis,
   isReadOnlyAnalysis,
   isShellLocal,
 } from '../shell/read-only.ts'
@@ -14,6 +15,7 @@ import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
 import { findsOwnFirst, gitProblem, secretShown, workTreeAround } from './git-settings.ts'
 import { chosenProblem } from './chosen-programs.ts'
+import { canConfine, confinementProblem } from './confine.ts'
 import { relocateProblem } from './links.ts'
 import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
@@ -37,6 +39,8 @@ export interface PartVerdict {
   readonly why?: string
   /** The rule that would let it run; undefined when it cannot be written as a rule that means it alone. */
   readonly wouldAllow?: string
+  /** The command that it is; undefined for a redirect. */
+  readonly of?: SimpleCommand
 }
 
 export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
@@ -44,11 +48,20 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   const doubt = doubtAbout(command, book)
   if (doubt !== undefined) return { kind: 'not covered', why: doubt, wouldAllow: [] }
   if (bareRule(book) !== undefined) return { kind: 'allowed' }
-  const whole = wholeProblem(analysis)
+  const whole = wholeProblem(analysis, book)
   if (whole !== undefined) return { kind: 'not covered', why: whole, wouldAllow: ['Bash'] }
   const parts = partsOf(command, book)
   const missing = parts.filter(({ by }) => by === undefined)
-  if (missing.length === 0 && analysis.commands.length + analysis.redirects.length > 0) return { kind: 'allowed' }
+  if (missing.length === 0 && analysis.commands.length + analysis.redirects.length > 0) {
+    const problem = confinementProblem(command, parts, book)
+    if (problem === undefined) return { kind: 'allowed' }
+    const others = parts.map(({ isRule, of }) => (isRule === true || of === undefined ? [] : ruleNaming(of)))
+    return {
+      kind: 'not covered',
+      why: problem,
+      wouldAllow: others.includes(undefined) ? [] : [...new Set(others.flatMap((rule) => rule ?? []))],
+    }
+  }
   const rules = missing.map(({ wouldAllow }) => wouldAllow)
   return {
     kind: 'not covered',
@@ -57,12 +70,22 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   }
 }
 
+/** Whether the kernel confines the line to reading if it runs: no part of it runs by a rule, and all of it only reads. */
+function runsConfined(analysis: ShellAnalysis, book: RuleBook): boolean {
+  return (
+    canConfine(book) &&
+    isConfinableAnalysis(analysis) &&
+    analysis.commands.every((part) => part.words.length === 0 || ruleAllowing(part, book) === undefined)
+  )
+}
+
 /** Why no rule for a single command can vouch for the line. */
-export function wholeProblem(analysis: ShellAnalysis): string | undefined {
+export function wholeProblem(analysis: ShellAnalysis, book: RuleBook): string | undefined {
   const [opaque] = analysis.opaque
   if (opaque !== undefined) return opaque
   const variable = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
-  return variable === undefined ? undefined : `it sets ${variable}, which can change what other commands do`
+  if (variable === undefined || runsConfined(analysis, book)) return undefined
+  return `it sets ${variable}, which can change what other commands do`
 }
 
 export function bareRule(book: RuleBook): string | undefined {
@@ -73,11 +96,12 @@ export function bareRule(book: RuleBook): string | undefined {
 export function partsOf(command: string, book: RuleBook): readonly PartVerdict[] {
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const isHardened = isReadOnlyAnalysis(analysis)
+  const isConfined = runsConfined(analysis, book)
   const place: Place = {
     book,
     whereabouts,
-    isHardened,
+    isHardened: isConfined || isReadOnlyAnalysis(analysis),
+    isConfined,
     isStill: isStillLine(analysis, book.env),
     changes: changesOf(analysis, whereabouts),
     repositories: new Map(),
@@ -86,12 +110,17 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
     // They are judged by their names.
-    if (part.words.length === 0) return { part: name, by: 'it sets variables of this shell only' }
-    if (rule !== undefined) return { part: name, by: rule, isRule: true }
+    if (part.words.length === 0) return { part: name, of: part, by: 'it sets variables of this shell only' }
+    if (rule !== undefined) return { part: name, of: part, by: rule, isRule: true }
     // A function may call itself, and what runs in the background stays behind: not by default, only by rule.
     const problem = analysis.features.size > 0 ? 'it defines a function or stays behind' : defaultProblem(part, place)
-    if (problem === undefined) return { part: name, by: 'it changes nothing that needs a rule' }
-    return { part: name, by: undefined, why: problem, ...named(ruleNaming(part)) }
+    if (problem === undefined)
+      return {
+        part: name,
+        of: part,
+        by: isConfined ? 'it only reads, and runs confined' : 'it changes nothing that needs a rule',
+      }
+    return { part: name, of: part, by: undefined, why: problem, ...named(ruleNaming(part)) }
   })
   return [
     ...commands,
@@ -108,6 +137,8 @@ interface Place {
   readonly book: RuleBook
   readonly whereabouts: Whereabouts
   readonly isHardened: boolean
+  /** The kernel confines the line to reading what it may read. */
+  readonly isConfined: boolean
   /** What is on disk now tells which files its words mean. */
   readonly isStill: boolean
   readonly changes: Changes
@@ -156,7 +187,8 @@ function redirectVerdicts(
 
 /** A loop over a pattern tells the names that fit it, whatever is done with them. */
 function patternVerdicts(word: ShellWord, place: Place): readonly PartVerdict[] {
-  const why = word.kind === 'dynamic' ? unknownPlace : readProblem({ kind: 'list', word }, place)
+  const why =
+    word.kind !== 'dynamic' ? readProblem({ kind: 'list', word }, place) : place.isConfined ? undefined : unknownPlace
   return why === undefined ? [] : [{ part: `for … in ${word.source}`, by: undefined, why, wouldAllow: 'Bash' }]
 }
 
@@ -206,6 +238,8 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
   switch (effect.kind) {
     case 'unknown':
       return effect.why
+    case 'unseen':
+      return place.isConfined ? undefined : effect.why
     case 'git':
       return gitEffectProblem(effect, place) ?? shownSecretProblem(effect, place)
     case 'chosen':
@@ -225,7 +259,7 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
 
 export function gitEffectProblem(
   effect: Extract<Effect, { kind: 'git' }>,
-  { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill'>,
+  { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill' | 'isConfined'>,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
   if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
@@ -268,18 +302,24 @@ const unknownPlace = 'which file it means is known only when it runs'
 
 function readProblem(
   { kind, word }: Extract<Effect, { word: ShellWord }>,
-  { book, whereabouts, isHardened, isStill }: Place,
+  { book, whereabouts, isHardened, isStill, isConfined }: Place,
 ): string | undefined {
   const places = placesOf(word, whereabouts)
-  if (places.isUnknown) return unknownPlace
-  if (couldBeOption(word, places, isHardened)) return 'a name that fits the pattern could be an option'
+  if (places.isUnknown) return isConfined ? undefined : unknownPlace
+  if (!isConfined && couldBeOption(word, places, isHardened)) return 'a name that fits the pattern could be an option'
   const all = [...places.paths, ...places.below]
-  const outside = all.find((path) => !isPathAllowed(book, read, path))
+  const isOpen = (path: string): boolean =>
+    isPathAllowed(book, read, path) || (isConfined && book.wall?.reads(path, kind === 'list') === true)
+  const outside = all.find((path) => !isOpen(path))
   if (outside !== undefined) return `no rule allows it to read ${outside}`
   if (kind !== 'read' && kind !== 'list' && all.some(holdsProcesses))
     return 'it would go through what the kernel tells of processes'
   const isDeep = kind === 'read tree' || kind === 'read through links'
-  if (kind === 'read through links' && all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end))))
+  if (
+    !isConfined &&
+    kind === 'read through links' &&
+    all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end)))
+  )
     return 'it would follow links in that folder that lead elsewhere'
   return kind !== 'list' && mayMeetUnseen(readRules(book), places, isDeep, isStill)
     ? 'a file that a rule is about may be among those that it reads'

@@ -1,7 +1,9 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest } from '@halting/core'
 import { isInsideAny } from '../paths.ts'
-import { judgeCommand } from './command-cover.ts'
+import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
+import { confinementOf } from './confine.ts'
+import type { Confinement } from '../sandbox/wall.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
@@ -34,7 +36,7 @@ export function decide(request: PermissionRequest, book: RuleBook): PermissionDe
     const decision = unlessInDoubt(subject, book)
     return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
   }
-  if (book.mode === 'plan' && !changesNothing(request)) {
+  if (book.mode === 'plan' && !changesNothing(request) && confinementFor(request, book) === undefined) {
     return {
       behavior: 'deny',
       message: `Plan mode: nothing is changed until the plan is approved, so ${request.call.name} does not run.`,
@@ -114,6 +116,16 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     return missing(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
   }
   return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
+}
+
+/**
+ * To what a command is confined if it runs; undefined where a rule, a hook, the mode or a sandbox lets it run as it is, and for
+ * other calls. To be asked about a call that these rules allow.
+ */
+export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
+  const subject = subjectOf(request.call, book.cwd)
+  if (subject.kind !== 'command' || request.call.name !== 'Bash' || bareRule(book) !== undefined) return undefined
+  return confinementOf(request, subject.command, partsOf(subject.command, book), book)
 }
 
 function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {

@@ -29,7 +29,7 @@ export function explainedParts(
 }
 
 function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[] {
-  const whole = wholeProblem(analyseShell(command))
+  const whole = wholeProblem(analyseShell(command), book)
   if (whole !== undefined && bareRule(book) === undefined)
     return [
       {

@@ -56,6 +56,33 @@ export function workTreeAround(folder: string): string {
   return found === undefined || found === 'bare' ? folder : found.workTree
 }
 
+/** What git reads of the repository around a folder: its work tree, and the folders in which it is stored. */
+export function repositoryPlaces(folder: string): readonly string[] {
+  const found = findRepository(realPath(folder))
+  return found === undefined || found === 'bare' ? [] : [found.workTree, found.gitFolder, found.commonFolder]
+}
+
+/** The person's own settings of git, with the files that they include and name. */
+export function personalGitFiles(): readonly string[] {
+  const home = homeFolder()
+  const config = process.env['XDG_CONFIG_HOME'] || join(home, '.config')
+  const beside = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
+  return [...beside, ...personalFiles().flatMap((file) => withNamedFiles(file))].filter(isThere)
+}
+
+/** Keys of settings that name a file that reading commands open. */
+const namedFiles = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
+
+function withNamedFiles(file: string, depth = 0): readonly string[] {
+  if (depth > 5) return []
+  const settings = settingsIn(textOf(file) ?? '') ?? []
+  const named = settings.flatMap(([section, key, value]) => {
+    if (isInclude(section, key)) return withNamedFiles(includedFile(file, value), depth + 1)
+    return namedFiles.test(`${section}.${key}`) ? [includedFile(file, value)] : []
+  })
+  return [file, ...named]
+}
+
 /** The setting with a password or a token that git would print; undefined when there is none. */
 export function secretShown(folder: string, shown: ShownSettings): string | undefined {
   const found = findRepository(realPath(folder))

@@ -10,6 +10,8 @@ export interface PathPattern {
   readonly glob: GlobPattern
   /** The paths that it names, if it is no pattern but a name. */
   readonly named: readonly string[]
+  /** The folders, or the paths, in which all that it fits lies. */
+  readonly stems: readonly string[]
   matches(path: string): boolean
   /** Whether it may fit something that lies in a folder. */
   couldFitBelow(folder: string): boolean
@@ -39,6 +41,7 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
   return {
     anchors,
     glob,
+    stems: anchors.map((root) => join(root, ...(isBareName ? [] : leadingNames(segments)))),
     named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
       anchors.some(
@@ -51,6 +54,12 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
           (isInside(folder, root) && couldFitBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
       ),
   }
+}
+
+/** The segments before the first that is a pattern. */
+function leadingNames(segments: readonly string[]): readonly string[] {
+  const first = segments.findIndex((segment) => /[*?[\\]/.test(segment))
+  return first === -1 ? segments : segments.slice(0, first)
 }
 
 function anchored(

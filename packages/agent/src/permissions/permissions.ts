@@ -6,8 +6,10 @@ import { mcpToolName } from '../mcp/names.ts'
 import { absolutePath, bothEnds, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
+import type { Confinement } from '../sandbox/wall.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
-import { causeOf, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
+import { causeOf, confinementFor, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
+import type { WallPort } from './confine.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
 import { hiddenTools, patternForPath, permissionModes, type PermissionMode, type RuleBook } from './rule-book.ts'
@@ -34,6 +36,8 @@ export interface PermissionOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Holds commands: what runs inside it need not be asked about. */
   readonly sandbox?: { holds(command: string): boolean }
+  /** Confines commands that no rule let run; they run as they are without one. */
+  readonly wall?: WallPort
   /** Keeps what a person wants to be allowed from now on, such as `settingsKeeper`; without it everything is for the session. */
   readonly keep?: NonNullable<Permissions['keep']>
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
@@ -60,6 +64,11 @@ export interface RulePermissions extends Permissions {
    * may use the same ids of calls.
    */
   judgedPath(callId: string, agentId?: string): string | undefined
+  /**
+   * To what a command of Bash is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
+   * let it run as it is. A call that was decided in another process is judged by its command alone.
+   */
+  confinementOf(call: CommandCall): Confinement | undefined
   /** Which files deny rules name: a sandbox keeps them shut for every command. */
   deniedPlaces(rights?: Rights): DeniedPatterns
   /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
@@ -70,6 +79,14 @@ export interface RulePermissions extends Permissions {
 
 /** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
 export type Rights = Pick<PermissionRequest, 'learned'>
+
+/** A call of Bash that is about to run. */
+export interface CommandCall extends Rights {
+  readonly callId: string
+  readonly command: string
+  /** The subagent that calls. */
+  readonly agentId?: string | undefined
+}
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
@@ -99,7 +116,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     shellDirectory: options.shellDirectory ?? (() => cwd),
     env: options.env ?? process.env,
     ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
+    ...(options.wall !== undefined && { wall: options.wall }),
   }
+  const confinements = new Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>()
   const judged = new Map<string, string>()
   const whenAsked = options.whenAsked ?? 'ask'
   const modes = options.modes ?? permissionModes
@@ -136,6 +155,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     noteJudged(judged, request, cwd)
     const current = inMode(bookFor(request), request, modes)
     const decision = decideAlsoOfServer(request, current)
+    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
     if (decision.behavior !== 'ask') return decision
     const isDenied = asked === 'deny' || current.mode === 'dontAsk'
     return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
@@ -183,6 +203,14 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     deniesReading: (path, rights = {}) =>
       patternForPath(bookOf(rights).deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
+    confinementOf({ callId, command, agentId, ...rights }) {
+      const decided = confinements.get(judgedKey(callId, agentId))
+      // An input that a person put in the place of the one that was decided about is the person's.
+      if (decided !== undefined) return decided.command === command ? decided.confinement : undefined
+      const request = { ...bashRequest(command), ...rights }
+      const present = bookOf(rights)
+      return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined
+    },
     judgedPath: (callId, agentId) => judged.get(judgedKey(callId, agentId)),
     deniedPlaces(rights) {
       const { deny } = rights === undefined ? lastBook() : bookOf(rights)
@@ -271,6 +299,22 @@ function noteJudged(judged: Map<string, string>, { call, agentId }: PermissionRe
   for (const oldest of judged.keys()) {
     if (judged.size <= mostJudged) return
     judged.delete(oldest)
+  }
+}
+
+function noteConfinement(
+  confinements: Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>,
+  { call, agentId }: PermissionRequest,
+  confinement: Confinement | undefined,
+): void {
+  const subject = subjectOf(call, '/')
+  if (call.name !== 'Bash' || subject.kind !== 'command') return
+  const key = judgedKey(call.id, agentId)
+  confinements.delete(key)
+  confinements.set(key, { command: subject.command, confinement })
+  for (const oldest of confinements.keys()) {
+    if (confinements.size <= mostJudged) return
+    confinements.delete(oldest)
   }
 }
 

@@ -1,4 +1,5 @@
 import { bothEnds, isInside, realPath } from '../paths.ts'
+import type { WallPort } from './confine.ts'
 import { otherNames } from './other-names.ts'
 import { isProtected } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
@@ -32,6 +33,8 @@ export interface RuleBook {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Holds commands, where there is a sandbox. */
   readonly sandbox?: { holds(command: string): boolean }
+  /** Confines commands that run because they were judged to read only; they run as they are without one. */
+  readonly wall?: WallPort
 }
 
 /** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). */

@@ -23,7 +23,7 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
   if (!book.deny.some(({ spec }) => spec.kind === 'path')) return []
   if (book.sandbox?.holds(command) === true || bareRule(book) !== undefined) return []
   const analysis = analyseShell(command)
-  const whole = wholeProblem(analysis)
+  const whole = wholeProblem(analysis, book)
   if (whole !== undefined) return [{ part: command, why: whole, wouldAllow: 'Bash' }]
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const place = {
@@ -37,7 +37,7 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
     if (simple.words.length === 0 || ruleAllowing(simple, book) !== undefined) return []
     const why = simple.assignments.every(isHarmlessAssignment)
       ? effectsOfCommand(simple).flatMap((effect) => {
-          if (effect.kind === 'unknown') return [effect.why]
+          if (effect.kind === 'unknown' || effect.kind === 'unseen') return [effect.why]
           const problem =
             effect.kind === 'git'
               ? gitEffectProblem(effect, place)

@@ -9,14 +9,9 @@ import { SandboxError } from './sandbox-error.ts'
  * @throws SandboxError
  */
 export function findBubblewrap(path: string, writable: readonly string[]): string {
-  const found = path
-    .split(':')
-    .filter((folder) => isAbsolute(folder))
-    .map((folder) => join(folder, 'bwrap'))
-    .filter(canRun)
-  const outside = found.find((file) => [file, realPath(file)].every((end) => !isWithin(end, writable)))
-  if (outside !== undefined) return realPath(outside)
-  const [inside] = found
+  const outside = findProgram('bwrap', path, writable)
+  if (outside !== undefined) return outside
+  const [inside] = programsNamed('bwrap', path)
   if (inside !== undefined)
     throw new SandboxError(
       `The bwrap on the path is ${inside}, in a folder that commands can write: it could not be trusted with the next one. Install bubblewrap for the system (apt install bubblewrap), or leave --sandbox and sandbox.enabled out.`,
@@ -24,6 +19,22 @@ export function findBubblewrap(path: string, writable: readonly string[]): strin
   throw new SandboxError(
     'The sandbox needs bubblewrap, and there is no bwrap. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
   )
+}
+
+/** Where a program is, as above; undefined where it is nowhere, or only where commands can write. */
+export function findProgram(name: string, path: string, writable: readonly string[]): string | undefined {
+  const file = programsNamed(name, path).find((found) =>
+    [found, realPath(found)].every((end) => !isWithin(end, writable)),
+  )
+  return file === undefined ? undefined : realPath(file)
+}
+
+function programsNamed(name: string, path: string): readonly string[] {
+  return path
+    .split(':')
+    .filter((folder) => isAbsolute(folder))
+    .map((folder) => join(folder, name))
+    .filter(canRun)
 }
 
 function isWithin(file: string, folders: readonly string[]): boolean {

@@ -259,7 +259,7 @@ class HeldCommands implements Sandbox {
     description: SandboxDescription,
     { file, means }: Extract<Means, { readonly kind: 'bubblewrap' }>,
   ): HeldParts {
-    const filter = seccompFilter(process.arch, { unixSockets: description.unixSockets })
+    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: description.unixSockets })
     const hasProxy = description.network === 'proxy'
     const inner = hasProxy
       ? bridgedCommand(command, command.firstDescriptor + 1)

@@ -2,9 +2,10 @@
  * A filter of system calls for bubblewrap's `--seccomp`, made here: a classic BPF program is a list of four numbers, so no
  * library is needed. It takes away what no build or test needs and what escapes were made of.
  */
-export interface SeccompOptions {
-  readonly unixSockets: boolean
-}
+export type SeccompOptions =
+  | { readonly profile: 'project'; readonly unixSockets: boolean }
+  /** `scopesSignals`: the kernel (Landlock 6) or a process namespace keeps signals inside; else the filter does. */
+  | { readonly profile: 'read'; readonly scopesSignals: boolean }
 
 interface Architecture {
   /** AUDIT_ARCH_…: a program for another architecture would have other numbers. */
@@ -15,6 +16,20 @@ interface Architecture {
   readonly ioctl: number
   readonly refused: readonly number[]
   readonly hasX32: boolean
+  readonly read: ReadCalls
+}
+
+/** What only reads needs none of these, and Landlock does not see them. */
+interface ReadCalls {
+  /** They change modes, owners, attributes or times, make devices, or talk to other processes by System V or message queues. */
+  readonly refused: readonly number[]
+  /** They change how a process runs: allowed for the caller itself, which is process 0, by the argument that names it. */
+  readonly ownProcess: readonly (readonly [number: number, argument: 0 | 1])[]
+  /** They send signals. */
+  readonly kill: number
+  readonly otherSignals: readonly number[]
+  /** They open files, by the argument with the flags: `O_RDONLY | O_TRUNC` empties a file on kernels before 6.2. */
+  readonly open: readonly (readonly [number: number, argument: 1 | 2])[]
 }
 
 /** Numbers above 424 are the same everywhere: mounts of the new kind, io_uring, pidfd_getfd, process_madvise. */
@@ -42,6 +57,38 @@ const architectures: Readonly<Record<string, Architecture>> = {
       // syslog, settimeofday, clock_settime, sethostname, setdomainname, vhangup, iopl, ioperm, modify_ldt
       103, 164, 227, 170, 171, 153, 172, 173, 154,
     ],
+    read: {
+      refused: [
+        // truncate; chmod, fchmod, fchmodat; chown, fchown, lchown, fchownat
+        76, 90, 91, 268, 92, 93, 94, 260,
+        // setxattr, lsetxattr, fsetxattr, removexattr, lremovexattr, fremovexattr
+        188, 189, 190, 197, 198, 199,
+        // utime, utimes, futimesat, utimensat; mknod, mknodat; migrate_pages, move_pages
+        132, 235, 261, 280, 133, 259, 256, 279,
+        // shmget, shmat, shmctl, shmdt, semget, semop, semctl, semtimedop, msgget, msgsnd, msgrcv, msgctl
+        29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71,
+        // mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr
+        240, 241, 242, 243, 244, 245,
+      ],
+      // prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr, setpriority, ioprio_set
+      ownProcess: [
+        [302, 0],
+        [142, 0],
+        [144, 0],
+        [203, 0],
+        [314, 0],
+        [141, 1],
+        [251, 1],
+      ],
+      kill: 62,
+      // tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo
+      otherSignals: [200, 234, 129, 297],
+      // open, openat
+      open: [
+        [2, 1],
+        [257, 2],
+      ],
+    },
   },
   arm64: {
     audit: 0xc00000b7,
@@ -54,16 +101,47 @@ const architectures: Readonly<Record<string, Architecture>> = {
       117, 270, 271, 272, 40, 39, 41, 51, 268, 265, 264, 217, 218, 219, 280, 241, 282, 262, 18, 104, 294, 105, 273, 106,
       142, 224, 225, 89, 60, 116, 170, 112, 161, 162, 58,
     ],
+    read: {
+      refused: [
+        45, 52, 53, 54, 55, 5, 6, 7, 14, 15, 16, 88, 33, 238, 239, 194, 196, 195, 197, 190, 193, 191, 192, 186, 189,
+        188, 187, 180, 181, 182, 183, 184, 185,
+      ],
+      ownProcess: [
+        [261, 0],
+        [118, 0],
+        [119, 0],
+        [122, 0],
+        [274, 0],
+        [140, 1],
+        [30, 1],
+      ],
+      kill: 129,
+      otherSignals: [130, 131, 138, 240],
+      open: [[56, 2]],
+    },
   },
 }
 
-const [load, jumpEqual, jumpAtLeast, jumpAnyBit, giveBack] = [0x20, 0x15, 0x35, 0x45, 0x06]
+/** Of the read profile: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
+const refusedToReaders = [452, 463, 466, 469, 443]
+const pidfdSendSignal = 424
+const openat2 = 437
+/** What terminals, pipes and lists of files are asked; all else could change a file or a device. */
+const readerRequests = [
+  // TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, TIOCGSID
+  0x5401, 0x5402, 0x5403, 0x5404, 0x540f, 0x5410, 0x5413, 0x5429,
+  // FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR, FS_IOC_FIEMAP
+  0x541b, 0x5421, 0x5450, 0x5451, 0x80086601, 0x801c581f, 0xc020660b,
+]
+
+const [load, and, jumpEqual, jumpAtLeast, jumpAnyBit, giveBack] = [0x20, 0x54, 0x15, 0x35, 0x45, 0x06]
 const allow = 0x7fff0000
 const killProcess = 0x80000000
 const errorOf = (errno: number): number => 0x00050000 | errno
-const [notPermitted, noSuchCall] = [errorOf(1), errorOf(38)]
+const [notPermitted, noSuchCall, noSuchRequest] = [errorOf(1), errorOf(38), errorOf(25)]
 /** Where `struct seccomp_data` holds them: the lower halves of the arguments come first on these machines. */
-const [numberAt, architectureAt, firstArgumentAt, secondArgumentAt] = [0, 4, 16, 24]
+const [numberAt, architectureAt] = [0, 4]
+const argumentAt = (index: 0 | 1 | 2): number => 16 + 8 * index
 
 /** New namespaces: mount, cgroup, uts, ipc, user, pid, net. */
 const namespaces = 0x7e020000
@@ -79,12 +157,8 @@ export function seccompFilter(machine: string, options: SeccompOptions): Uint8Ar
   return known === undefined ? undefined : bytesOf(programFor(known, options))
 }
 
-function programFor(machine: Architecture, { unixSockets }: SeccompOptions): readonly Instruction[] {
-  const refuse = (number: number, answer: number): readonly Instruction[] => [
-    [jumpEqual, 0, 1, number],
-    [giveBack, 0, 0, answer],
-  ]
-  const families = [inet, inet6, netlink, ...(unixSockets ? [unix] : [])]
+function programFor(machine: Architecture, options: SeccompOptions): readonly Instruction[] {
+  const readers = options.profile === 'read' ? [...machine.read.refused, ...refusedToReaders] : []
   return [
     [load, 0, 0, architectureAt],
     [jumpEqual, 1, 0, machine.audit],
@@ -96,34 +170,72 @@ function programFor(machine: Architecture, { unixSockets }: SeccompOptions): rea
           [giveBack, 0, 0, notPermitted],
         ] as const)
       : []),
-    ...[...machine.refused, ...refusedEverywhere].flatMap((number) => refuse(number, notPermitted)),
+    ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuse(number, notPermitted)),
     ...unknownEverywhere.flatMap((number) => refuse(number, noSuchCall)),
     // socket: only these families. A pair of sockets is another call and stays.
-    ...inspected(machine.socket, firstArgumentAt, [
-      ...families.flatMap((family): readonly Instruction[] => [
-        [jumpEqual, 0, 1, family],
-        [giveBack, 0, 0, allow],
-      ]),
-      [giveBack, 0, 0, notPermitted],
-    ]),
+    ...inspected(machine.socket, argumentAt(0), onlyThese(familiesOf(options), notPermitted)),
     ...[machine.clone, machine.unshare].flatMap((number) =>
-      inspected(number, firstArgumentAt, [
+      inspected(number, argumentAt(0), [
         [jumpAnyBit, 0, 1, namespaces],
         [giveBack, 0, 0, notPermitted],
         [giveBack, 0, 0, allow],
       ]),
     ),
-    ...inspected(machine.ioctl, secondArgumentAt, [
-      ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
-      [giveBack, 0, 0, allow],
-    ]),
+    ...(options.profile === 'read'
+      ? readerRules(machine, options.scopesSignals)
+      : inspected(machine.ioctl, argumentAt(1), [
+          ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
+          [giveBack, 0, 0, allow],
+        ])),
     [giveBack, 0, 0, allow],
   ]
 }
 
+function familiesOf(options: SeccompOptions): readonly number[] {
+  if (options.profile === 'read') return [netlink]
+  return [inet, inet6, netlink, ...(options.unixSockets ? [unix] : [])]
+}
+
+function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): readonly Instruction[] {
+  return [
+    ...inspected(ioctl, argumentAt(1), onlyThese(readerRequests, noSuchRequest)),
+    ...read.ownProcess.flatMap(([number, argument]) =>
+      inspected(number, argumentAt(argument), onlyThese([0], notPermitted)),
+    ),
+    ...refuse(openat2, noSuchCall),
+    ...read.open.flatMap(([number, argument]) =>
+      inspected(number, argumentAt(argument), [
+        [and, 0, 0, openAccess | openTruncate],
+        ...refuse(openTruncate, notPermitted),
+        [giveBack, 0, 0, allow],
+      ]),
+    ),
+    ...(scopesSignals
+      ? []
+      : [
+          // Process 0 is the group of the caller, in which only the command is.
+          ...inspected(read.kill, argumentAt(0), onlyThese([0], notPermitted)),
+          ...[...read.otherSignals, pidfdSendSignal].flatMap((number) => refuse(number, notPermitted)),
+        ]),
+  ]
+}
+
+const [openAccess, openTruncate] = [0o3, 0o1000]
+
+function refuse(number: number, answer: number): readonly Instruction[] {
+  return [
+    [jumpEqual, 0, 1, number],
+    [giveBack, 0, 0, answer],
+  ]
+}
+
+function onlyThese(values: readonly number[], otherwise: number): readonly Instruction[] {
+  return [...values.flatMap((value) => refuse(value, allow)), [giveBack, 0, 0, otherwise]]
+}
+
 /** Instructions for one call, which end it; the number of the call is still loaded for those that follow. */
-function inspected(number: number, argumentAt: number, body: readonly Instruction[]): readonly Instruction[] {
-  return [[jumpEqual, 0, body.length + 1, number], [load, 0, 0, argumentAt], ...body]
+function inspected(number: number, argument: number, body: readonly Instruction[]): readonly Instruction[] {
+  return [[jumpEqual, 0, body.length + 1, number], [load, 0, 0, argument], ...body]
 }
 
 function bytesOf(program: readonly Instruction[]): Uint8Array {

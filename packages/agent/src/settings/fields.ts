@@ -16,6 +16,7 @@ export interface Fields {
   readonly autoDreamEnabled?: boolean
   readonly autoMemoryDirectory?: string
   readonly background?: 'wait' | 'stop' | 'keep'
+  readonly confineJudged?: 'auto' | 'off'
   readonly disableAllHooks?: boolean
   readonly allowManagedHooksOnly?: boolean
   readonly allowManagedPermissionRulesOnly?: boolean

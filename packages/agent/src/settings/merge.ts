@@ -34,6 +34,8 @@ export interface Settings {
   readonly autoMemoryDirectory?: string
   /** What becomes of commands that still run when a run would end; `wait` when absent. */
   readonly background?: 'wait' | 'stop' | 'keep'
+  /** Whether commands that run without a rule are confined to reading by the kernel; `auto` (where that works) when absent. */
+  readonly confineJudged?: 'auto' | 'off'
   /** The model to ask where neither a flag nor the environment names one. */
   readonly model?: string
   /** Colours of a face that has some, by a name of its own. */
@@ -95,6 +97,7 @@ const singleFields = [
   'autoMemoryDirectory',
   'background',
   'cleanupPeriodDays',
+  'confineJudged',
   'fileCheckpointingEnabled',
   'hookSummaryEnabled',
   'model',

@@ -169,6 +169,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   autoDreamEnabled: passOver(truth),
   autoMemoryDirectory: passOver(z.string(says(ownPlace)).refine((path) => /^(?:\/|~\/)/.test(path), says(ownPlace))),
   background: stop(z.enum(['wait', 'stop', 'keep'], says('one of wait, stop, keep'))),
+  confineJudged: stop(z.enum(['auto', 'off'], says('one of auto, off'))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),

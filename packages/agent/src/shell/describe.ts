@@ -8,7 +8,7 @@ import { gitEffects } from './programs/git.ts'
 import { testEffects } from './programs/test.ts'
 import { tellsVersion, versionEffects } from './programs/versions.ts'
 import { xxdEffects } from './programs/xxd.ts'
-import { effectsByGrammar } from './read-grammar.ts'
+import { effectsByGrammar, writesOperands } from './read-grammar.ts'
 import type { ShellWord } from './words.ts'
 
 /** Every command that is described, by its name. What is not here asks. */
@@ -39,6 +39,12 @@ export function effectsOf(words: readonly ShellWord[]): readonly Effect[] {
 /** Commands whose arguments are text: nothing that they hold is looked up or run. */
 export function takesAnything(name: string): boolean {
   return Object.hasOwn(grammars, name) && grammars[name]?.anything === true
+}
+
+/** Whether a command is described, and none of its operands is written. */
+export function onlyReads(name: string): boolean {
+  const grammar = Object.hasOwn(grammars, name) ? grammars[name] : undefined
+  return grammar === undefined ? Object.hasOwn(described, name) : !writesOperands(grammar)
 }
 
 export function isDescribed(name: string): boolean {

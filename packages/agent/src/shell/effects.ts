@@ -23,8 +23,17 @@ export type Effect =
     }
   /** Files of these names, here or in a folder above, may choose which program runs: `by` when they do not name plain versions, `neverBy` whatever they hold. */
   | { readonly kind: 'chosen'; readonly by: readonly string[]; readonly neverBy: readonly string[] }
+  /**
+   * A program that only reads, with words that only the shell knows: they may be options that make it write or run. Harmless
+   * where the kernel confines it to reading.
+   */
+  | { readonly kind: 'unseen'; readonly why: string }
   /** A program that no grammar describes, or words that the grammar does not. */
   | { readonly kind: 'unknown'; readonly why: string }
+
+export function unseen(why: string): readonly Effect[] {
+  return [{ kind: 'unseen', why }]
+}
 
 export function unknown(why: string): readonly Effect[] {
   return [{ kind: 'unknown', why }]

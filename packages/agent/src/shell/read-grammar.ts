@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, unknown, type ValueKind } from './effects.ts'
+import { type Effect, type Given, type Grammar, unknown, unseen, type ValueKind } from './effects.ts'
 import type { ShellWord } from './words.ts'
 
 interface Option {
@@ -27,7 +27,10 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
   return table
 }
 
-type ReadWords = { readonly kind: 'read'; readonly given: Given } | { readonly kind: 'unknown'; readonly why: string }
+type ReadWords =
+  | { readonly kind: 'read'; readonly given: Given }
+  /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known and not described. */
+  | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
 /** Tells options, their values and operands apart, as getopt does but without abbreviations. */
 export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWords {
@@ -38,24 +41,32 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
   const operands: ShellWord[] = []
   let beforeDashes: number | undefined
   const not = (why: string): ReadWords => ({ kind: 'unknown', why })
+  // What only the shell knows is noted, and what stands behind it is read on: it may be known to do harm.
+  let firstUnseen: string | undefined
+  const noteUnseen = (why: string): void => void (firstUnseen ??= why)
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at]
     if (word === undefined) break
     const { value } = word
-    if (word.couldBePattern === true) return not('a word of it may become names of files')
+    if (word.couldBePattern === true) {
+      noteUnseen('a word of it may become names of files')
+      continue
+    }
     const isOver =
       grammar.noOptions === true || beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
     if (isOver) {
       operands.push(word)
       continue
     }
-    if (word.kind === 'dynamic' && grammar.anything !== true)
-      return not('a word that is known only when it runs could be an option')
+    if (word.kind === 'dynamic' && grammar.anything !== true) {
+      noteUnseen('a word that is known only when it runs could be an option')
+      continue
+    }
     if (word.kind !== 'literal' || !value.startsWith('-') || value === '-') {
       if (word.kind === 'glob' && value.startsWith('-')) {
         const option = optionWithPattern(word, table)
-        if (option === undefined) return not('an option is a pattern')
-        options.push(option)
+        if (option === undefined) noteUnseen('an option is a pattern')
+        else options.push(option)
       } else if (word.kind === 'glob' && couldStartWithDash(value)) operands.push({ ...word, couldBeOption: true })
       else operands.push(word)
       continue
@@ -72,12 +83,17 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       at += 1
       const next = args[at]
       if (next === undefined) return not('the value of an option is missing')
-      if (next.kind === 'dynamic' && !next.isOne) return not('a word that is known only when it runs could be several')
-      if (next.kind === 'glob') return not('the value of an option is a pattern')
+      if (next.kind === 'dynamic' && !next.isOne) noteUnseen('a word that is known only when it runs could be several')
+      if (next.kind === 'glob') noteUnseen('the value of an option is a pattern')
       options.push(...found.slice(0, -1), { name: last.name, value: next })
     } else options.push(...found)
   }
+  if (firstUnseen !== undefined) return { kind: writesOperands(grammar) ? 'unknown' : 'unseen', why: firstUnseen }
   return { kind: 'read', given: { options, operands, beforeDashes } }
+}
+
+export function writesOperands({ operands }: Grammar): boolean {
+  return operands.some((kind) => kind === 'write' || kind === 'write tree')
 }
 
 interface FoundOption {
@@ -129,7 +145,7 @@ export function couldStartWithDash(pattern: string): boolean {
 /** What the words come to by the grammar: effects of options, operands and of the program's own check. */
 export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): readonly Effect[] {
   const read = readWords(grammar, args)
-  if (read.kind === 'unknown') return unknown(read.why)
+  if (read.kind !== 'read') return [{ kind: read.kind, why: read.why }]
   const { given } = read
   const names = new Set(given.options.map(({ name }) => name))
   const has = (wanted: readonly string[] | undefined): boolean => wanted?.some((name) => names.has(name)) === true
@@ -149,7 +165,9 @@ export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): 
     (word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true),
   )
   if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
-    return unknown('a pattern may become several words')
+    return writesOperands(grammar)
+      ? unknown('a pattern may become several words')
+      : unseen('a pattern may become several words')
   for (const [word, kind] of paths) effects.push(...effectOf(kind, word, isTree))
   if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
     effects.push(...effectOf(kinds.at(-1) ?? 'list', literalWord('.'), isTree))

@@ -1,6 +1,6 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
-import { effectsOf, takesAnything } from './describe.ts'
-import { type Effect, unknown } from './effects.ts'
+import { effectsOf, onlyReads, takesAnything } from './describe.ts'
+import { type Effect, unknown, unseen } from './effects.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 
@@ -17,6 +17,34 @@ export function isReadOnlyAnalysis(analysis: ShellAnalysis): boolean {
     analysis.redirects.every(({ direction, target }) => direction === 'in' || isHarmlessSink(target))
   )
 }
+
+/**
+ * True where the same list says that it changes nothing, or would say so if it knew the words that only the shell knows: such
+ * a line runs where the kernel confines it to reading.
+ */
+export function isConfinableAnalysis(analysis: ShellAnalysis): boolean {
+  return (
+    analysis.commands.length > 0 &&
+    analysis.opaque.length === 0 &&
+    analysis.features.size === 0 &&
+    analysis.variables.every(isHarmlessToConfined) &&
+    analysis.commands.every(
+      (command) =>
+        isOnlyAssignments(command) ||
+        (command.assignments.every(isHarmlessAssignment) &&
+          effectsOfCommand(command).every(({ kind }) => kind === 'unseen' || harmless.has(kind))),
+    ) &&
+    analysis.redirects.every(({ direction, target }) => direction === 'in' || isHarmlessSink(target))
+  )
+}
+
+/** Variables that change neither which programs run nor how the shell reads words. */
+export function isHarmlessToConfined(name: string): boolean {
+  return isHarmlessVariable(name) || isShellLocal(name) || (/^[A-Z][A-Z0-9_]*$/.test(name) && !heeded.test(name))
+}
+
+const heeded =
+  /^(?:PATH|IFS|HOME|PWD|OLDPWD|CDPATH|ENV|SHELL|SHELLOPTS|BASH\w*|GLOBIGNORE|PS\d|PROMPT_COMMAND|TMPDIR|TMP|TEMP|POSIXLY_CORRECT|OPT\w+|FUNCNEST|LD_\w+|DYLD_\w+|GIT_\w+|GCONV_PATH|\w*PAGER|\w*EDITOR|VISUAL|LESS\w*|\w+_?OPT(?:IONS|S)?|\w+_CONFIG\w*|XDG_\w+|PYTHON\w*|PERL\w*|RUBY\w*|NODE_\w+|LUA_\w+)$/
 
 /** Nothing in it could change what its commands mean. */
 function isPlain(analysis: ShellAnalysis): boolean {
@@ -76,8 +104,12 @@ const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
 export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
   const inner = formsOf(words).at(-1) ?? []
   const isFedArguments = words.length > inner.length && words.some(({ value }) => value === 'xargs')
+  const effects = effectsOf(inner)
+  if (!isFedArguments || takesAnything(inner[0]?.value ?? '')) return effects
   // xargs hands over arguments that nobody has seen.
-  if (isFedArguments && !takesAnything(inner[0]?.value ?? ''))
-    return unknown('xargs hands over words that nobody has seen')
-  return effectsOf(inner)
+  const why = 'xargs hands over words that nobody has seen'
+  if (!onlyReads(inner[0]?.value ?? '')) return unknown(why)
+  return effects.every(({ kind }) => kind === 'unseen' || harmless.has(kind))
+    ? [...effects, ...unseen(why)]
+    : unknown(why)
 }

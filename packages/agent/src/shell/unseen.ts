@@ -161,7 +161,8 @@ export function mightBeCommands(words: readonly ShellWord[]): readonly string[] 
   const name = nameOf(first.value)
   const values = args.map(({ value }) => value)
   // A program that is copied runs by another name.
-  if (name !== 'cp' && name !== 'mv' && effectsOf(words).every(({ kind }) => kind !== 'unknown')) return []
+  if (name !== 'cp' && name !== 'mv' && effectsOf(words).every(({ kind }) => kind !== 'unknown' && kind !== 'unseen'))
+    return []
   if (name === 'git' && !git.test(values.find((value) => git.test(value)) ?? '-')) return []
   // The first word that is no option says what these do.
   const told = managers.has(name) ? values.filter((value) => !value.startsWith('-')).slice(0, 1) : values

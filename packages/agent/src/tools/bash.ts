@@ -109,7 +109,8 @@ type Started =
   | { readonly kind: 'started'; readonly shell: ShellCommand }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
-async function start(command: string, workspace: Workspace, { callId, rights }: ToolContext): Promise<Started> {
+async function start(command: string, workspace: Workspace, context: ToolContext): Promise<Started> {
+  const { callId, rights } = context
   // Loaded when used.
   const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
     import('./shell-command.ts'),
@@ -120,7 +121,12 @@ async function start(command: string, workspace: Workspace, { callId, rights }: 
   try {
     return {
       kind: 'started',
-      shell: startShellCommand(command, workspace, { access: accessOf(command), rights, traceparent }),
+      shell: startShellCommand(command, workspace, {
+        access: accessOf(command),
+        rights,
+        traceparent,
+        confinement: workspace.confinementOf(command, context),
+      }),
     }
   } catch (thrown) {
     if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }

@@ -12,7 +12,10 @@ import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
 import { whyNotStarted } from '../not-started.ts'
-import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Sandbox, SandboxedCommand } from '../sandbox/sandbox.ts'
+import { SandboxError } from '../sandbox/sandbox-error.ts'
+import type { SessionWall } from '../sandbox/session-wall.ts'
+import { type Confinement, Wall } from '../sandbox/wall.ts'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -57,6 +60,8 @@ export interface ShellPlace {
   readonly redact?: (text: string) => string
   /** Holds commands; they run as this program does without one. */
   readonly sandbox?: Sandbox | undefined
+  /** Confines commands that no rule let run. */
+  readonly wall?: SessionWall | undefined
   /** Where all of a long output is written; nowhere when absent. */
   readonly spoolFolder?: string | undefined
   /** The directory is gone: go back to the root. */
@@ -69,6 +74,8 @@ export interface Held {
   readonly rights?: CallerRights | undefined
   /** The span of the call that runs it, for programs that tell OpenTelemetry what they do. */
   readonly traceparent?: string | undefined
+  /** To what it is confined where no sandbox has it; undefined for a command that runs as this program does. */
+  readonly confinement?: Confinement | undefined
 }
 
 /**
@@ -81,13 +88,21 @@ export interface Held {
 export function startShellCommand(
   command: string,
   place: ShellPlace,
-  { access = 'project', rights, traceparent }: Held = {},
+  { access = 'project', rights, traceparent, confinement }: Held = {},
 ): ShellCommand {
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
-  const { child, isHeld } = spawnShell(prelude + command, { command, place, mark, access, rights, traceparent })
+  const { child, isHeld } = spawnShell(prelude + command, {
+    command,
+    place,
+    mark,
+    access,
+    rights,
+    traceparent,
+    confinement,
+  })
   const ended = endOf(child, output, place)
   if (child.pid === undefined) return { output, spool, ended, isHeld, ...notStarted }
   let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
@@ -139,12 +154,13 @@ interface ToSpawn {
   readonly access: 'read-only' | 'project'
   readonly rights: CallerRights | undefined
   readonly traceparent: string | undefined
+  readonly confinement: Confinement | undefined
 }
 
 /** @throws SandboxError for a command that cannot be held: it is not started. */
 function spawnShell(
   script: string,
-  { command, place, mark, access, rights, traceparent }: ToSpawn,
+  { command, place, mark, access, rights, traceparent, confinement }: ToSpawn,
 ): { readonly child: ChildProcess; readonly isHeld: boolean } {
   const directory = place.shellDirectory
   const plain = {
@@ -154,21 +170,40 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      ...(isReadOnlyCommand(command) && gitTurnedOff()),
+      ...((confinement !== undefined || isReadOnlyCommand(command)) && gitTurnedOff()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
   const { sandbox } = place
-  if (sandbox === undefined || sandbox.excludes(command)) {
-    const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
-    return { child: spawn(plain.file, plain.args, options), isHeld: false }
+  if (sandbox !== undefined && !sandbox.excludes(command)) {
+    const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
+    return { child: spawnConfined(held, directory, own), isHeld: true }
   }
-  const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
+  if (confinement !== undefined) {
+    const { confiner, diesWithUs } = confinerOf(place)
+    const held = confiner.confine({ ...plain, firstDescriptor: own.length }, [directory], confinement)
+    return { child: spawnConfined(held, directory, own), isHeld: diesWithUs }
+  }
+  const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
+  return { child: spawn(plain.file, plain.args, options), isHeld: false }
+}
+
+/** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */
+function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly diesWithUs: boolean } {
+  const means = wall?.means()
+  if (wall === undefined || means === undefined || means.kind === 'none' || means.kind === 'off')
+    throw new SandboxError('The command was to be confined, and nothing can confine it any more. It did not run.')
+  const { home, memory } = wall
+  wall.confiner ??= new Wall({ means, home, memory })
+  return { confiner: wall.confiner, diesWithUs: means.kind === 'bubblewrap' }
+}
+
+function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {
   let child: ChildProcess | undefined
   try {
     const stdio = [...own, ...held.descriptors]
     child = spawn(held.file, held.args, { cwd: directory, detached: true, env: held.env, stdio })
-    return { child, isHeld: true }
+    return child
   } finally {
     held.started(child)
   }

@@ -10,7 +10,10 @@ import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { PdfLibrary } from '../media/pdf-text.ts'
 import type { Sharp } from '../media/sharp.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import type { CommandCall } from '../permissions/permissions.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { SessionWall } from '../sandbox/session-wall.ts'
+import type { Confinement } from '../sandbox/wall.ts'
 import type { WebOptions } from '../web/fetch-page.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import type { EditorFiles } from './editor-files.ts'
@@ -41,6 +44,8 @@ export interface WorkspaceOptions {
   readonly checkpoints?: FileCheckpoints
   /** Where all of an output goes that is too long to be shown, such as `ResultFiles.spoolFolder`; nowhere when absent. */
   readonly spoolFolder?: string
+  /** To what a command is confined that no rule let run, such as `RulePermissions.confinementOf`; no command is when absent. */
+  readonly confinementOf?: (call: CommandCall) => Confinement | undefined
 }
 
 /** Subagents whose files are known; one that is forgotten has to read again what it writes. */
@@ -81,10 +86,13 @@ export class Workspace {
   smallModel?: Model | undefined
   /** Holds the commands of the session, where a person wants that. */
   sandbox?: Sandbox
+  /** Confines commands that no rule let run; they run as this program does without one. */
+  wall?: SessionWall
   /** Where a person works in an editor that gives and takes files: Read, Edit and Write go through it. */
   editor?: EditorFiles
   readonly #filesOfAgents = new Map<string, FileStates>()
   readonly #judged: NonNullable<WorkspaceOptions['judged']>
+  readonly #confinementOf: WorkspaceOptions['confinementOf']
   #shellDirectory: string
 
   constructor(options: WorkspaceOptions) {
@@ -101,6 +109,7 @@ export class Workspace {
     this.pdfLibrary = options.pdfLibrary
     this.web = options.web ?? {}
     this.#judged = options.judged ?? (() => undefined)
+    this.#confinementOf = options.confinementOf
     this.checkpoints = options.checkpoints
     this.spoolFolder = options.spoolFolder
     this.#shellDirectory = this.cwd
@@ -159,6 +168,13 @@ export class Workspace {
     return real
   }
 
+  /** To what the command of a call is confined. */
+  confinementOf(command: string, context: Caller & Pick<ToolContext, 'callId' | 'rights'>): Confinement | undefined {
+    if (this.wall === undefined) return undefined
+    const { callId, rights } = context
+    return this.#confinementOf?.({ ...rights, callId, command, agentId: agentIdOf(context) })
+  }
+
   /** What was kept when the run ended lives on whatever becomes of this program: `dispose` does not end it. */
   letGo(): Promise<void> {
     return this.left.handOver()
@@ -178,6 +194,7 @@ export class Workspace {
   async dispose(): Promise<void> {
     await this.processes.dispose()
     this.sandbox?.dispose()
+    this.wall?.dispose()
     await this.checkpoints?.dispose()
     // What was not taken over. A disk that refuses has let nothing be written there, or leaves it to the cleanup of sessions.
     if (this.spoolFolder !== undefined)

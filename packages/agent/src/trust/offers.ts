@@ -32,6 +32,7 @@ export const ownOnly = [
   'hookSummaryEnabled',
   'smallModel',
   'background',
+  'confineJudged',
   'disableAllHooks',
   'passEnvironment',
   'autoMemoryDirectory',

@@ -147,17 +147,20 @@ const listing = `find . ! -path ./up/\\* -printf '%P\\t%y %m %T@ %s %l\\n'`
  * Runs scripts of bash one after another in a copy of the world, which stands where the world does and is put back to what it was
  * after each that changed it. Nothing else can be written, and there is no network. What a script leaves running and can still print
  * (bash does not wait for `>(…)`) is waited for, for seven seconds in all.
+ * @param launch Words before `bash`, such as a program that confines it.
  */
 export async function runMany(
   world: World,
   scripts: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  launch: readonly string[] = [],
 ): Promise<readonly Outcome[]> {
   const { root, project } = world
   const side = realpathSync(mkdtempSync(join(tmpdir(), 'halting-judged-run-')))
   try {
     for (const folder of ['in', 'out', 'copy']) mkdirSync(join(side, folder))
     for (const [at, script] of scripts.entries()) writeFileSync(join(side, 'in', String(at)), script)
+    writeFileSync(join(side, 'launch'), launch.map((word) => `${word}\0`).join(''))
     await inBubblewrap(world, side, driver(root, project, side, scripts.length), env)
     const read = (name: string): string => readFileSync(join(side, 'out', name), 'latin1')
     const before = linesOf(read('before'))
@@ -175,12 +178,13 @@ export async function runMany(
 
 function driver(root: string, project: string, side: string, count: number): string {
   return `
+    mapfile -d '' -t launch < ${side}/launch
     fill() { cp -a ${side}/template/. ${root}; }
     look() { (cd ${root} && ${listing}) 2>/dev/null; }
     fill; look > ${side}/out/before; before=$(< ${side}/out/before)
     for ((i = 0; i < ${count}; i++)); do
       cd ${project}
-      timeout -k 1 5 bash -c "$(< ${side}/in/$i)" 2>&1 < /dev/null | timeout -k 1 7 cat > ${side}/out/$i
+      timeout -k 1 5 "\${launch[@]}" bash -c "$(< ${side}/in/$i)" 2>&1 < /dev/null | timeout -k 1 7 cat > ${side}/out/$i
       cd /
       after=$(look)
       if [[ $after != "$before" ]]; then

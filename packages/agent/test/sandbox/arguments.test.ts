@@ -147,7 +147,7 @@ const refuse = 0x00050001
 const x64 = 0xc000003e
 
 describe('The filter of system calls', () => {
-  const filter = seccompFilter('x64', { unixSockets: false }) ?? new Uint8Array()
+  const filter = seccompFilter('x64', { profile: 'project', unixSockets: false }) ?? new Uint8Array()
   test.each([
     ['read', { arch: x64, number: 0 }, allow],
     ['ptrace', { arch: x64, number: 101 }, refuse],
@@ -170,16 +170,16 @@ describe('The filter of system calls', () => {
   })
 
   test('leaves sockets of the file system where settings want them', () => {
-    const open = seccompFilter('x64', { unixSockets: true }) ?? new Uint8Array()
+    const open = seccompFilter('x64', { profile: 'project', unixSockets: true }) ?? new Uint8Array()
     expect(answer(open, { arch: x64, number: 41, args: [1] })).toBe(allow)
   })
 
   test('is there for arm64 with its own numbers, and not for what is not known', () => {
-    const arm = seccompFilter('arm64', { unixSockets: false }) ?? new Uint8Array()
+    const arm = seccompFilter('arm64', { profile: 'project', unixSockets: false }) ?? new Uint8Array()
     expect(answer(arm, { arch: 0xc00000b7, number: 117 })).toBe(refuse)
     expect(answer(arm, { arch: 0xc00000b7, number: 198, args: [1] })).toBe(refuse)
     expect(answer(arm, { arch: 0xc00000b7, number: 63 })).toBe(allow)
-    expect(seccompFilter('riscv64', { unixSockets: false })).toBeUndefined()
+    expect(seccompFilter('riscv64', { profile: 'project', unixSockets: false })).toBeUndefined()
   })
 })
 

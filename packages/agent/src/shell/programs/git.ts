@@ -11,11 +11,16 @@ const globals: Grammar = {
 
 /** What a git command line (without `git`) does. Its settings are looked at where the effect is judged. */
 export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
-  const read = readWords(globals, args)
-  if (read.kind === 'unknown') return unknown(read.why)
+  // What becomes of the words behind the command is read with the grammar of the command.
+  const read = readWords(
+    globals,
+    args.map(({ couldBePattern: _, ...word }) => word),
+  )
+  if (read.kind !== 'read') return unknown(read.why)
   const { options, operands } = read.given
   const folders = options.filter(({ name }) => name === '-C')
-  const [command, ...rest] = operands
+  const [command] = operands
+  const rest = args.slice(args.length - operands.length + 1)
   if (command === undefined)
     return options.some(({ name }) => name === '--version') ? [] : unknown('git is given no command')
   if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
@@ -23,10 +28,17 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const grammar = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   if (grammar === undefined) return unknown(`git ${command.value} may change something`)
   const given = readWords(grammar, rest)
-  if (given.kind === 'unknown') return unknown(given.why)
+  const folder = folders[0]?.value ?? literalWord('.')
+  if (given.kind !== 'read')
+    return given.kind === 'unknown'
+      ? unknown(given.why)
+      : [
+          { kind: 'list', word: folder },
+          { kind: 'git', folder, history: true, entersSubmodules: intoSubmodules.has(command.value) },
+          { kind: 'unseen', why: given.why },
+        ]
   const refused = refusal(command.value, given.given)
   if (refused !== undefined) return unknown(refused)
-  const folder = folders[0]?.value ?? literalWord('.')
   if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob'))
     return unknown('the shell finds names for a pattern in its own folder, and git looks for them in another')
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {

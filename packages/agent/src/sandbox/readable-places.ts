@@ -1,0 +1,129 @@
+import { readdirSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import { bothEnds, isInside, statOf } from '../paths.ts'
+import type { Place } from './description.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Programs and libraries of the system. Nothing in them belongs to one person. */
+const systemFolders = (
+  '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /sys /nix/store /gnu/store /snap /run/current-system /run/opengl-driver ' +
+  '/var/lib/dpkg /var/lib/rpm /var/lib/pacman /var/cache/man'
+).split(' ')
+
+/** What programs read of `/etc`: names and settings, no passwords and no keys. */
+const etcNames = (
+  'alternatives bash.bashrc bash_completion.d bashrc ca-certificates centos-release crypto-policies debian_version default/locale ' +
+  'dircolors environment fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc ' +
+  'java java-11-openjdk java-17-openjdk java-21-openjdk ld.so.cache ld.so.conf ld.so.conf.d lesskey locale.alias locale.conf locale.gen ' +
+  'localtime lsb-release machine-id magic magic.mime man.conf man_db.conf manpath.config mailcap mime.types nanorc networks ' +
+  'nsswitch.conf opt os-release passwd paths.d perl pki/ca-trust pki/java pki/tls/certs pki/tls/cert.pem profile profile.d ' +
+  'protocols python python2.7 python3 python3.10 python3.11 python3.12 python3.13 redhat-release resolv.conf rpc rpm services shells ' +
+  'ssl/certs ssl/cert.pem ssl/openssl.cnf system-release terminfo timezone vim vimrc xdg xml'
+).split(' ')
+
+/** Beside `bin` a program has these. */
+const besidePrograms =
+  'bin sbin shims lib lib64 libexec share include etc versions installs plugins toolchains node_modules Cellar opt version'.split(
+    ' ',
+  )
+
+/** Files of the person that programs read wherever they run. None holds a password. */
+const personalNames = [
+  '.terminfo',
+  '.magic',
+  '.jq',
+  '.dircolors',
+  '.lesskey',
+  '.rustup/toolchains',
+  '.rustup/settings.toml',
+]
+
+/** Files by which a search leaves out names; programs look for them in every folder above. */
+const ignoreNames = ['.gitignore', '.ignore', '.rgignore', '.fdignore']
+
+/** Whether a path, and what it leads to, lies where confined commands read because it belongs to the system. */
+export function isSystemPlace(path: string): boolean {
+  return bothEnds(path).every((end) => systemPlaces().some((place) => isInside(end, place.path)))
+}
+
+let system: readonly Place[] | undefined
+
+function systemPlaces(): readonly Place[] {
+  system ??= outermost(
+    [...systemFolders, ...etcNames.map((name) => join('/etc', name))].flatMap(bothEnds).flatMap(placeAt),
+  )
+  return system
+}
+
+export interface ReadableOptions {
+  /** Directories of the session, and what else a command may read. */
+  readonly directories: readonly string[]
+  readonly home: string
+  readonly env: Environment
+}
+
+/** What a confined command reads: the given directories, the system, and programs of the person. */
+export function readablePlaces({ directories, home, env }: ReadableOptions): readonly Place[] {
+  const ends = [...new Set(directories.flatMap(bothEnds))]
+  const above = new Set(ends.flatMap(foldersAbove))
+  const ignoring = [...above].flatMap((folder) => ignoreNames.map((name) => join(folder, name)))
+  return outermost([...basePlaces(env['PATH'] ?? '', home), ...[...ends, ...ignoring].flatMap(placeAt)])
+}
+
+/** How long programs that were found are taken to be where they were, in milliseconds. */
+const freshMs = 10_000
+let base: { readonly key: string; readonly places: readonly Place[]; readonly atMs: number } | undefined
+
+function basePlaces(path: string, home: string): readonly Place[] {
+  const key = `${home}\n${path}`
+  if (base?.key !== key || performance.now() - base.atMs > freshMs) {
+    const own = [...programPlaces(path, home), ...personalNames.map((name) => join(home, name))]
+    const places = [...systemPlaces(), { path: '/proc', kind: 'folder' } as const, ...own.flatMap(placeAt)]
+    base = { key, places: outermost(places), atMs: performance.now() }
+  }
+  return base.places
+}
+
+function placeAt(path: string): readonly Place[] {
+  const stats = statOf(path)
+  return stats === undefined ? [] : [{ path, kind: stats.isDirectory() ? 'folder' : 'file' }]
+}
+
+/** Without what lies in another one. */
+function outermost(places: readonly Place[]): readonly Place[] {
+  const folders = new Set(places.flatMap(({ path, kind }) => (kind === 'folder' ? [path] : [])))
+  const unique = [...new Map(places.map((place) => [place.path, place])).values()]
+  return unique.filter(({ path }) => !foldersAbove(path).some((folder) => folders.has(folder)))
+}
+
+/** Homes of programs that the search path names outside of the system. A folder that is the home itself is not one of them. */
+function programPlaces(path: string, home: string): readonly string[] {
+  const folders = [...path.split(':'), dirname(process.execPath)].filter((folder) => isAbsolute(folder))
+  return folders.flatMap(bothEnds).flatMap((folder) => {
+    const above = dirname(folder)
+    if (isInside(home, folder)) return []
+    // Programs of npm: links to what lies beside.
+    if (basename(folder) === '.bin') return [above]
+    if (!/^(?:s?bin|shims)$/.test(basename(folder)) || isInside(home, above)) return [folder]
+    return besidePrograms.map((name) => join(above, name))
+  })
+}
+
+function foldersAbove(folder: string): readonly string[] {
+  const above = dirname(folder)
+  return above === folder ? [] : [above, ...foldersAbove(above)]
+}
+
+/** The character devices that any command may use. */
+export const harmlessDevices: readonly string[] = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
+  (name) => `/dev/${name}`,
+)
+
+/** Folders of which the names are shown, and nothing that lies in them. */
+export const listedFolders: readonly string[] = ['/tmp', '/dev']
+
+/** What stands directly in the root and is a link, such as `/bin`, with its target. */
+export function rootEntries(): readonly string[] {
+  return readdirSync('/').map((name) => `/${name}`)
+}

@@ -1,0 +1,155 @@
+import { spawnSync } from 'node:child_process'
+import { isJsonObject } from '@halting/core/adapters'
+import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { findProgram } from './find-bubblewrap.ts'
+import { machineNumbers } from './landlock.ts'
+
+/** What confines commands that run because they were judged to read only. */
+export type WallMeans =
+  | { readonly kind: 'landlock'; readonly perl: string; readonly version: number }
+  | {
+      readonly kind: 'bubblewrap'
+      readonly file: string
+      /** A `/proc` of its own; not in containers that mask theirs. */
+      readonly hasOwnProc: boolean
+      readonly canDisableUserNamespaces: boolean
+    }
+  /** Linux, and neither works. */
+  | { readonly kind: 'none'; readonly why: string }
+  /** Turned off by a setting, or a system on which there is no wall: commands run by what was read of them. */
+  | { readonly kind: 'off'; readonly why: string }
+
+export interface DetectOptions {
+  readonly path: string
+  /** Where commands can write: no program that confines is taken from there. */
+  readonly writable: readonly string[]
+  /** The file in which the answer is stored until the machine starts again; nowhere when absent. */
+  readonly memory?: string | undefined
+  readonly platform?: NodeJS.Platform
+}
+
+const tryMs = 5_000
+/** From this version on Landlock keeps signals inside. */
+const signalsVersion = 6
+
+/** Finds out what works here, by trying. Takes a few milliseconds the first time after the machine started. */
+export function detectWall(options: DetectOptions): WallMeans {
+  const { platform = process.platform, memory } = options
+  if (platform !== 'linux') return { kind: 'off', why: `commands are not confined on ${platform}` }
+  const known = rememberedMeans(options)
+  if (known !== undefined) return known
+  const means = tryMeans(options)
+  if (memory !== undefined && means.kind !== 'none') remember(memory, means)
+  return means
+}
+
+function tryMeans({ path, writable }: DetectOptions): WallMeans {
+  const landlock = findLandlock(path, writable)
+  if (landlock?.kind === 'landlock' && landlock.version >= signalsVersion) return landlock
+  const bubblewrap = findNamespaces(path, writable)
+  if (bubblewrap !== undefined) return bubblewrap
+  return (
+    landlock ?? {
+      kind: 'none',
+      why: 'the kernel has no Landlock or perl is missing, and bubblewrap is missing or not allowed to make namespaces',
+    }
+  )
+}
+
+export function findLandlock(path: string, writable: readonly string[]): WallMeans | undefined {
+  const perl = findPerl(path, writable)
+  if (perl === undefined || machineNumbers() === undefined) return undefined
+  const { status, stdout } = spawnSync(perl, ['-e', 'print syscall 444, 0, 0, 1'], {
+    encoding: 'utf8',
+    timeout: tryMs,
+    env: { PERL_BADLANG: '0' },
+  })
+  const version = status === 0 ? Number(stdout) : 0
+  return version >= 1 ? { kind: 'landlock', perl, version } : undefined
+}
+
+/** That of the system first: version managers have one that starts others. */
+function findPerl(path: string, writable: readonly string[]): string | undefined {
+  return findProgram('perl', `/usr/bin:${path}`, writable)
+}
+
+export function findNamespaces(path: string, writable: readonly string[]): WallMeans | undefined {
+  const file = findProgram('bwrap', path, writable)
+  if (file === undefined) return undefined
+  for (const hasOwnProc of [true, false])
+    for (const canDisableUserNamespaces of [true, false]) {
+      const args = [
+        ...namespaceArguments({ hasOwnProc, canDisableUserNamespaces }, 'read'),
+        ...['--ro-bind', '/', '/', '--dev', '/dev'],
+        ...procArguments({ hasOwnProc }),
+      ]
+      if (spawnSync(file, [...args, 'true'], { timeout: tryMs, stdio: 'ignore' }).status === 0)
+        return { kind: 'bubblewrap', file, hasOwnProc, canDisableUserNamespaces }
+    }
+  return undefined
+}
+
+type Bubblewrap = Extract<WallMeans, { readonly kind: 'bubblewrap' }>
+
+/** `look` sees the processes of the machine; their memory and environments are another user namespace's all the same. */
+export function namespaceArguments(
+  { hasOwnProc, canDisableUserNamespaces }: Pick<Bubblewrap, 'hasOwnProc' | 'canDisableUserNamespaces'>,
+  kind: 'read' | 'look',
+): readonly string[] {
+  return [
+    ...['--unshare-user', '--unshare-net', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+    ...(kind === 'read' && hasOwnProc ? ['--unshare-pid'] : []),
+    ...(canDisableUserNamespaces ? ['--disable-userns'] : []),
+  ]
+}
+
+export function procArguments({ hasOwnProc }: Pick<Bubblewrap, 'hasOwnProc'>): readonly string[] {
+  return hasOwnProc ? ['--proc', '/proc'] : ['--ro-bind', '/proc', '/proc']
+}
+
+/** The start of the machine, the namespaces and the user for which an answer holds: containers may share a home. */
+function circumstances(): string {
+  const read = (file: string): string => readFileSync(file, 'utf8').trim()
+  return [
+    read('/proc/sys/kernel/random/boot_id'),
+    readlinkSync('/proc/self/ns/mnt'),
+    readlinkSync('/proc/self/ns/user'),
+    process.getuid?.(),
+  ].join(' ')
+}
+
+/** Programs are looked up anew: the file is the person's, and what it names is started. */
+function rememberedMeans({ memory, path, writable }: DetectOptions): WallMeans | undefined {
+  if (memory === undefined) return undefined
+  try {
+    const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
+    if (!isJsonObject(stored) || stored['circumstances'] !== circumstances()) return undefined
+    const { version, hasOwnProc, canDisableUserNamespaces } = stored
+    if (typeof version === 'number') {
+      const perl = findPerl(path, writable)
+      return perl === undefined ? undefined : { kind: 'landlock', perl, version }
+    }
+    const file = findProgram('bwrap', path, writable)
+    if (file === undefined || typeof hasOwnProc !== 'boolean' || typeof canDisableUserNamespaces !== 'boolean')
+      return undefined
+    return { kind: 'bubblewrap', file, hasOwnProc, canDisableUserNamespaces }
+  } catch {
+    return undefined
+  }
+}
+
+/** A file that cannot be written costs a few milliseconds the next time. */
+function remember(memory: string, means: WallMeans): void {
+  try {
+    mkdirSync(dirname(memory), { recursive: true, mode: 0o700 })
+    writeFileSync(memory, JSON.stringify({ circumstances: circumstances(), ...means }), { mode: 0o600 })
+  } catch {
+    // See above.
+  }
+}
+
+/** What was remembered did not work: it is tried again at the next start. */
+export function forgetMeans(memory: string | undefined): void {
+  if (memory !== undefined) rmSync(memory, { force: true })
+}
