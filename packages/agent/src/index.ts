@@ -14,6 +14,8 @@ export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.t
 export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
+export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
+export { type WallMeans, wallSummary } from './sandbox/wall-means.ts'
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'

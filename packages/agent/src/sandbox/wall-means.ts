@@ -108,6 +108,20 @@ export function procArguments({ hasOwnProc }: Pick<Bubblewrap, 'hasOwnProc'>): r
   return hasOwnProc ? ['--proc', '/proc'] : ['--ro-bind', '/proc', '/proc']
 }
 
+/** One line about what confines commands, for a person. */
+export function wallSummary(means: WallMeans): string {
+  switch (means.kind) {
+    case 'landlock':
+      return `commands that only read run confined by Landlock (version ${means.version}) and seccomp`
+    case 'bubblewrap':
+      return 'commands that only read run confined by bubblewrap and seccomp'
+    case 'none':
+      return `nothing confines commands: ${means.why}. Only plain lines run without a rule`
+    case 'off':
+      return `${means.why}: commands that only read run without a rule and are not confined by it`
+  }
+}
+
 /** The start of the machine, the namespaces and the user for which an answer holds: containers may share a home. */
 function circumstances(): string {
   const read = (file: string): string => readFileSync(file, 'utf8').trim()

@@ -96,7 +96,8 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
       : undefined
   const answer = reason === undefined && end.exitCode === 1 ? await answerOf(input.command) : undefined
   const isAgent = typeof agentType === 'string'
-  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, isAgent }, workspace)
+  const confined = started.isConfined ? confinementNote(end, shell, workspace) : undefined
+  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
 }
 
 /** Loaded when used: most commands end with 0. */
@@ -106,7 +107,7 @@ async function answerOf(command: string): Promise<string | undefined> {
 }
 
 type Started =
-  | { readonly kind: 'started'; readonly shell: ShellCommand }
+  | { readonly kind: 'started'; readonly shell: ShellCommand; readonly isConfined: boolean }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
 async function start(command: string, workspace: Workspace, context: ToolContext): Promise<Started> {
@@ -118,14 +119,16 @@ async function start(command: string, workspace: Workspace, context: ToolContext
   ])
   workspace.leaveRunning = leaveRunning
   const traceparent = workspace.traceparentOf?.(callId)
+  const confinement = workspace.confinementOf(command, context)
   try {
     return {
       kind: 'started',
+      isConfined: confinement !== undefined,
       shell: startShellCommand(command, workspace, {
         access: accessOf(command),
         rights,
         traceparent,
-        confinement: workspace.confinementOf(command, context),
+        confinement,
       }),
     }
   } catch (thrown) {
@@ -166,6 +169,19 @@ function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): 
   }
 }
 
+/** What a confined command is refused, as programs report it. */
+const refusals = /permission denied|operation not permitted|read-only file system|network is unreachable/i
+
+/** For the model: a failure may be that of the confinement, and the same command would fail again. */
+function confinementNote({ exitCode }: ShellEnd, { output }: ShellCommand, { wall }: Workspace): string | undefined {
+  if (exitCode === 0) return undefined
+  const text = output.toString()
+  if (exitCode === 126 && text.includes('this command cannot be confined')) wall?.confiner?.forget()
+  return refusals.test(text)
+    ? 'It ran confined: read-only, without network, and without files outside of the project and the system. An allow rule for it lets it run unconfined.'
+    : undefined
+}
+
 interface Ended {
   readonly end: ShellEnd
   readonly shell: ShellCommand
@@ -175,18 +191,23 @@ interface Ended {
   readonly lowered: string | undefined
   /** What the exit code says, where it is an answer and no failure. */
   readonly answer: string | undefined
+  /** Says that the command failed while it was confined. */
+  readonly confined: string | undefined
   /** A subagent calls. */
   readonly isAgent: boolean
 }
 
 function toldResult(
-  { end, shell, reason, timeoutMs, lowered, answer, isAgent }: Ended,
+  { end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }: Ended,
   workspace: Workspace,
 ): ToolOutput {
   const output = shell.output.toString().replace(/\n+$/, '')
-  const notes = [outcomeOf(end, reason, timeoutMs, answer), lowered, directoryNote(end, workspace, isAgent)].filter(
-    (note) => note !== undefined,
-  )
+  const notes = [
+    outcomeOf(end, reason, timeoutMs, answer),
+    confined,
+    lowered,
+    directoryNote(end, workspace, isAgent),
+  ].filter((note) => note !== undefined)
   const isFine = end.exitCode === 0 || answer !== undefined
   const isError = reason !== undefined || end.kind !== 'exited' || !isFine
   const shown = output === '' && !isError ? ['(no output)'] : output === '' ? [] : [output]

@@ -1,17 +1,18 @@
-import { SettingsError } from '@halting/agent'
+import { homeFolder, SettingsError, wallSummary } from '@halting/agent'
 import { ConfigurationError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { type RunSettings, settingsFor } from '../session/run-settings.ts'
+import { wallOf } from '../session/wall.ts'
 
 /** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
 export async function config(flags: Flags, program: Program): Promise<number> {
   const { output, env } = program
   try {
     const run = await settingsFor(flags, program)
-    const report = reportOf(run)
+    const report = reportOf(run, confinementOf(flags, run, program))
     const style = styleFor(output.isTerminal.stdout, env)
     output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : textOf(report, style))
     return 0
@@ -40,15 +41,24 @@ interface Report {
   }[]
   readonly trust: { readonly folder: string; readonly trusted: boolean; readonly because: string } | null
   readonly warnings: readonly string[]
+  /** What confines commands that no rule let run. */
+  readonly confinement: string
 }
 
-function reportOf({ files, origins, ignored, trust, warnings }: RunSettings): Report {
+function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Program): string {
+  if (flags.sandbox === true || settings.sandbox?.some(({ enabled }) => enabled === true) === true)
+    return 'the sandbox confines all commands'
+  return wallSummary(wallOf({ cwd, env, home: homeFolder(env) }, settings).means())
+}
+
+function reportOf({ files, origins, ignored, trust, warnings }: RunSettings, confinement: string): Report {
   return {
     files: files.map(({ level, name }) => ({ level, name })),
     settings: origins.map(({ setting, value, from }) => ({ setting, value: shown(setting, value), from })),
     ignored: ignored.map(({ setting, text, from, why }) => ({ setting, text: shownOffer(setting, text), from, why })),
     trust: trust === undefined ? null : { folder: trust.folder, trusted: trust.trusted, because: trust.because },
     warnings,
+    confinement,
   }
 }
 
@@ -70,13 +80,15 @@ function shownOffer(setting: string, text: string): string {
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text
 }
 
-function textOf({ files, settings, ignored, trust, warnings }: Report, style: Style): string {
-  if (files.length === 0) return 'No settings file is there: everything is as the flags and the environment say.\n'
+function textOf({ files, settings, ignored, trust, warnings, confinement }: Report, style: Style): string {
   const line = (text: string): string => oneLine(text, Infinity)
   const value = (given: unknown): string => line(typeof given === 'string' ? given : JSON.stringify(given))
   const part = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : [style.bold(title), ...lines.map((text) => `  ${text}`), '']
   return [
+    ...(files.length === 0
+      ? ['No settings file is there: everything is as the flags and the environment say.', '']
+      : []),
     ...part(
       'Files, the most urgent first',
       files.map(({ level, name }) => `${level.padEnd(8)} ${line(name)}`),
@@ -97,5 +109,6 @@ function textOf({ files, settings, ignored, trust, warnings }: Report, style: St
       'Notes',
       warnings.map((warning) => line(warning)),
     ),
+    ...part('Confinement', [line(confinement)]),
   ].join('\n')
 }

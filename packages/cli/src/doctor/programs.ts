@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { platform } from 'node:os'
-import { ripgrepPath } from '@halting/agent'
+import { ripgrepPath, wallSummary } from '@halting/agent'
+import { wallOf } from '../session/wall.ts'
 import type { Finding, Patient } from './finding.ts'
 
 /** Node and the programs that tools use. */
 export async function programFindings(patient: Patient): Promise<readonly Finding[]> {
-  return [node(), await ripgrep(), git(patient), sandbox(patient)]
+  return [node(), await ripgrep(), git(patient), confinement(patient), sandbox(patient)]
 }
 
 function node(): Finding {
@@ -44,6 +45,19 @@ function git({ cwd }: Patient): Finding {
     state: 'note',
     says: `${version}; ${cwd} is in no repository`,
     todo: 'git init, so that changes can be looked at and undone.',
+  }
+}
+
+/** What confines commands that run because they only read. */
+function confinement(patient: Patient): Finding {
+  const means = wallOf(patient).means()
+  const says = wallSummary(means)
+  if (means.kind !== 'none') return { what: 'confinement', state: 'good', says }
+  return {
+    what: 'confinement',
+    state: 'note',
+    says,
+    todo: 'Install perl (with a kernel that has Landlock) or bubblewrap, such as by apt install bubblewrap.',
   }
 }
 

@@ -1,0 +1,128 @@
+// Holds R-WALL-1, R-WALL-3 and R-WALL-7 of docs/spec.md in the Bash tool of a session.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AgentState, type ToolContext } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
+import { createBashTool, openWorkspace, type SessionWorkspace } from '@halting/agent'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { bashCall } from '../judge/support.ts'
+import { temporaryFolder } from '../support/harness.ts'
+import { allMeans } from './support.ts'
+
+interface Session extends SessionWorkspace {
+  readonly cwd: string
+  /** Decides about a command, and runs it whatever came of that. */
+  readonly run: (command: string) => Promise<string>
+}
+
+function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] = {}): Session {
+  const [cwd, home] = [temporaryFolder(), temporaryFolder()]
+  const env = { ...process.env, HOME: home }
+  const session = openWorkspace({ places: { cwd, home, env }, sessionId: 'one', settings, env, whenAsked: 'ask' })
+  onTestFinished(() => session.workspace.dispose())
+  const tool = createBashTool(session.workspace)
+  return {
+    ...session,
+    cwd,
+    async run(command) {
+      await session.permissions.decide(bashCall(command))
+      const context: ToolContext = {
+        callId: 'call_1',
+        toolName: 'Bash',
+        agentType: null,
+        signal: new AbortController().signal,
+        idempotencyKey: 'call_1',
+        state: AgentState.empty(),
+        progress: () => undefined,
+      }
+      const output = await tool.execute({ command }, context)
+      return typeof output === 'string' ? output : textOf(output.content)
+    },
+  }
+}
+
+const folders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('halting-read-'))
+
+describe.skipIf(allMeans.length === 0)('The Bash tool (needs Landlock or bubblewrap)', () => {
+  test('confines what was judged, and leaves what a rule allows as it is', async () => {
+    const judged = openSession()
+    expect(await judged.run('echo "$TMPDIR"')).toMatch(/halting-read-/)
+    const ruled = openSession({
+      permissions: { allow: ['Bash(echo:*)'], deny: [], ask: [], additionalDirectories: [] },
+    })
+    expect(await ruled.run('echo "$TMPDIR"')).not.toMatch(/halting-read-/)
+  })
+
+  test('confines what was misread: a line that is judged to read writes nothing', async () => {
+    const session = openSession()
+    writeFileSync(join(session.cwd, 'a'), 'x')
+    // As if the analysis had taken it for reading.
+    session.workspace.wall?.means()
+    const wrong = { kind: 'read', readable: [] } as const
+    Object.defineProperty(session.workspace, 'confinementOf', { value: () => wrong })
+    expect(await session.run('touch b; echo y > a; cat a')).toMatch(/Permission denied|Read-only/)
+    expect(existsSync(join(session.cwd, 'b'))).toBe(false)
+    expect(await session.run('cat a; touch b')).toMatch(/^x.*It ran confined/s)
+  })
+
+  test('follows the shell into other folders', async () => {
+    const session = openSession()
+    mkdirSync(join(session.cwd, 'sub'))
+    writeFileSync(join(session.cwd, 'sub/x'), 'inside\n')
+    await session.run('cd sub')
+    expect(await session.run('cat x; pwd')).toContain('inside')
+    expect(session.workspace.shellDirectory).toBe(join(session.cwd, 'sub'))
+  })
+
+  test('removes its temporary folder with the session, and makes none before it is needed', async () => {
+    const outer = process.env['TMPDIR']
+    onTestFinished(() => {
+      process.env['TMPDIR'] = outer
+      if (outer === undefined) delete process.env['TMPDIR']
+    })
+    // One that no other test writes to.
+    process.env['TMPDIR'] = temporaryFolder()
+    const session = openSession()
+    const before = folders()
+    await session.run('ls')
+    expect(folders()).toHaveLength(before.length + 1)
+    await session.workspace.dispose()
+    expect(folders()).toEqual(before)
+  })
+
+  test('runs nothing where what confined is gone', async () => {
+    const session = openSession()
+    await session.permissions.decide(bashCall('ls'))
+    const wall = session.workspace.wall
+    if (wall !== undefined) Object.defineProperty(wall, 'means', { value: () => ({ kind: 'none', why: 'gone' }) })
+    Object.defineProperty(session.workspace, 'confinementOf', { value: () => ({ kind: 'read', readable: [] }) })
+    expect(await session.run('echo ran')).toContain('It did not run')
+  })
+
+  test('says so where the launcher fails, runs nothing, and tries anew the next time', async () => {
+    const session = openSession()
+    await session.run('ls')
+    const memory = session.workspace.wall?.memory ?? ''
+    const wall = session.workspace.wall?.confiner
+    if (wall === undefined || allMeans[0]?.kind !== 'landlock') return
+    expect(existsSync(memory)).toBe(true)
+    const confine = wall.confine.bind(wall)
+    Object.defineProperty(wall, 'confine', {
+      value: (...given: Parameters<typeof confine>) => {
+        const started = confine(...given)
+        // A filter that the kernel refuses.
+        return { ...started, args: started.args.map((word, at) => (at === 7 ? '00' : word)) }
+      },
+    })
+    const said = await session.run('ls; echo ran')
+    expect(said).toContain('this command cannot be confined')
+    expect(said).not.toContain('ran\n')
+    expect(existsSync(memory)).toBe(false)
+  })
+
+  test('confines nothing where the setting says so', async () => {
+    const session = openSession({ confineJudged: 'off' })
+    expect(await session.run('echo "$TMPDIR"')).not.toMatch(/halting-read-/)
+  })
+})

@@ -1,0 +1,17 @@
+import { configFolder, type Settings, SessionWall } from '@halting/agent'
+import type { Program } from '../program.ts'
+
+/** What would confine the commands of a session here. */
+export function wallOf(
+  { cwd, env, home }: Pick<Program, 'cwd' | 'env'> & { readonly home: string },
+  { confineJudged = 'auto' }: Pick<Settings, 'confineJudged'> = {},
+): SessionWall {
+  return new SessionWall({
+    home,
+    configFolder: configFolder('halting', { cwd, home, env }),
+    path: env['PATH'] ?? '',
+    writable: [cwd],
+    setting: confineJudged,
+    isSandboxed: () => false,
+  })
+}
