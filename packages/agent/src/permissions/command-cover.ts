@@ -15,7 +15,7 @@ import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
 import { findsOwnFirst, gitProblem, secretShown, workTreeAround } from './git-settings.ts'
 import { chosenProblem } from './chosen-programs.ts'
-import { canConfine, confinementProblem } from './confine.ts'
+import { canConfine, type ConfinablePart, confinementProblem } from './confine.ts'
 import { relocateProblem } from './links.ts'
 import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
@@ -29,18 +29,13 @@ export type CommandVerdict =
   | { readonly kind: 'not covered'; readonly why: string; readonly wouldAllow: readonly string[] }
 
 /** What becomes of one part of a command line. */
-export interface PartVerdict {
-  readonly part: string
+export interface PartVerdict extends ConfinablePart {
   /** What lets it run: the rule, or why it needs none; undefined when nothing does. */
   readonly by: string | undefined
-  /** `by` is a rule. */
-  readonly isRule?: true
   /** Why it asks. */
   readonly why?: string
   /** The rule that would let it run; undefined when it cannot be written as a rule that means it alone. */
   readonly wouldAllow?: string
-  /** The command that it is; undefined for a redirect. */
-  readonly of?: SimpleCommand
 }
 
 export function judgeCommand(command: string, book: RuleBook): CommandVerdict {

@@ -1,20 +1,20 @@
 import type { PermissionRequest } from '@halting/core'
 import { bothEnds } from '../paths.ts'
 import type { Confinement } from '../sandbox/wall.ts'
-import type { WallMeans } from '../sandbox/wall-means.ts'
-import { analyseShell, type ShellAnalysis } from '../shell/analysis.ts'
+import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { effectsOfCommand, isConfinableAnalysis } from '../shell/read-only.ts'
 import { isHarmlessBesideRules, isPlainLine } from '../shell/plain-line.ts'
 import { personalGitFiles, repositoryPlaces } from './git-settings.ts'
 import { innermost, placesOf, whereaboutsOf } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
-import type { PartVerdict } from './command-cover.ts'
 
-/** What confines the commands of a session, found out when it is first asked. */
-export interface WallPort {
-  means(): WallMeans
-  /** Whether confined commands read a place because it belongs to the system, or list it. */
-  reads(path: string, isListed: boolean): boolean
+/** A part of a line, and what lets it run. */
+export interface ConfinablePart {
+  readonly part: string
+  /** A rule of the person lets it run. */
+  readonly isRule?: true
+  /** The command that it is; undefined for a redirect. */
+  readonly of?: SimpleCommand
 }
 
 /** Whether commands that were judged to read only run confined. In `bypassPermissions` nothing is. */
@@ -30,7 +30,7 @@ export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boo
  */
 export function confinementProblem(
   command: string,
-  parts: readonly PartVerdict[],
+  parts: readonly ConfinablePart[],
   { wall }: RuleBook,
 ): string | undefined {
   const means = wall?.means()
@@ -62,7 +62,7 @@ const looking: ReadonlySet<string> = new Set('ps pgrep pstree top free uptime w'
 export function confinementOf(
   { hookDecision }: Pick<PermissionRequest, 'hookDecision'>,
   command: string,
-  parts: readonly PartVerdict[],
+  parts: readonly ConfinablePart[],
   book: RuleBook,
 ): Confinement | undefined {
   if (hookDecision === 'allow' || !canConfine(book)) return undefined

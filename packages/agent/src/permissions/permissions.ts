@@ -9,10 +9,16 @@ import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import type { Confinement } from '../sandbox/wall.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { causeOf, confinementFor, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
-import type { WallPort } from './confine.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
-import { hiddenTools, patternForPath, permissionModes, type PermissionMode, type RuleBook } from './rule-book.ts'
+import {
+  hiddenTools,
+  patternForPath,
+  permissionModes,
+  type PermissionMode,
+  type RuleBook,
+  type WallPort,
+} from './rule-book.ts'
 import { allowsMore, checkUpdates, withLearned } from './learned.ts'
 import { ruleFor } from './rule-match.ts'
 import { subjectOf } from './subject.ts'

@@ -1,5 +1,5 @@
 import { bothEnds, isInside, realPath } from '../paths.ts'
-import type { WallPort } from './confine.ts'
+import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
 import { isProtected } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
@@ -13,6 +13,13 @@ export const permissionModes: readonly PermissionMode[] = Object.freeze<Permissi
   'dontAsk',
   'bypassPermissions',
 ])
+
+/** What confines the commands of a session, found out when it is first asked. */
+export interface WallPort {
+  means(): WallMeans
+  /** Whether confined commands read a place because it belongs to the system, or list it. */
+  reads(path: string, isListed: boolean): boolean
+}
 
 /** What decides about a call: the rules, the mode, and the directories of the session. */
 export interface RuleBook {

@@ -20,6 +20,9 @@ export type WallMeans =
   /** Turned off by a setting, or a system on which there is no wall: commands run by what was read of them. */
   | { readonly kind: 'off'; readonly why: string }
 
+/** The exit code of a launcher that could not confine a command, which then did not run. */
+export const notConfinedCode = 126
+
 export interface DetectOptions {
   readonly path: string
   /** Where commands can write: no program that confines is taken from there. */
@@ -81,7 +84,11 @@ export function findNamespaces(path: string, writable: readonly string[]): WallM
     for (const canDisableUserNamespaces of [true, false]) {
       const args = [
         ...namespaceArguments({ hasOwnProc, canDisableUserNamespaces }, 'read'),
-        ...['--ro-bind', '/', '/', '--dev', '/dev'],
+        '--ro-bind',
+        '/',
+        '/',
+        '--dev',
+        '/dev',
         ...procArguments({ hasOwnProc }),
       ]
       if (spawnSync(file, [...args, 'true'], { timeout: tryMs, stdio: 'ignore' }).status === 0)
@@ -98,7 +105,13 @@ export function namespaceArguments(
   kind: 'read' | 'look',
 ): readonly string[] {
   return [
-    ...['--unshare-user', '--unshare-net', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+    '--unshare-user',
+    '--unshare-net',
+    '--unshare-ipc',
+    '--die-with-parent',
+    '--new-session',
+    '--cap-drop',
+    'ALL',
     ...(kind === 'read' && hasOwnProc ? ['--unshare-pid'] : []),
     ...(canDisableUserNamespaces ? ['--disable-userns'] : []),
   ]

@@ -38,9 +38,6 @@ export interface WallOptions {
   readonly memory?: string | undefined
 }
 
-/** The exit code of a launcher that could not confine a command, which then did not run. */
-export const notConfinedCode = 126
-
 /**
  * Confines commands to reading: nothing is written but a temporary folder, no network, no sockets, no signals to
  * others, and what can be read is named place by place.
@@ -104,13 +101,23 @@ export class Wall {
     const descriptor = filter === undefined ? undefined : this.#openFilter(filter)
     const args = [
       ...namespaceArguments(means, kind),
-      ...['--tmpfs', '/'],
+      '--tmpfs',
+      '/',
       ...mountsOf(readable),
-      ...['--dev', '/dev'],
+      '--dev',
+      '/dev',
       ...procArguments({ hasOwnProc: kind === 'read' && means.hasOwnProc }),
-      ...['--bind', temporary, temporary, '--remount-ro', '/'],
+      '--bind',
+      temporary,
+      temporary,
+      '--remount-ro',
+      '/',
       ...(descriptor === undefined ? [] : ['--seccomp', String(command.firstDescriptor)]),
-      ...['--chdir', command.directory, '--', command.file, ...command.args],
+      '--chdir',
+      command.directory,
+      '--',
+      command.file,
+      ...command.args,
     ]
     return {
       file: means.file,

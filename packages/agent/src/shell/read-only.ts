@@ -39,7 +39,7 @@ export function isConfinableAnalysis(analysis: ShellAnalysis): boolean {
 }
 
 /** Variables that change neither which programs run nor how the shell reads words. */
-export function isHarmlessToConfined(name: string): boolean {
+function isHarmlessToConfined(name: string): boolean {
   return isHarmlessVariable(name) || isShellLocal(name) || (/^[A-Z][A-Z0-9_]*$/.test(name) && !heeded.test(name))
 }
 

@@ -1,6 +1,7 @@
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '../paths.ts'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
+import { notConfinedCode } from '../sandbox/wall-means.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
@@ -176,7 +177,7 @@ const refusals = /permission denied|operation not permitted|read-only file syste
 function confinementNote({ exitCode }: ShellEnd, { output }: ShellCommand, { wall }: Workspace): string | undefined {
   if (exitCode === 0) return undefined
   const text = output.toString()
-  if (exitCode === 126 && text.includes('this command cannot be confined')) wall?.confiner?.forget()
+  if (exitCode === notConfinedCode && text.includes('this command cannot be confined')) wall?.confiner?.forget()
   return refusals.test(text)
     ? 'It ran confined: read-only, without network, and without files outside of the project and the system. An allow rule for it lets it run unconfined.'
     : undefined
