@@ -3,14 +3,22 @@ import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp/names.ts'
-import { absolutePath, bothEnds, realPath } from '../paths.ts'
+import { absolutePath, bothEnds, isExactPath, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { causeOf, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
-import { hiddenTools, patternForPath, permissionModes, type PermissionMode, type RuleBook } from './rule-book.ts'
+import {
+  type Access,
+  hiddenTools,
+  isPathRuleFor,
+  patternForPath,
+  permissionModes,
+  type PermissionMode,
+  type RuleBook,
+} from './rule-book.ts'
 import { allowsMore, checkUpdates, withLearned } from './learned.ts'
 import { ruleFor } from './rule-match.ts'
 import { subjectOf } from './subject.ts'
@@ -181,8 +189,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         parts: explainedParts(command, decision, book),
       }
     },
-    deniesReading: (path, rights = {}) =>
-      patternForPath(bookOf(rights).deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
+    deniesReading(path, rights = {}) {
+      const { deny } = bookOf(rights)
+      if (patternForPath(deny, read, path) !== undefined) return true
+      // What it leads to, and which other names it has, cannot be told.
+      return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
+    },
     judgedPath: (callId, agentId) => judged.get(judgedKey(callId, agentId)),
     deniedPlaces(rights) {
       const { deny } = rights === undefined ? lastBook() : bookOf(rights)
@@ -256,6 +268,7 @@ function bashRequest(command: string): PermissionRequest {
   }
 }
 
+const read: Access = { kind: 'read', toolName: 'Read' }
 const readers: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob'])
 const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
 
