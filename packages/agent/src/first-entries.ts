@@ -1,4 +1,6 @@
 import { type Dirent, opendirSync } from 'node:fs'
+import { join } from 'node:path'
+import { isExactPath } from './paths.ts'
 
 /** The first entries of a folder, as the system gives them, and whether there are no others. */
 export interface FirstEntries {
@@ -19,4 +21,41 @@ export function firstEntries(folder: string, most: number): FirstEntries {
     open.closeSync()
   }
   return { entries, isAll: true }
+}
+
+/**
+ * Everything in a folder, for whoever judges by it. Undefined where there is more, or a name that is not UTF-8: what has that name can be
+ * neither looked at nor judged by a text, and a command may use it all the same. Throws as `readdirSync` does.
+ */
+export function allEntries(folder: string, most: number): readonly Dirent[] | undefined {
+  const { entries, isAll } = firstEntries(folder, most)
+  return isAll && entries.every(({ name }) => isExactPath(name)) ? entries : undefined
+}
+
+/** A path by its bytes, which the system takes also where they are not UTF-8, and as a text, to hold patterns against. */
+export interface PathBytes {
+  readonly bytes: Buffer
+  readonly path: string
+}
+
+export interface EntryByBytes extends PathBytes {
+  readonly entry: Dirent<Buffer>
+}
+
+/** The first entries of a folder, whatever their names are. Throws as `readdirSync` does. */
+export function entriesByBytes(folder: PathBytes, most: number): readonly EntryByBytes[] {
+  // True: Node gives names as buffers then, which its types know of `readdirSync` alone.
+  const options = { encoding: 'buffer' as BufferEncoding, bufferSize: Math.max(1, Math.min(most, 1_000)) }
+  const open = opendirSync(folder.bytes, options)
+  const next = (): Dirent<Buffer> | null => open.readSync() as unknown as Dirent<Buffer> | null
+  const found: EntryByBytes[] = []
+  try {
+    for (let entry = next(); entry !== null && found.length < most; entry = next()) {
+      const bytes = Buffer.concat([folder.bytes, Buffer.from('/'), entry.name])
+      found.push({ bytes, path: join(folder.path, entry.name.toString()), entry })
+    }
+  } finally {
+    open.closeSync()
+  }
+  return found
 }

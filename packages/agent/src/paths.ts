@@ -65,22 +65,58 @@ export function pathOutside(folder: string, path: string = ''): string | undefin
   return path.split(delimiter).filter(isOutside).join(delimiter) || undefined
 }
 
-const maxLinks = 40
+/**
+ * Whether a path is the one that it was read from. Node puts U+FFFD in the place of bytes that are not UTF-8, and of half a character: such a text
+ * stands for many paths, of which it names none, or another one.
+ */
+export function isExactPath(path: string): boolean {
+  return !/[\uFFFD\p{Cs}]/u.test(path)
+}
+
+/** As many as the kernel follows for one path. */
+const mostLinks = 40
 
 /**
  * Where a path ends once every link is followed, also for what does not exist yet: a link that dangles is followed to
  * the place where writing through it would create a file.
  */
-export function realPath(path: string, linksLeft: number = maxLinks): string {
+export function realPath(path: string): string {
+  return resolved(path, { links: mostLinks })
+}
+
+/** Links that may still be followed, in all: what one link leads to may hold others many times. */
+interface Left {
+  links: number
+}
+
+function resolved(path: string, left: Left): string {
   try {
     return realpathSync.native(path)
   } catch {
     const parent = dirname(path)
-    if (parent === path || linksLeft === 0) return path
-    const target = linkTarget(path)
-    if (target !== undefined) return realPath(resolve(realPath(parent, linksLeft - 1), target), linksLeft - 1)
-    return join(realPath(parent, linksLeft), basename(path))
+    if (parent === path) return path
+    const target = left.links > 0 ? linkTarget(path) : undefined
+    if (target === undefined) return join(resolved(parent, left), basename(path))
+    left.links -= 1
+    return throughLink(target, resolved(parent, left), left)
   }
+}
+
+/** What a link leads to: each part of it is followed before `..` goes up from it, as the kernel does. */
+function throughLink(target: string, from: string, left: Left): string {
+  const segments = target.split('/')
+  let place = isAbsolute(target) ? '/' : from
+  for (const [at, segment] of segments.entries()) {
+    if (segment !== '..') place = join(place, segment)
+    else
+      try {
+        place = dirname(realpathSync.native(place))
+      } catch {
+        // From what is not there nothing goes up: nothing can be opened by this path.
+        return join(place, ...segments.slice(at))
+      }
+  }
+  return resolved(place, left)
 }
 
 function linkTarget(path: string): string | undefined {
@@ -119,7 +155,7 @@ export function isDirectory(path: string): boolean {
 }
 
 /** Undefined for what is not there, and for what cannot be looked at: below a file, in a ring of links, without rights. */
-export function statOf(path: string): Stats | undefined {
+export function statOf(path: string | Buffer): Stats | undefined {
   try {
     return statSync(path)
   } catch {

@@ -20,6 +20,22 @@ test('permissions tells what becomes of a command, part by part and by which rul
   ])
 })
 
+test('every character of the parts, the reasons and the rules is seen', async () => {
+  const { stdout } = await run([
+    'permissions',
+    'cat /etc/a\u200Bb; rm\u{E0041} x',
+    '--disallowedTools',
+    'Bash(rm\u{E0041}:*)',
+  ])
+  expect(stdout.split('\n')).toEqual([
+    'It does not run. Denied by the rule Bash(rm⟦U+E0041⟧:*).',
+    '',
+    '  ask    cat /etc/a⟦U+200B⟧b  no rule allows it to read /etc/a⟦U+200B⟧b; Bash(cat /etc/a⟦U+200B⟧b) would allow it',
+    '  deny   rm⟦U+E0041⟧ x        the rule Bash(rm⟦U+E0041⟧:*)',
+    '',
+  ])
+})
+
 test('what runs by itself is exit code 0', async () => {
   const { status, stdout } = await run(['permissions', 'git --version'])
   expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'It runs.' })

@@ -13,6 +13,13 @@ function argumentsOf(command: string): readonly string[] {
   return read.split('\0').slice(0, -1)
 }
 
+test('what is not seen stands in the command to paste by its bytes', () => {
+  const rules = ['Bash(npm\u200B test\u{E0041}\u2800)']
+  const { command } = rerun({ argv: ['-p', 'x'], written: 'x', prompt: 'x' }, { rules, mode: undefined })
+  expect(command).toContain(String.raw`npm\xe2\x80\x8b test\xf3\xa0\x81\x81\xe2\xa0\x80`)
+  expect(argumentsOf(command)).toContain(rules[0])
+})
+
 describe('the command to paste asks the same prompt behind -p, and nothing else', () => {
   test.each<{ argv: readonly string[]; written: string; piped?: string }>([
     { argv: ['-p', 'fix it'], written: 'fix it' },

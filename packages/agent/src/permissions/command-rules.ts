@@ -14,6 +14,7 @@ import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { workTreeAround } from './git-settings.ts'
 import { relocateProblem } from './links.ts'
+import { holdsOtherName } from './other-names.ts'
 import { holdsFitting } from './tree-rules.ts'
 import { innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
@@ -233,7 +234,7 @@ function reachOf(
       if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} is about`
       if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
         return `a link that ${name} takes elsewhere may lead to a file that a rule is about from there`
-      if (usesTrees && holdsFitting(rules, place))
+      if (usesTrees && (holdsFitting(rules, place) || holdsOtherName(rules, place)))
         return `a file that a rule is about may be among those that ${name} uses`
     }
   }

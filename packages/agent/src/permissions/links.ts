@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { firstEntries } from '../first-entries.ts'
+import { isAbsolute, join } from 'node:path'
+import { allEntries } from '../first-entries.ts'
 import { isDirectory, isInside, realPath } from '../paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, patternForPath } from './rule-book.ts'
@@ -18,7 +18,7 @@ interface Link {
 
 const mostEntries = 5000
 
-/** Every link at or below a path; undefined when there is too much to look at. */
+/** Every link at or below a path; undefined when there is too much to look at, or a name that is not text. */
 function linksAt(path: string): readonly Link[] | undefined {
   const links: Link[] = []
   const open = [path]
@@ -28,11 +28,10 @@ function linksAt(path: string): readonly Link[] | undefined {
     try {
       const stats = lstatSync(next)
       if (stats.isSymbolicLink()) {
-        const target = readlinkSync(next)
-        links.push({ target, end: realPath(resolve(dirname(next), target)) })
+        links.push({ target: readlinkSync(next), end: realPath(next) })
       } else if (stats.isDirectory()) {
-        const { entries, isAll } = firstEntries(next, left)
-        if (!isAll) return undefined
+        const entries = allEntries(next, left)
+        if (entries === undefined) return undefined
         for (const { name } of entries) open.push(join(next, name))
       }
     } catch {
@@ -45,7 +44,7 @@ function linksAt(path: string): readonly Link[] | undefined {
 /** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
 export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
   const links = linksAt(path)
-  if (links === undefined) return `${path} holds too much to look at`
+  if (links === undefined) return `${path} holds too much to look at, or a name that is not text`
   const real = realPath(path)
   const moving = links.find(({ target, end }) => !isAbsolute(target) && (end === real || !isInside(end, real)))
   if (moving !== undefined) return `a link in ${path} leads elsewhere from another place`

@@ -1,6 +1,6 @@
-import { type Dirent, readFileSync } from 'node:fs'
+import { type Dirent, readFileSync, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { firstEntries } from '../first-entries.ts'
+import { entriesByBytes, type EntryByBytes, firstEntries, type PathBytes } from '../first-entries.ts'
 import { isInside, statOf } from '../paths.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { PermissionRule } from './rule.ts'
@@ -51,16 +51,20 @@ function unescaped(field: string): string {
 
 /** Other names of a path that leads through no link, of those that rules for paths may be about. */
 export function otherNames(path: string, rules: readonly PermissionRule[]): readonly string[] {
-  const patterns = rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : []))
+  const patterns = patternsOf(rules)
   if (patterns.length === 0) return []
   const known = mountsNow()
   const onDisk = nameOnDisk(path, known)
-  const linked = hardLinkUnder(path, rules, patterns)
+  const linked = hardLinkUnder(path, patterns)
   return [
     ...(onDisk === path ? [] : [onDisk]),
     ...namesByMounts(onDisk, known),
     ...(linked === undefined ? [] : [linked]),
   ]
+}
+
+function patternsOf(rules: readonly PermissionRule[]): readonly PathPattern[] {
+  return rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : []))
 }
 
 /** The mount that a path lies in: the last one of the longest point hides those before it. */
@@ -104,56 +108,99 @@ const mostNames = 20_000
 interface LinkedFiles {
   /** A name under a rule for each file that has several, by device and number. */
   readonly byFile: ReadonlyMap<string, string>
-  readonly atMs: number
+  readonly untilMs: number
+  /** Entries of folders that may still be held against them: a line may name hundreds of folders. */
+  entriesLeft: number
 }
 
-const linkedFiles = new WeakMap<readonly PermissionRule[], LinkedFiles>()
+/** By the patterns: lists of rules are made anew for each question. */
+const linkedFiles = new Map<string, LinkedFiles>()
+const mostLists = 16
 
 /** The name under which a rule is about this file, if it has several names. */
-function hardLinkUnder(
-  path: string,
-  rules: readonly PermissionRule[],
-  patterns: readonly PathPattern[],
-): string | undefined {
+function hardLinkUnder(path: string, patterns: readonly PathPattern[]): string | undefined {
   const stats = statOf(path)
   if (stats === undefined || !stats.isFile() || stats.nlink < 2) return undefined
+  return linkedFilesOf(patterns).byFile.get(fileKey(stats))
+}
+
+function linkedFilesOf(patterns: readonly PathPattern[]): LinkedFiles {
   const atMs = performance.now()
-  const kept = linkedFiles.get(rules)
-  const found = kept !== undefined && atMs - kept.atMs <= keptMs ? kept : { byFile: linkedFilesUnder(patterns), atMs }
-  linkedFiles.set(rules, found)
-  return found.byFile.get(`${stats.dev}:${stats.ino}`)
+  const key = JSON.stringify(patterns.map(({ anchors, source }) => [source, ...anchors]))
+  const kept = linkedFiles.get(key)
+  if (kept !== undefined && atMs <= kept.untilMs) return kept
+  const byFile = linkedFilesUnder(patterns)
+  if (linkedFiles.size >= mostLists) linkedFiles.clear()
+  // A command may make another name at any time; to look again takes a tenth of the time at most.
+  const now = performance.now()
+  const untilMs = now + Math.max(keptMs / 10, 10 * (now - atMs))
+  const found: LinkedFiles = { byFile, untilMs, entriesLeft: mostNames }
+  linkedFiles.set(key, found)
+  return found
+}
+
+function fileKey({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
+  return `${dev}:${ino}`
+}
+
+/** Whether a folder holds, however deep, another name of a file that a rule is about; also when there is such a file and too much to look at. */
+export function holdsOtherName(rules: readonly PermissionRule[], folder: string): boolean {
+  const patterns = patternsOf(rules)
+  if (patterns.length === 0) return false
+  const linked = linkedFilesOf(patterns)
+  if (linked.byFile.size === 0) return false
+  const open: PathBytes[] = [{ path: folder, bytes: Buffer.from(folder) }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (linked.entriesLeft <= 0) return true
+    for (const found of entriesByBytesIn(next, linked.entriesLeft)) {
+      linked.entriesLeft -= 1
+      if (found.entry.isDirectory()) open.push(found)
+      const stats = found.entry.isFile() ? statOf(found.bytes) : undefined
+      if (stats !== undefined && stats.nlink > 1 && linked.byFile.has(fileKey(stats))) return true
+    }
+  }
+  return false
 }
 
 /** The folders nearest to where patterns begin come first. */
-function linkedFilesUnder(patterns: readonly PathPattern[]): ReadonlyMap<string, string> {
+function linkedFilesUnder(patterns: readonly PathPattern[]): LinkedFiles['byFile'] {
   const byFile = new Map<string, string>()
-  const note = (path: string): void => {
+  const note = ({ path, bytes }: PathBytes): void => {
     if (!patterns.some((pattern) => pattern.matches(path))) return
-    const stats = statOf(path)
-    if (stats?.isFile() === true && stats.nlink > 1) byFile.set(`${stats.dev}:${stats.ino}`, path)
+    const stats = statOf(bytes)
+    if (stats?.isFile() === true && stats.nlink > 1) byFile.set(fileKey(stats), path)
   }
-  const open = new Set<string>()
+  const open = new Map<string, PathBytes>()
+  const add = (place: PathBytes): void => void open.set(place.bytes.toString('latin1'), place)
   for (const path of patterns.flatMap(({ named, anchors }) => (named.length > 0 ? named : anchors))) {
-    note(path)
-    open.add(path)
+    const place = { path, bytes: Buffer.from(path) }
+    note(place)
+    add(place)
   }
   let left = mostNames
-  for (const folder of open) {
-    if (!patterns.some((pattern) => pattern.couldFitBelow(folder))) continue
-    for (const entry of entriesIn(folder, left + 1)) {
+  // A map that grows is gone through to its end.
+  for (const folder of open.values()) {
+    if (!patterns.some((pattern) => pattern.couldFitBelow(folder.path))) continue
+    for (const found of entriesByBytesIn(folder, left + 1)) {
       if ((left -= 1) < 0) return byFile
-      const path = join(folder, entry.name)
-      if (entry.isFile()) note(path)
-      // A set that grows is gone through to its end.
-      if (entry.isDirectory()) open.add(path)
+      if (found.entry.isFile()) note(found)
+      if (found.entry.isDirectory()) add(found)
     }
   }
   return byFile
 }
 
-function entriesIn(folder: string, most: number = Number.POSITIVE_INFINITY): readonly Dirent[] {
+function entriesByBytesIn(...given: Parameters<typeof entriesByBytes>): readonly EntryByBytes[] {
   try {
-    return firstEntries(folder, most).entries
+    return entriesByBytes(...given)
+  } catch {
+    return []
+  }
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return firstEntries(folder, Number.POSITIVE_INFINITY).entries
   } catch {
     return []
   }

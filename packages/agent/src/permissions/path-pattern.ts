@@ -4,6 +4,8 @@ import { bothEnds, homeFolder, isInside } from '../paths.ts'
 
 /** A gitignore pattern with the place from which it counts. */
 export interface PathPattern {
+  /** As it was written. */
+  readonly source: string
   /** Both ends of the folder from which it counts. */
   readonly anchors: readonly string[]
   /** What the path below an anchor, or a folder above it, looks like. */
@@ -39,6 +41,7 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
   const glob = globPattern(isBareName ? `**/${pattern}` : pattern)
   const anchors = bothEnds(anchor)
   return {
+    source: spec,
     anchors,
     glob,
     stems: anchors.map((root) => join(root, ...(isBareName ? [] : leadingNames(segments)))),

@@ -3,7 +3,7 @@ import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp/names.ts'
-import { absolutePath, bothEnds, realPath } from '../paths.ts'
+import { absolutePath, bothEnds, isExactPath, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import type { Confinement } from '../sandbox/wall.ts'
@@ -12,7 +12,9 @@ import { causeOf, confinementFor, decide, type Remedy, remedyFor, suggestionsFor
 import { type ExplainedPart, explainedParts } from './explain.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
 import {
+  type Access,
   hiddenTools,
+  isPathRuleFor,
   patternForPath,
   permissionModes,
   type PermissionMode,
@@ -207,8 +209,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         parts: explainedParts(command, decision, book),
       }
     },
-    deniesReading: (path, rights = {}) =>
-      patternForPath(bookOf(rights).deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
+    deniesReading(path, rights = {}) {
+      const { deny } = bookOf(rights)
+      if (patternForPath(deny, read, path) !== undefined) return true
+      // What it leads to, and which other names it has, cannot be told.
+      return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
+    },
     confinementOf({ callId, command, agentId, ...rights }) {
       const decided = confinements.get(judgedKey(callId, agentId))
       // An input that a person put in the place of the one that was decided about is the person's.
@@ -290,6 +296,7 @@ function bashRequest(command: string): PermissionRequest {
   }
 }
 
+const read: Access = { kind: 'read', toolName: 'Read' }
 const readers: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob'])
 const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fitsPath, globPattern } from '../glob-pattern.ts'
-import { firstEntries } from '../first-entries.ts'
-import { absolutePath, kernelPath } from '../paths.ts'
+import { allEntries } from '../first-entries.ts'
+import { absolutePath, isExactPath, kernelPath } from '../paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
 import type { ShellWord } from '../shell/words.ts'
@@ -25,7 +25,11 @@ export function whereaboutsOf(analysis: ShellAnalysis, shellDirectory: string): 
     const targets = args.filter((word) => word.value !== '--' && word.value !== '-P' && word.value !== '-L')
     const [target] = targets
     const isKnown =
-      name.value === 'cd' && targets.length === 1 && target?.kind === 'literal' && !target.value.startsWith('-')
+      name.value === 'cd' &&
+      targets.length === 1 &&
+      target?.kind === 'literal' &&
+      !target.value.startsWith('-') &&
+      isExactPath(target.value)
     if (!isKnown) isUnknown = true
     else if (isUnknown) break
     else {
@@ -62,6 +66,8 @@ const nowhere: Places = { paths: [], below: [], isUnknown: true }
 /** Every place that a word may mean as a path. */
 export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
   if (word.kind === 'dynamic' || word.value.split('/').length > mostSegments) return nowhere
+  // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
+  if (!isExactPath(word.value)) return nowhere
   const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
   const directories = isAbsolute ? ['/'] : whereabouts.directories
   const isUnknown = !isAbsolute && whereabouts.isUnknown
@@ -105,7 +111,7 @@ const mostNames = 2000
 /** So many names of a folder are looked at. */
 const mostEntries = 50_000
 
-/** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many. */
+/** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many, or some that are not text. */
 function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
   let places: readonly string[] = [from]
   for (const segment of segments) {
@@ -134,11 +140,10 @@ function loosened(segment: string): string {
   )
 }
 
-/** Undefined for too many. */
+/** Undefined for too many, and for names that are not text. */
 function namesIn(folder: string): readonly string[] | undefined {
   try {
-    const { entries, isAll } = firstEntries(folder, mostEntries)
-    return isAll ? entries.map(({ name }) => name) : undefined
+    return allEntries(folder, mostEntries)?.map(({ name }) => name)
   } catch {
     return []
   }

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { firstEntries } from '../first-entries.ts'
+import { allEntries } from '../first-entries.ts'
 import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
 
 /** What is written here is run or obeyed later without anybody being asked again. */
@@ -81,11 +81,10 @@ function kindOf(path: string): 'none' | 'link' | 'folder' | 'file' {
   }
 }
 
-/** Undefined for more than that. */
+/** Undefined for more than that, and for names that are not text. */
 function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
-    const { entries, isAll } = firstEntries(folder, Math.max(0, most))
-    return isAll ? entries.map(({ name }) => name) : undefined
+    return allEntries(folder, Math.max(0, most))?.map(({ name }) => name)
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { bothEnds, isInside, realPath } from '../paths.ts'
+import { bothEnds, isExactPath, isInside, realPath } from '../paths.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
 import { isProtected } from './protected.ts'
@@ -47,7 +47,7 @@ export interface RuleBook {
 /** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). */
 export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string }
 
-function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolean {
+export function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolean {
   return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit')
 }
 
@@ -101,8 +101,10 @@ function fitsPath(rule: PermissionRule, end: string): boolean {
 export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
   return bothEnds(path).every(
     (end) =>
-      isAllowedByPlace(book, access, end) ||
-      book.allow.some((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end)),
+      // Where it leads cannot be told.
+      isExactPath(end) &&
+      (isAllowedByPlace(book, access, end) ||
+        book.allow.some((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))),
   )
 }
 

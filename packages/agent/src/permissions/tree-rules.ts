@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { firstEntries } from '../first-entries.ts'
+import { allEntries } from '../first-entries.ts'
 import { realPath } from '../paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, ruleForPath } from './rule-book.ts'
@@ -9,15 +9,17 @@ const mostEntries = 3000
 const read = { kind: 'read', toolName: 'Read' } as const
 const edit = { kind: 'edit', toolName: 'Edit' } as const
 
-/** Whether a folder holds, however deep, a file that a rule for paths is about; also when it holds too much to look at. */
+/** Whether a folder holds, however deep, a file that a rule for paths is about; also when it holds too much to look at, or a name that is not text. */
 export function holdsFitting(rules: readonly PermissionRule[], folder: string): boolean {
   const ofPaths = rules.filter(({ spec }) => spec.kind === 'path')
   const open = [folder]
   let left = mostEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (!couldFitBelow(ofPaths, next)) continue
-    for (const name of namesIn(next, left + 1)) {
-      if ((left -= 1) < 0) return true
+    const names = namesIn(next, left)
+    if (names === undefined) return true
+    left -= names.length
+    for (const name of names) {
       const path = join(next, name)
       if (ruleForPath(ofPaths, read, path) !== undefined || ruleForPath(ofPaths, edit, path) !== undefined) return true
       open.push(path)
@@ -26,14 +28,16 @@ export function holdsFitting(rules: readonly PermissionRule[], folder: string): 
   return false
 }
 
-/** Whether a folder holds, however deep, a link that leads to such a path, also by further links; also when it holds too much to look at. */
+/** Whether a folder holds, however deep, a link that leads to such a path, also by further links; also when it holds too much to look at, or a name that is not text. */
 export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
   const open = [folder]
   const seen = new Set<string>()
   let left = mostEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const entry of entriesIn(next, left + 1)) {
-      if ((left -= 1) < 0) return true
+    const entries = entriesIn(next, left)
+    if (entries === undefined) return true
+    left -= entries.length
+    for (const entry of entries) {
       const path = join(next, entry.name)
       if (entry.isDirectory()) open.push(path)
       if (!entry.isSymbolicLink()) continue
@@ -46,9 +50,9 @@ export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): b
   return false
 }
 
-function entriesIn(folder: string, most: number): readonly Dirent[] {
+function entriesIn(folder: string, most: number): readonly Dirent[] | undefined {
   try {
-    return firstEntries(folder, most).entries
+    return allEntries(folder, most)
   } catch {
     // No folder, or none that this program may look into: then a command of ours may not either.
     return []
@@ -56,9 +60,9 @@ function entriesIn(folder: string, most: number): readonly Dirent[] {
 }
 
 /** Links are not gone into: what they lead to is judged by its own name. */
-function namesIn(folder: string, most: number): readonly string[] {
+function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
-    return lstatSync(folder).isDirectory() ? firstEntries(folder, most).entries.map(({ name }) => name) : []
+    return lstatSync(folder).isDirectory() ? allEntries(folder, most)?.map(({ name }) => name) : []
   } catch {
     return []
   }

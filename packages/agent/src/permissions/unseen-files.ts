@@ -2,6 +2,7 @@ import { lstatSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { bothEnds, isInside } from '../paths.ts'
 import { couldFitNamed } from './names-in-common.ts'
+import { holdsOtherName } from './other-names.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { Places } from './places.ts'
 import type { PermissionRule } from './rule.ts'
@@ -19,7 +20,7 @@ export function mayMeetUnseen(
 ): boolean {
   const { paths, below, names } = places
   const folders = isTree ? paths.filter((path) => !isStill || !isFileItself(path)) : []
-  if (folders.some((folder) => couldFitBelow(rules, folder))) return true
+  if (folders.some((folder) => couldFitBelow(rules, folder) || holdsOtherName(rules, folder))) return true
   return isStill && !isTree && names !== undefined
     ? below.some((folder) => couldFitIn(rules, folder, names))
     : below.some((folder) => couldFitBelow(rules, folder))

@@ -69,19 +69,24 @@ for (const [network, bits] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // The host of a virtual machine in Azure answers at this one.
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const)
   reserved.addSubnet(network, bits, 'ipv4')
-// What is left of IPv6 is 2000::/3, without the ways to write an IPv4 address in it.
+// What is left of IPv6 is 2000::/3, without the ways to write an IPv4 address in it and what no host of the internet has.
 for (const [network, bits] of [
-  ['2001::', 32],
+  ['2001::', 23],
+  ['2001:db8::', 32],
   ['2002::', 16],
+  ['3fff::', 20],
 ] as const)
   reserved.addSubnet(network, bits, 'ipv6')
 const global6 = new BlockList()

@@ -1,7 +1,8 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import { type Dirent, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { entriesByBytes } from '../first-entries.ts'
 import { fitsPath, type GlobPattern, stateBelow } from '../glob-pattern.ts'
-import { realPath } from '../paths.ts'
+import { isExactPath, realPath } from '../paths.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A pattern of paths with the folders from which it counts, such as those of deny rules. */
@@ -23,7 +24,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
   let entriesLeft = mostEntries
   const found = new Set<string>()
   const seen = new Set<string>()
-  const look = (folder: string, segments: readonly string[], glob: GlobPattern): void => {
+  const look = (folder: Folder, segments: readonly string[], glob: GlobPattern): void => {
     for (const entry of entriesOf(folder)) {
       entriesLeft -= 1
       if (entriesLeft < 0) {
@@ -31,26 +32,26 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
           `The deny rules for files have more than ${mostEntries} files to look at before a command can run in the sandbox. Write rules that name their folder, such as Read(./config/.env).`,
         )
       }
-      const path = join(folder, entry.name)
       const inner = [...segments, entry.name]
-      if (fitsPath(glob, inner)) found.add(path)
-      else if (entry.isDirectory()) enter(path, path, inner, glob)
-      else if (entry.isSymbolicLink()) enter(realPath(path), path, inner, glob)
+      if (fitsPath(glob, inner)) found.add(placeOf(entry))
+      else if (entry.isFolder) enter(entry.path, entry, inner, glob)
+      else if (entry.isLink) enter(realPathOf(entry), entry, inner, glob)
     }
   }
   /** Every folder once for the same wants: links may lead in circles. */
-  const enter = (real: string, path: string, segments: readonly string[], glob: GlobPattern): void => {
+  const enter = (real: string, folder: Folder, segments: readonly string[], glob: GlobPattern): void => {
     const state = stateBelow(glob, segments)
     const key = `${state}:${real}`
     if (state === undefined || seen.has(key)) return
-    seen.add(key)
-    look(path, segments, glob)
+    // The texts of two folders may be the same where they are not what the folders are called.
+    if (isExactPath(real)) seen.add(key)
+    look(folder, segments, glob)
   }
   for (const { anchors, glob } of patterns) {
     const own = glob.at(-1) === 'any' ? glob.slice(0, -1) : glob
     for (const anchor of anchors) {
       if (own.length === 0) found.add(anchor)
-      else enter(realPath(anchor), anchor, [], own)
+      else enter(realPath(anchor), { path: anchor }, [], own)
     }
     // Wants of one pattern say nothing about those of the next.
     seen.clear()
@@ -58,11 +59,56 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
   return [...found]
 }
 
-function entriesOf(folder: string): readonly Dirent[] {
+/** With its bytes where these are not UTF-8. */
+interface Folder {
+  readonly path: string
+  readonly bytes?: Buffer
+}
+
+interface Entry extends Folder {
+  readonly name: string
+  readonly isFolder: boolean
+  readonly isLink: boolean
+}
+
+function entriesOf({ path, bytes }: Folder): readonly Entry[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    const entries = bytes === undefined ? readdirSync(path, { withFileTypes: true }) : undefined
+    // Names as buffers take four times as long.
+    if (entries?.every(({ name }) => isExactPath(name)) === true)
+      return entries.map((entry) => ({ ...kindOf(entry), name: entry.name, path: join(path, entry.name) }))
+    const all = entriesByBytes({ path, bytes: bytes ?? Buffer.from(path) }, Number.POSITIVE_INFINITY)
+    return all.map((found) => ({
+      ...kindOf(found.entry),
+      name: found.entry.name.toString(),
+      path: found.path,
+      ...(!isExactPath(found.path) && { bytes: found.bytes }),
+    }))
   } catch {
     // What this user may not list, a command of this user may not list either.
     return []
+  }
+}
+
+function kindOf(entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>): Pick<Entry, 'isFolder' | 'isLink'> {
+  return { isFolder: entry.isDirectory(), isLink: entry.isSymbolicLink() }
+}
+
+/** The path by which something is kept shut. A link may lead to where a text can name it. */
+function placeOf(entry: Entry): string {
+  if (entry.bytes === undefined) return entry.path
+  const real = realPathOf(entry)
+  if (isExactPath(real)) return real
+  throw new SandboxError(
+    `A deny rule is about ${entry.path}, whose name is not UTF-8: the sandbox cannot keep it shut. Rename it.`,
+  )
+}
+
+function realPathOf({ path, bytes }: Folder): string {
+  if (bytes === undefined) return realPath(path)
+  try {
+    return realpathSync.native(bytes)
+  } catch {
+    return path
   }
 }

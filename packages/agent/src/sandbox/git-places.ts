@@ -1,7 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
-import { homeFolder, isInside, realPath } from '../paths.ts'
+import type { PathBytes } from '../first-entries.ts'
+import { homeFolder, isInside, realPath, statOf } from '../paths.ts'
 import type { Place } from './description.ts'
-import { firstMissing, foldersIn, isThere, kindOf, placeAt, textAt } from './on-disk.ts'
+import { firstMissing, foldersByBytes, foldersIn, isThere, kindOf, placeAt, textAt } from './on-disk.ts'
+import { SandboxError } from './sandbox-error.ts'
 
 /** What git takes orders from in a folder that can be written. */
 export interface GitPlaces {
@@ -53,7 +55,7 @@ function partsOf(git: string, root: string): GitPlaces {
   // With such a setting git goes by `commondir` in another way. In a submodule both ways lead to the same folder.
   const heedsCommon = /\bbare\s*=\s*(?:true|yes|on|1)\b|\bworktree\s*=/i.test(config) && !git.includes('/modules/')
   const perWorktree = /worktreeconfig/i.test(config) ? ['config.worktree'] : []
-  const trees = foldersIn(at('worktrees')).map((name) => at(`worktrees/${name}`))
+  const trees = foldersIn(at('worktrees'), refuseOdd).map((name) => at(`worktrees/${name}`))
   const settings = ['config', 'config.worktree', 'commondir', 'gitdir', 'hooks']
   const empty = [
     ...(hasOwnCommon ? [] : ['config']),
@@ -98,12 +100,19 @@ const deepestName = 4
 
 /** Git folders of submodules. A name may have slashes, and a submodule may have some of its own. */
 function modulesIn(folder: string, root: string, depth = 1): GitPlaces {
-  const found = foldersIn(folder).map((name): GitPlaces => {
+  const found = foldersIn(folder, refuseOdd).map((name): GitPlaces => {
     const inner = join(folder, name)
     if (isThere(join(inner, 'HEAD'))) return joined([partsOf(inner, root), modulesIn(join(inner, 'modules'), root)])
     return depth < deepestName ? modulesIn(inner, root, depth + 1) : none
   })
   return joined(found)
+}
+
+/** @throws SandboxError, always: nothing can be mounted over what no text names. */
+function refuseOdd({ path }: PathBytes): void {
+  throw new SandboxError(
+    `${path} is or holds a repository, and its name is not UTF-8: the sandbox cannot keep its settings as they are. Rename it.`,
+  )
 }
 
 const deepestRepository = 3
@@ -114,7 +123,14 @@ function nestedIn(root: string): readonly string[] {
   const found: string[] = []
   let foldersLeft = mostFolders
   const look = (folder: string, depth: number): void => {
-    for (const name of foldersIn(folder)) {
+    const lookByBytes = (odd: PathBytes, left: number): void => {
+      foldersLeft -= 1
+      const has = (name: string): boolean => statOf(Buffer.concat([odd.bytes, Buffer.from(`/${name}`)])) !== undefined
+      if (has('.git') || has('HEAD')) refuseOdd(odd)
+      if (left < deepestRepository && foldersLeft > 0)
+        for (const inner of foldersByBytes(odd)) lookByBytes(inner, left + 1)
+    }
+    for (const name of foldersIn(folder, (odd) => lookByBytes(odd, depth))) {
       foldersLeft -= 1
       if (foldersLeft < 0) return
       if (name === '.git' || name === 'node_modules') continue

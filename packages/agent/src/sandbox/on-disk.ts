@@ -1,11 +1,29 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { entriesByBytes, type PathBytes } from '../first-entries.ts'
+import { isExactPath } from '../paths.ts'
 import type { Place } from './description.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-export function foldersIn(folder: string): readonly string[] {
+/** The folders in a folder; `onOdd` is given those whose names are not UTF-8, which no text names. */
+export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): readonly string[] {
+  const names = quietly(() =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
+  )
+  if (!names.every(isExactPath))
+    for (const found of foldersByBytes({ path: folder, bytes: Buffer.from(folder) }))
+      if (!isExactPath(found.path)) onOdd(found)
+  return names.filter(isExactPath)
+}
+
+/** The folders in a folder, whatever their names are. */
+export function foldersByBytes(folder: PathBytes): readonly PathBytes[] {
+  return quietly(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
+}
+
+function quietly<T>(list: () => readonly T[]): readonly T[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+    return list()
   } catch {
     return []
   }

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { METHODS } from 'node:http'
 import { connect, type Server, type Socket } from 'node:net'
 import { type DomainLists, isDomainAllowed, isPlainHost, isPublicAddress, normalHost } from './domains.ts'
 
@@ -84,16 +85,21 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
   client.on('close', () => upstream.destroy())
 }
 
+/** The method is written to the server as it is: one that is not known could hold a request of its own. */
+const methods: ReadonlySet<string> = new Set(METHODS)
+
 function targetOf(head: string): Target | undefined {
   const [line = '', ...fields] = head.split('\r\n')
-  const [method = '', where = '', version = ''] = line.split(' ')
-  if (!version.startsWith('HTTP/1.')) return undefined
+  // Visible characters alone: `URL` takes others out of an address, so that what was judged is not what was asked for.
+  const [, method = '', where = ''] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.[01]$/.exec(line) ?? []
+  if (!methods.has(method)) return undefined
   if (method === 'CONNECT') {
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
     return withPlaces({ host: normalHost(host), port: Number(port), preface: '', isTunnel: true })
   }
   // A line that goes on another one, or ends within, would be a host of its own to some servers.
-  if (!fields.every((field) => /^[\w!#$%&'*+.^`|~-]+:[^\r\n]*$/.test(field))) return undefined
+  // oxlint-disable-next-line no-control-regex -- they are what is refused
+  if (!fields.every((field) => /^[\w!#$%&'*+.^`|~-]+:[^\0-\x08\x0A-\x1F\x7F]*$/.test(field))) return undefined
   try {
     const url = new URL(where)
     if (url.protocol !== 'http:') return undefined

@@ -1,5 +1,4 @@
 import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 
 /**
  * Removes what commands left in a folder of ours. Some take away their own right to remove it, as Go does with its modules.
@@ -7,7 +6,7 @@ import { join } from 'node:path'
  */
 export function removeTree(folder: string): void {
   if (isRemoved(folder)) return
-  open(folder)
+  open(Buffer.from(folder))
   isRemoved(folder)
 }
 
@@ -20,12 +19,13 @@ function isRemoved(folder: string): boolean {
   }
 }
 
-function open(folder: string): void {
+/** By bytes: names may be of any. */
+function open(folder: Buffer): void {
   try {
     if (!lstatSync(folder).isDirectory()) return
     chmodSync(folder, 0o700)
-    for (const entry of readdirSync(folder, { withFileTypes: true }))
-      if (entry.isDirectory()) open(join(folder, entry.name))
+    for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
+      if (entry.isDirectory()) open(Buffer.concat([folder, Buffer.from('/'), entry.name]))
   } catch {
     // Somebody else's: it stays.
   }

@@ -1,4 +1,5 @@
 // What deny rules name is shut also where links lead to it (spec R-BOX-2, R-BOX-2a).
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createBashTool, createPermissions, Workspace } from '@halting/agent'
@@ -93,4 +94,46 @@ test('every folder is looked at once, however many links lead to it', () => {
   const started = performance.now()
   expect(expanded(patterns).filter((path) => path.includes('/p0/'))).toHaveLength(1)
   expect(performance.now() - started).toBeLessThan(20_000)
+})
+
+const odd = String.raw
+
+test.skipIf(!isBubblewrapThere).each([
+  ['a file that a rule is about', odd`echo x > $'a\xff.key'`, /a\uFFFD\.key, whose name is not UTF-8/],
+  [
+    'such a file in a folder',
+    odd`mkdir $'d\xff'; echo x > $'d\xff/app.key'`,
+    /d\uFFFD\/app\.key, whose name is not UTF-8/,
+  ],
+  [
+    'such a file behind a link',
+    odd`mkdir $'d\xff'; echo x > $'d\xff/app.key'; ln -s $'d\xff' l`,
+    /app\.key, whose name is not UTF-8/,
+  ],
+  ['a repository', odd`mkdir $'d\xff'; git init -q $'d\xff'`, /d\uFFFD is or holds a repository/],
+  ['a repository in a folder', odd`mkdir -p $'d\xff/e'; git init -q $'d\xff/e'`, /d\uFFFD\/e is or holds a repository/],
+  ['a worktree', odd`mkdir -p $'.git/worktrees/w\xff'`, /w\uFFFD is or holds a repository/],
+  ['nothing of it', odd`mkdir -p $'d\xff/e'; echo x > $'d\xff/x'; echo x > $'d\xff/e/\xfe'`, /^ok/],
+  [
+    'a link to a file that has a name',
+    odd`ln -s real/deep/x.key $'l\xff.key'`,
+    /^ok\n.*x\.key: (?:Permission|No such)/,
+  ],
+])('with names that are not UTF-8 a command runs unless that is %s (needs bubblewrap)', async (_what, script, told) => {
+  const { project } = makeTree()
+  execFileSync('bash', ['-ec', `git init -q . && ${script}`], { cwd: project })
+  const permissions = createPermissions({ cwd: project, deny: ['Read(./**/*.key)'] })
+  const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
+  onTestFinished(() => workspace.dispose())
+  workspace.sandbox = await openSandbox({
+    cwd: project,
+    directories: [project],
+    home: '/nobody',
+    settings: sandboxSettingsOf([{ enabled: true }]),
+    denied: () => permissions.deniedPlaces(),
+  })
+  const { text } = await runTool(createBashTool(workspace), {
+    command: 'echo ok; touch made; cat real/deep/x.key 2>&1',
+  })
+  expect(text).toMatch(told)
 })

@@ -1,6 +1,7 @@
 // The proxy of the sandbox against what a command may send it (spec R-BOX-6).
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isPublicAddress } from '../../src/sandbox/domains.ts'
 import { serveProxy } from '../../src/sandbox/proxy.ts'
 
 const opened: string[] = []
@@ -77,6 +78,27 @@ test.each([
   ['GET https://a.example.com/ HTTP/1.1', '400'],
   ['GET / HTTP/1.1\r\nHost: a.example.com', '400'],
   ['PRI * HTTP/2.0', '400'],
+  // Everything before the address is written to the server as it is.
+  ['GET\nX-Injected: yes http://a.example.com/ HTTP/1.1', '400'],
+  ['GET\rX-Injected: yes http://a.example.com/ HTTP/1.1', '400'],
+  ['POST\t/evil\tHTTP/1.1\n http://a.example.com/ HTTP/1.1', '400'],
+  ['GET\0 http://a.example.com/ HTTP/1.1', '400'],
+  ['get http://a.example.com/ HTTP/1.1', '400'],
+  ['G\u00CBT http://a.example.com/ HTTP/1.1', '400'],
+  ['FROBNICATE http://a.example.com/ HTTP/1.1', '400'],
+  ['__proto__ http://a.example.com/ HTTP/1.1', '400'],
+  [' http://a.example.com/ HTTP/1.1', '400'],
+  ['GET  http://a.example.com/ HTTP/1.1', '400'],
+  ['GET http://a.example.com/ HTTP/1.1 more', '400'],
+  ['GET http://a.example.com/ HTTP/1.1\nHost: evil.org', '400'],
+  ['GET http://a.example.com/\nHost:evil.org HTTP/1.1', '400'],
+  ['GET http://a.example.com/\tx HTTP/1.1', '400'],
+  ['GET http://a.example.com/ HTTP/1.9', '400'],
+  ['CONNECT a.example.com:443\n HTTP/1.1', '400'],
+  ['CONNECT  a.example.com:443 HTTP/1.1', '400'],
+  ['CONNECT http://a.example.com/ HTTP/1.1', '400'],
+  ['GET http://a.example.com/ HTTP/1.1\r\nX: a\0b', '400'],
+  ['GET http://a.example.com/ HTTP/1.1\r\nX: a\rHost: evil.org', '400'],
   ['CONNECT a.example.com:443 HTTP/1.1', '200'],
 ])('%j: %s', async (line, expected) => {
   const before = opened.length
@@ -99,3 +121,71 @@ test('a header that goes on in the next line does not make another host of it', 
   expect(told).toContain('HTTP/1.1 400')
   expect(told).not.toContain('GOT')
 })
+
+test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'MKCOL', 'REPORT'])(
+  '%s reaches the server with its fields',
+  async (method) => {
+    const told = await new Promise<string>((resolve) => {
+      let text = ''
+      const socket = connect(proxyPort, '127.0.0.1')
+      socket.on('data', (bytes) => void (text += bytes.toString()))
+      socket.once('close', () => resolve(text))
+      socket.write(`${method} http://a.example.com/x?y=1 HTTP/1.1\r\nHost: other.org\r\nX-Some: \tvalue; a="b"\r\n\r\n`)
+    })
+    expect(told).toBe(
+      `GOT ${method} /x?y=1 HTTP/1.1\r\nHost: a.example.com\r\nX-Some: \tvalue; a="b"\r\nConnection: close\r\n\r\n`,
+    )
+  },
+)
+
+test.each([
+  // Metadata and host services of clouds.
+  '168.63.129.16',
+  '169.254.169.254',
+  '169.254.170.2',
+  '100.100.100.200',
+  '192.0.0.192',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+  // The same within IPv6: mapped, compatible, translated, NAT64 (also local), 6to4, Teredo.
+  '::ffff:168.63.129.16',
+  '::ffff:a83f:8110',
+  '::168.63.129.16',
+  '::ffff:0:168.63.129.16',
+  '64:ff9b::168.63.129.16',
+  '64:ff9b:1::168.63.129.16',
+  '64:ff9b::7f00:1',
+  '2002:a83f:8110::1',
+  '2002:7f00:1::',
+  '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+  // Of the registry of special addresses.
+  '0.0.0.0',
+  '127.1.2.3',
+  '192.88.99.1',
+  '198.19.255.255',
+  '255.255.255.255',
+  '224.0.0.1',
+  '::',
+  '::1',
+  '::ffff:127.0.0.1',
+  'fe80::1',
+  'fe80::1%eth0',
+  'fec0::1',
+  'ff02::1',
+  '100::1',
+  '2001:2::1',
+  '2001:10::1',
+  '2001:20::1',
+  '2001:db8::1',
+  '3fff::1',
+  '5f00::1',
+])('%s is no address of the internet', (address) => {
+  expect(isPublicAddress(address)).toBe(false)
+})
+
+test.each(['93.184.216.34', '8.8.8.8', '168.63.129.15', '2606:2800:220:1:248:1893:25c8:1946', '2a00:1450:4001::200e'])(
+  '%s is an address of the internet',
+  (address) => {
+    expect(isPublicAddress(address)).toBe(true)
+  },
+)

@@ -8,6 +8,7 @@ import {
 import type { Question, Session, SessionEvent } from '@halting/agent/session'
 import { messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
+import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 import type { Outbox } from './outbox.ts'
 import { answerOf, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
@@ -69,7 +70,13 @@ export class Asking {
       {
         toolCall: { toolCallId: told.id, title, kind, status: 'pending', locations, content, rawInput: input },
         options: optionsFor(question),
-        _meta: { 'halting/question': { reason: question.reason, toolName, ...(agentId !== undefined && { agentId }) } },
+        _meta: {
+          'halting/question': {
+            reason: everyCharacter(question.reason),
+            toolName,
+            ...(agentId !== undefined && { agentId }),
+          },
+        },
       },
       signal,
     )

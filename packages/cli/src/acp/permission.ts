@@ -2,7 +2,7 @@ import type { PermissionOption, RequestPermissionOutcome } from '@agentclientpro
 import type { Question } from '@halting/agent/session'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
-import { everyCharacter } from '../io/seen.ts'
+import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 
 /** More of them nobody reads. */
@@ -23,7 +23,7 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
     {
       optionId: 'reject_always',
       kind: 'reject_always',
-      name: oneLine(`Reject, and each same call of ${toolName} in this session`, longestName),
+      name: everyCharacterInLine(`Reject, and each same call of ${toolName} in this session`, longestName),
     },
   ]
 }

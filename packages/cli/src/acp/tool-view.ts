@@ -111,7 +111,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
 }
 
 function shown(title: string): string {
-  return oneLine(title, titleWidth) || 'Call of a tool'
+  return oneLine(everyCharacter(title), titleWidth) || 'Call of a tool'
 }
 
 export function textContent(text: string): ToolCallContent {

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AnyTool, LoopEvent, PermissionRequest } from '@halting/core'
 import type { Remedy } from '@halting/agent'
 import { list } from '../flags/values.ts'
-import { many, oneLine } from '../io/figures.ts'
+import { many } from '../io/figures.ts'
+import { everyCharacterInLine } from '../io/seen.ts'
 import type { Toolbox } from '../session/toolbox.ts'
 import { rerun, type Asked } from './rerun.ts'
 import { inputSummary } from './summaries.ts'
@@ -61,7 +62,7 @@ export function followDenials(remedies: Remedies, asked: Asked): Denials {
       const cured = denials.filter(({ cure }) => cure !== undefined)
       const final = linesOfFinal(denials.filter(({ cure }) => cure === undefined))
       if (cured.length === 0) return { text: final.join('\n'), command: '' }
-      const names = oneLine([...new Set(cured.map(nameOf))].join(', '), 2 * width)
+      const names = everyCharacterInLine([...new Set(cured.map(nameOf))].join(', '), 2 * width)
       const { text, command } = rerun(asked, { rules: isAllEdits ? [] : rules, mode })
       const told = `halting: ${many(cured.length, 'call')} denied: ${names}. ${text}`
       return { text: [...final, told].join('\n'), command }
@@ -79,7 +80,7 @@ function flaggable(remedy: Remedy | undefined): Remedy | undefined {
 function linesOfFinal(denials: readonly Denial[]): readonly string[] {
   const [first] = denials
   if (first === undefined) return []
-  return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${oneLine(first.message, 300)}`]
+  return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${everyCharacterInLine(first.message, 300)}`]
 }
 
 function nameOf({ name, input }: Denial): string {

@@ -2,6 +2,7 @@ import { endings, type LoopEvent, type SdkMessage, type Terminal } from '@haltin
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
+import { everyCharacterInLine } from '../io/seen.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
@@ -119,7 +120,7 @@ function questionLines(
 ): string {
   const place = cluster === undefined ? [] : ['--cluster', cluster]
   const lines = pendingOf(signal.context).flatMap(({ id, name, message }) => [
-    `  ${oneLine(`${name}: ${message}`, 3 * width)}`,
+    `  ${everyCharacterInLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
   if (cluster !== undefined) return `${lines.join('\n')}\n`

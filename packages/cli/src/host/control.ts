@@ -122,6 +122,11 @@ export class Control {
       .map(([id, { request }]) => ({ type: 'control_request', request_id: id, request }))
   }
 
+  /** Answers a request of the host that could not be read. */
+  refuse(requestId: string, error: string): void {
+    this.#refuse(requestId, error)
+  }
+
   /** The host says nothing any more: what waits for it, or asks it from now on, is told so. Its own requests are still answered. */
   gone(because: string): void {
     if (this.#gone !== undefined) return

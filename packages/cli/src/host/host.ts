@@ -14,7 +14,7 @@ import { Control, type HostRequest, type Answered } from './control.ts'
 import { failedResult } from './failed-result.ts'
 import { HandIn } from './hand-in.ts'
 import { type Given, givenBy } from './initialize.ts'
-import { lineOf, type Line, LineReader } from './lines.ts'
+import { lineOf, type Line, LineReader, longestLineMiB, senderOf } from './lines.ts'
 import { openForHost } from './open-for-host.ts'
 import type { Opened } from './opened.ts'
 import { answerInitialize, serveRequest } from './requests.ts'
@@ -195,6 +195,7 @@ class Host {
   }
 
   #take(line: Line): void {
+    if (line.kind === 'too long') return this.#refuseLong(line.head)
     if (line.kind === 'broken') {
       this.#warn(`a line of stdin is passed over, because ${line.because}: ${oneLine(line.text, 100)}`)
       return
@@ -203,6 +204,17 @@ class Host {
     if (this.#control.take(value)) return
     if (value['type'] === 'user') this.#handIn.take(value)
     else this.#warn(`a line of the type ${typeNamed(value)} is passed over.`)
+  }
+
+  /** Where the host waits for an answer it gets one. */
+  #refuseLong(head: string): void {
+    const size = `more than ${longestLineMiB} MiB`
+    const sender = senderOf(head)
+    if (sender === 'message')
+      this.#fails(`The message has ${size} and was not read. Send it in parts, or put it in a file and name the file.`)
+    else if (sender === undefined)
+      this.#warn(`a line of stdin is passed over, because it has ${size}: ${oneLine(head, 100)}`)
+    else this.#control.refuse(sender.requestId, `The request has ${size} and was not read.`)
   }
 
   #serve(request: HostRequest): Answered | Promise<Answered> {

@@ -1,25 +1,31 @@
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
-/** One line of a host: an object, or why it is none. */
+/** One line of a host: an object, or why it is not one. */
 export type Line =
   | { readonly kind: 'object'; readonly value: JsonObject }
   | { readonly kind: 'broken'; readonly because: string; readonly text: string }
+  /** It was not read but for its beginning. */
+  | { readonly kind: 'too long'; readonly head: string }
 
-/** More than any message has: a service takes 32 MB. What is longer is passed over, so that memory is not filled. */
-const longestBytes = 128 * 1024 * 1024
+/** As much as a service takes, and as the protocol of editors allows. */
+export const longestLineMiB = 32
+const longestBytes = longestLineMiB * 1024 * 1024
+const headCharacters = 1000
 const lineFeed = 0x0a
 
 /**
  * Lines out of the chunks of a stream (spec R-HOST-2).
  *
  * L1: only a line feed ends a line: U+2028 and U+2029 stand within JSON. A carriage return before it, and a mark of byte order before the first line, are no part of it.
- * L2: a line that is no object is told, and the next is read all the same.
+ * L2: a line that is not an object, or is too long, is reported, and the next is read all the same.
  * L3: a chunk costs what it adds, however long the line is that it belongs to.
  */
 export class LineReader {
   #parts: Buffer[] = []
   #bytes = 0
+  /** The beginning of a line that is too long. */
+  #head: Buffer | undefined
   #isFirst = true
 
   /** The lines that this chunk completes. Empty ones are none. */
@@ -42,18 +48,22 @@ export class LineReader {
 
   #add(part: Buffer): void {
     this.#bytes += part.length
-    if (this.#bytes > longestBytes) this.#parts = []
-    else if (part.length > 0) this.#parts.push(part)
+    if (this.#bytes <= longestBytes) {
+      if (part.length > 0) this.#parts.push(part)
+      return
+    }
+    this.#head ??= Buffer.concat([...this.#parts, part], 4 * headCharacters)
+    this.#parts = []
   }
 
   #take(): readonly Line[] {
-    const isTooLong = this.#bytes > longestBytes
-    const bytes = Buffer.concat(this.#parts)
+    const [bytes, head] = [Buffer.concat(this.#parts), this.#head]
     const isFirst = this.#isFirst
     this.#parts = []
     this.#bytes = 0
+    this.#head = undefined
     this.#isFirst = false
-    if (isTooLong) return [{ kind: 'broken', because: `it has more than ${longestBytes / 1024 / 1024} MB`, text: '' }]
+    if (head !== undefined) return [{ kind: 'too long', head: head.toString('utf8').slice(0, headCharacters) }]
     // What is no UTF-8 becomes U+FFFD: within a text it is read, elsewhere it is no JSON.
     const text = bytes.toString('utf8')
     const line = (isFirst ? text.replace(/^\uFEFF/, '') : text).trim()
@@ -70,6 +80,17 @@ function parsed(text: string): Line {
   } catch {
     return { kind: 'broken', because: 'it is no JSON', text }
   }
+}
+
+/** Who waits for an answer to a line of which only the beginning is known. Quotes within a text are escaped, so that a key is one. */
+export function senderOf(head: string): 'message' | { readonly requestId: string } | undefined {
+  const type = /"type"\s*:\s*"(user|control_request)"/.exec(head)?.[1]
+  if (type === 'user') return 'message'
+  const id = /"request_id"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1]
+  if (type === undefined || id === undefined) return undefined
+  const value = parsed(`{"id":${id}}`)
+  const requestId = value.kind === 'object' ? value.value['id'] : undefined
+  return typeof requestId === 'string' ? { requestId } : undefined
 }
 
 /** A message as a line: JSON escapes line feeds, and these two end a line for some readers. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '@halting/core'
 import { isJsonObject, messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { Question, Session, SessionEvent } from '@halting/agent/session'
 import { mcpNameOf } from '../io/mcp-name.ts'
+import { everyCharacter } from '../io/seen.ts'
 import { type Control, ControlError } from './control.ts'
 
 /**
@@ -45,7 +46,7 @@ function requestOf(question: Question): JsonObject {
     tool_use_id: callId,
     ...(typeof description === 'string' && description.trim() !== '' && { description }),
     ...(suggestions.length > 0 && { permission_suggestions: suggestions }),
-    ...(reason !== '' && { decision_reason: reason }),
+    ...(reason !== '' && { decision_reason: everyCharacter(reason) }),
     ...(reasonType !== undefined && { decision_reason_type: reasonType }),
     ...(blockedPath !== undefined && { blocked_path: blockedPath }),
     ...(agentId !== undefined && { agent_id: agentId }),

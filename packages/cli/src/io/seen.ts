@@ -1,5 +1,7 @@
-/** Controls, directions, what has no width, and separators that look like blanks. */
-export const hidden: string = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}`
+import { fitted } from './columns.ts'
+
+/** Controls, directions, what has no width, and what looks like a blank and is not a space. */
+export const hidden: string = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}`
 const steering = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\p{Cs}]/gu
 const anyHidden = new RegExp(hidden, 'gu')
 
@@ -14,6 +16,11 @@ export function numbered(character: string): string {
  */
 export function everyCharacter(text: string): string {
   return betweenLines(text, anyHidden)
+}
+
+/** The same in one line of at most so many columns: for a command, a path, a rule or a reason that somebody decides by. */
+export function everyCharacterInLine(text: string, columns: number): string {
+  return fitted(everyCharacter(text).replaceAll('\n', '⏎').replaceAll('\t', numbered), columns)
 }
 
 /** The same for what is written into a file: what joins letters and signs of a script stays. */

@@ -1,3 +1,5 @@
+import { hidden } from './seen.ts'
+
 /** Arguments as a POSIX shell reads them back. */
 export function shellQuoted(args: readonly string[]): string {
   return args.map(quoted).join(' ')
@@ -12,8 +14,8 @@ function quoted(argument: string): string {
   return `'${argument.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Controls, what turns the direction of text around, and what ends lines. */
-const steering = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u
+/** Also what a person who is to paste the command would not see in it. */
+const steering = new RegExp(hidden, 'u')
 const toEscape = new RegExp(String.raw`['!\\]|${steering.source}`, 'gu')
 
 function escaped(character: string): string {

@@ -1,5 +1,5 @@
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { oneLine } from '../io/figures.ts'
+import { everyCharacterInLine } from '../io/seen.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { settingsFor } from '../session/run-settings.ts'
@@ -37,15 +37,15 @@ export async function explainPermissions(
   }
   const style = styleFor(output.isTerminal.stdout, env)
   const colours = { allow: style.green, ask: style.yellow, deny: style.red }
-  const width = Math.min(widest, Math.max(...parts.map(({ part }) => oneLine(part, widest).length), 1))
+  const width = Math.min(widest, Math.max(...parts.map(({ part }) => everyCharacterInLine(part, widest).length), 1))
   const verdicts = { allow: 'It runs.', ask: 'A person is asked.', deny: 'It does not run.' }
   output.out(
     [
-      `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : oneLine(message, longest * 2)}`.trimEnd(),
+      `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
       '',
       ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
-        const hint = wouldAllow === undefined ? '' : `; ${oneLine(wouldAllow, longest)} would allow it`
-        return `  ${colours[own](own.padEnd(5))}  ${oneLine(part, widest).padEnd(width)}  ${oneLine(because, longest)}${hint}`
+        const hint = wouldAllow === undefined ? '' : `; ${everyCharacterInLine(wouldAllow, longest)} would allow it`
+        return `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, widest).padEnd(width)}  ${everyCharacterInLine(because, longest)}${hint}`
       }),
       '',
     ].join('\n'),

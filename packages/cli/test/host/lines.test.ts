@@ -59,14 +59,43 @@ test('a message of 10 MB in small writes is read as it is', () => {
   expect(read(...chunks)).toEqual([object({ text })])
 })
 
-test('a line without an end does not fill the memory, and the line after it is read', () => {
-  const reader = new LineReader()
-  const chunk = Buffer.alloc(1024 * 1024, 'x')
-  for (let at = 0; at < 129; at++) expect(reader.push(chunk)).toEqual([])
-  expect(reader.push(Buffer.from('\n{"a":1}\n'))).toEqual([
-    { kind: 'broken', because: 'it has more than 128 MB', text: '' },
+const longest = 32 * 1024 * 1024
+
+test('a line of 32 MiB is read, and of one that is longer the beginning alone', () => {
+  const text = 'x'.repeat(longest - 10)
+  expect(read(`{"text":"${text.slice(1)}"}\n`)).toEqual([object({ text: text.slice(1) })])
+  expect(read(`{"text":"${text}"}\n{"a":1}\n`)).toEqual([
+    { kind: 'too long', head: `{"text":"${text}`.slice(0, 1000) },
     object({ a: 1 }),
   ])
+})
+
+test('a line without an end does not fill the memory, and what stands before and behind it is read', () => {
+  const reader = new LineReader()
+  const chunk = Buffer.alloc(1024 * 1024, 'x')
+  expect(reader.push(Buffer.from('{"before":1}\n'))).toEqual([object({ before: 1 })])
+  const before = process.memoryUsage().arrayBuffers
+  for (let at = 0; at < 200; at++) expect(reader.push(Buffer.from(chunk))).toEqual([])
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100 * 1024 * 1024)
+  expect(reader.push(Buffer.from('\n{"a":1}\n'))).toEqual([
+    { kind: 'too long', head: 'x'.repeat(1000) },
+    object({ a: 1 }),
+  ])
+  expect(reader.end()).toEqual([])
+})
+
+test('the end of a line that is too long, and of the stream, is found wherever writes part it', () => {
+  const bytes = Buffer.from(`{"a":1}\n{"type":"user","x":"${'y'.repeat(longest)}"}\n{"b":2}`)
+  for (const size of [65_536, 1_000_003, longest]) {
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      bytes.subarray(at * size, (at + 1) * size),
+    )
+    expect(read(...chunks)).toEqual([
+      object({ a: 1 }),
+      { kind: 'too long', head: bytes.toString('utf8', 8, 1008) },
+      object({ b: 2 }),
+    ])
+  }
 })
 
 test('whatever is written as lines is read as it was, however it is cut', () => {

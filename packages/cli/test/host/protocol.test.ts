@@ -199,6 +199,38 @@ describe('messages', () => {
       '',
     ])
   })
+
+  test('a line of more than 32 MiB is refused in the place where the host waits, and nothing else is lost', async () => {
+    const one = await host([{ content: 'One.' }, { expect: 'third', content: 'Three.' }])
+    const much = 'x'.repeat(33 * 1024 * 1024)
+    one.send(user('first'))
+    await one.next(isResult)
+    one.send(user(much), { type: 'control_request', request_id: 'long "id', request: { subtype: 'interrupt', much } })
+    one.send({ much }, user('third'))
+    await one.next(isResult)
+    await one.next(isResult)
+    const { status, stderr, lines } = await one.end()
+    expect(lines.filter(isResult).map(({ result, errors }) => result ?? errors)).toEqual([
+      'One.',
+      ['The message has more than 32 MiB and was not read. Send it in parts, or put it in a file and name the file.'],
+      'Three.',
+    ])
+    expect(lines.filter(({ type }) => type === 'control_response')).toMatchObject([
+      {
+        response: {
+          subtype: 'error',
+          request_id: 'long "id',
+          error: 'The request has more than 32 MiB and was not read.',
+        },
+      },
+    ])
+    expect(status).toBe(0)
+    expect(stderr.split('\n')).toEqual([
+      'halting: The message has more than 32 MiB and was not read. Send it in parts, or put it in a file and name the file.',
+      expect.stringContaining('halting: a line of stdin is passed over, because it has more than 32 MiB: {"much":"xxx'),
+      '',
+    ])
+  })
 })
 
 describe('the exit code is 0 unless the last result is an error', () => {

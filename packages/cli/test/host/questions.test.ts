@@ -66,6 +66,15 @@ test('a question is asked with all that is known of it, and its answer goes to t
   ])
 })
 
+test('every character of the reason is seen, and the call is told as it is', () => {
+  const { session, tell } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  const input = { command: 'npm\u200B test' }
+  tell({ type: 'question', question: { ...bash, input, reason: 'no rule allows npm\u200B test\u{E0041}.' } })
+  expect(host.asked()).toMatchObject([{ input, decision_reason: 'no rule allows npm⟦U+200B⟧ test⟦U+E0041⟧.' }])
+})
+
 test('questions that are open already are asked, each once', () => {
   const { session, tell } = asking([bash])
   const host = hostOf()

@@ -297,6 +297,51 @@ describe('what somebody says yes to is seen', () => {
     expect(put(question('Bash', { ...bash, 'a\u001B': '\u202E' })).screen()).toContain('a⟦U+001B⟧: ⟦U+202E⟧')
   })
 
+  const unseenOnes = Array.from(
+    '\u00AD\u034F\u061C\u115F\u180E\u200B\u200C\u200D\u200E\u200F\u2028\u202A\u202E\u2060\u2061\u2064\u2066\u2069\u2800\u3164' +
+      '\uFE00\uFE0F\uFEFF\uFFA0\u00A0\u3000\u0007\u001B\u009B\u{E0001}\u{E0041}\u{E007F}\u{E0100}\u{E01EF}\u{1D173}\uD800',
+  )
+
+  test.each(unseenOnes)('in the head line, the parts, their reasons and the rule that is offered: %j', (unseen) => {
+    const shownAs = `⟦U+${unseen.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`
+    const path = `/etc/a${unseen}b`
+    const why = (command: string): ReturnType<NonNullable<QuestionOptions['explain']>> => ({
+      parts: [
+        { part: command, behavior: 'ask', because: `no rule allows it to read ${path}` },
+        { part: 'ls', behavior: 'allow', because: `the rule Read(/${path})` },
+      ],
+    })
+    const asked = question(
+      'Bash',
+      { command: `cat ${path}` },
+      {
+        reason: `no rule allows Read on ${path}.`,
+        agentId: `agent${unseen}1`,
+        suggestions: [{ ...rule, rules: [{ toolName: 'Bash', ruleContent: `cat ${path}` }] }],
+      },
+    )
+    const told = put(asked, { explain: why }).screen(200)
+    expect(told).not.toContain(unseen)
+    for (const text of [
+      `(an agent asks: agent${shownAs}1): no rule allows Read on /etc/a${shownAs}b.`,
+      `$ cat /etc/a${shownAs}b`,
+      `? cat /etc/a${shownAs}b  (no rule allows it to read /etc/a${shownAs}b)`,
+      `✓ ls  (the rule Read(//etc/a${shownAs}b))`,
+      `always: Bash(cat /etc/a${shownAs}b)`,
+    ])
+      expect(told).toContain(text)
+  })
+
+  test('lines, tabs and blanks of a rule that is offered are those that it has', () => {
+    const ruleContent = 'a \\\n\tb  c'
+    const asked = question(
+      'Bash',
+      { command: ruleContent },
+      { suggestions: [{ ...rule, rules: [{ toolName: 'Bash', ruleContent }] }] },
+    )
+    expect(put(asked).screen(120)).toContain(String.raw`always: Bash(a \⏎⟦U+0009⟧b  c)`.replace('\\\\', '\\'))
+  })
+
   test('in a file that is written and in any other input, too', () => {
     const content = 'a\u001B]0;\nb\u0007\u2066'
     expect(put(question('Write', { file_path: 'x', content })).screen()).toContain('+ a⟦U+001B⟧]0;')

@@ -3,6 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { LiveSession } from '../../session/live-session.ts'
 import { pluginsWithHooks } from '../../session/plugins.ts'
 import { many, oneLine } from '../../io/figures.ts'
+import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { OnThisMachine, OpenSession } from './context.ts'
 import { keptEntries } from './kept-entries.ts'
@@ -62,7 +63,7 @@ function ruleLines({ run: { settings, flags } }: LiveSession): readonly string[]
   const line =
     (kind: string) =>
     (rule: unknown): string =>
-      `${kind.padEnd(5)}  ${oneLine(typeof rule === 'string' ? rule : (JSON.stringify(rule) ?? ''), 300)}`
+      `${kind.padEnd(5)}  ${everyCharacterInLine(typeof rule === 'string' ? rule : (JSON.stringify(rule) ?? ''), 300)}`
   return [
     ...deny.map(line('deny')),
     ...(flags.disallowedTools ?? []).map(line('deny')),
@@ -77,10 +78,10 @@ type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 function explained({ behavior, parts, message }: Explanation): readonly string[] {
   const verdicts = { allow: 'It runs.', ask: 'You are asked.', deny: 'It does not run.' }
   return [
-    `${verdicts[behavior]} ${message === undefined ? '' : oneLine(message, 300)}`.trimEnd(),
+    `${verdicts[behavior]} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
-      return `${own.padEnd(5)}  ${oneLine(part, 60)}  ${oneLine(because + hint, 300)}`
+      return `${own.padEnd(5)}  ${everyCharacterInLine(part, 60)}  ${everyCharacterInLine(because + hint, 300)}`
     }),
   ]
 }

@@ -1,5 +1,6 @@
 import type { LimitsInForce, SessionFigures, SessionSnapshot } from '@halting/agent/session'
 import { counted, elapsed, many, money, oneLine } from '../../io/figures.ts'
+import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import { nextStopText } from '../view/stop-panel.ts'
@@ -111,7 +112,7 @@ const permissions: Command = {
     const lines = here?.describePermissions(argument) ?? ofWorker
     const { permissionMode } = snapshotOf(app)
     app.tell((width) => [
-      app.style.bold(oneLine(argument === '' ? `Permissions, mode ${permissionMode}` : argument, width)),
+      app.style.bold(everyCharacterInLine(argument === '' ? `Permissions, mode ${permissionMode}` : argument, width)),
       ...lines.map((line) => `  ${oneLine(line, width - 2)}`),
       ...(argument === '' && lines.length === 0 ? ['  No rules.'] : []),
     ])

@@ -1,10 +1,10 @@
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import type { Question } from '@halting/agent/session'
 import { many } from '../../io/figures.ts'
-import { everyCharacter } from '../../io/seen.ts'
+import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { mayHarm } from './harm.ts'
-import { hanging, oneLineOf } from './lines.ts'
+import { hanging } from './lines.ts'
 import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions, writtenLines } from './question-parts.ts'
 import { scrolled } from './scrolled.ts'
 import { editableInput, subjectLines } from './question-subject.ts'
@@ -169,10 +169,9 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   const { toolName, input, reason, agentId } = question
   const { name } = toolTitle(toolName, input, cwd)
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
-  const who = agentId === undefined ? '' : ` (an agent asks: ${agentId})`
-  return hanging('? ', `${oneLineOf(name, 60)}${who}: ${why === '' ? 'may it run?' : oneLineOf(why, 400)}`, width).map(
-    style.bold,
-  )
+  const who = agentId === undefined ? '' : ` (an agent asks: ${everyCharacterInLine(agentId, 60)})`
+  const said = why === '' ? 'may it run?' : everyCharacterInLine(why, 400)
+  return hanging('? ', `${everyCharacterInLine(name, 60)}${who}: ${said}`, width).map(style.bold)
 }
 
 function waitingLines(
@@ -215,11 +214,11 @@ type Rules = Extract<PermissionUpdate, { readonly rules: unknown }>['rules']
 function rulesText(rules: Rules): string {
   return rules
     .map(({ toolName, ruleContent }) =>
-      oneLineOf(ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`, 120),
+      everyCharacterInLine(ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`, 120),
     )
     .join(', ')
 }
 
 function modeText(mode: string): string {
-  return mode === 'acceptEdits' ? 'accept edits' : `mode ${oneLineOf(mode, 40)}`
+  return mode === 'acceptEdits' ? 'accept edits' : `mode ${everyCharacterInLine(mode, 40)}`
 }

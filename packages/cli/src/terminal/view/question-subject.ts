@@ -73,7 +73,9 @@ function commandLines(
   // One part is the command: why it is asked about is said above.
   if (parts.length < 2) return whole
   const told = parts.flatMap(({ part, behavior, because }) =>
-    hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${because})`, width).map(paints[behavior]),
+    hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${everyCharacter(because)})`, width).map(
+      paints[behavior],
+    ),
   )
   return headOfLines([...whole, ...told], most, width)
 }
