@@ -24,6 +24,9 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   if (grammar === undefined) return unknown(`git ${command.value} may change something`)
   const given = readWords(grammar, rest)
   if (given.kind === 'unknown') return unknown(given.why)
+  // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
+  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? ''))
+    return unknown('git stash changes something with these words')
   const refused = refusal(command.value, given.given)
   if (refused !== undefined) return unknown(refused)
   const folder = folders[0]?.value ?? literalWord('.')
@@ -114,8 +117,6 @@ function refusal(command: string, given: Given): string | undefined {
           // One name alone is looked up.
           (given.operands.length === 1 && given.options.length === 0 && /^[a-z][\w-]*\./i.test(first ?? ''))
         )
-      case 'stash':
-        return first === 'list' || first === 'show'
       case 'reflog':
         return first === undefined || first === 'show' || /^(?:HEAD|refs\/)/.test(first)
       case 'worktree':
