@@ -5,6 +5,7 @@ import { search } from './grammars/search.ts'
 import { system } from './grammars/system.ts'
 import { findEffects } from './programs/find.ts'
 import { gitEffects } from './programs/git.ts'
+import { psEffects } from './programs/ps.ts'
 import { testEffects } from './programs/test.ts'
 import { tellsVersion, versionEffects } from './programs/versions.ts'
 import { xxdEffects } from './programs/xxd.ts'
@@ -20,6 +21,7 @@ type Describe = (args: readonly ShellWord[]) => readonly Effect[]
 const described: Readonly<Record<string, Describe>> = {
   find: findEffects,
   git: gitEffects,
+  ps: psEffects,
   test: testEffects,
   '[': testEffects,
   xxd: xxdEffects,

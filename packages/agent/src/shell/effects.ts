@@ -39,8 +39,11 @@ export function unknown(why: string): readonly Effect[] {
   return [{ kind: 'unknown', why }]
 }
 
-/** What a value of an option or an operand is. What is `list`ed shows its name and attributes, not its content. */
-export type ValueKind = 'text' | 'read' | 'read through links' | 'list' | 'write' | 'write tree'
+/**
+ * What a value of an option or an operand is. What is `list`ed shows its name and attributes, not its content. A
+ * `number` is checked: in another implementation the option takes no value, and the word is an operand or a script.
+ */
+export type ValueKind = 'text' | 'number' | 'read' | 'read through links' | 'list' | 'write' | 'write tree'
 
 /**
  * What is known of one command. Options stand in one text, separated by spaces: `-abc` are letters without a value,
@@ -63,6 +66,10 @@ export interface Grammar {
   readonly numbers?: true
   /** Options stand before the first operand only. */
   readonly optionsFirst?: true
+  /** Every implementation reads options behind operands too, whatever POSIXLY_CORRECT says. */
+  readonly optionsAnywhere?: true
+  /** A letter takes its value from the next word, and what follows it in its own word are further letters. */
+  readonly valuesApart?: true
   /** Options and operands are harmless whatever they are: what only the shell knows may stand there. */
   readonly anything?: true
   /** Every word is an operand, also one with a dash. */
@@ -75,8 +82,20 @@ export interface Grammar {
 
 /** Options and operands of one command, told apart. */
 export interface Given {
-  readonly options: readonly { readonly name: string; readonly value: ShellWord | undefined }[]
+  readonly options: readonly GivenOption[]
   readonly operands: readonly ShellWord[]
+  /**
+   * All words from the first operand on, where an option is among them. BSD programs, and others under POSIXLY_CORRECT,
+   * take each of these words for an operand.
+   */
+  readonly ordered: readonly ShellWord[] | undefined
   /** How many operands stand before `--`; undefined without one. */
   readonly beforeDashes: number | undefined
+}
+
+export interface GivenOption {
+  readonly name: string
+  readonly value: ShellWord | undefined
+  /** An operand stands before it. */
+  readonly isLate: boolean
 }

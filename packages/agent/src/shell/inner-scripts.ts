@@ -7,7 +7,19 @@ export type InnerScript =
   | { readonly kind: 'words'; readonly words: readonly ShellWord[] }
   | { readonly kind: 'unknown'; readonly why: string }
 
-const shells: ReadonlySet<string> = new Set(['bash', 'sh', 'dash', 'zsh', 'ksh', 'ash', 'fish', 'rbash'])
+/** Shells with a language of their own. What looks like a command of bash in it is one. */
+export const otherShells: ReadonlySet<string> = new Set(['fish', 'csh', 'tcsh'])
+export const shells: ReadonlySet<string> = new Set([
+  'bash',
+  'sh',
+  'dash',
+  'zsh',
+  'ksh',
+  'mksh',
+  'ash',
+  'rbash',
+  ...otherShells,
+])
 
 /** Commands that a command runs from its arguments: `eval`, `bash -c`, `trap`, `find -exec`. */
 export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScript[] {
@@ -36,12 +48,39 @@ function trapScript(args: readonly ShellWord[]): readonly InnerScript[] {
 }
 
 function shellScript(args: readonly ShellWord[], program: string): readonly InnerScript[] {
-  const flag = args.findIndex((word) => /^-[A-Za-z]*c[A-Za-z]*$/.test(word.value) || word.kind !== 'literal')
-  if (flag === -1) return []
-  if (args[flag]?.kind !== 'literal')
-    return [{ kind: 'unknown', why: `what ${program} runs is known only when it runs` }]
-  const script = args.slice(flag + 1).find((word) => !/^[-+]/.test(word.value))
-  return script === undefined ? [] : [textScript([script], program)]
+  const script = scriptOfShell(args)
+  if (script === undefined) return []
+  if (script === 'unknown') return [{ kind: 'unknown', why: `what ${program} runs is known only when it runs` }]
+  return [textScript([script], program)]
+}
+
+/** Long options of shells that take no value and run nothing. */
+const longOptions: ReadonlySet<string> = new Set(
+  '--norc --noprofile --posix --login --verbose --restricted --noediting --version --help'.split(' '),
+)
+
+/**
+ * The script that `-c` gives to a shell: the first word that is no option, and not that of `-o` or `-O`. Undefined without
+ * `-c`: behind the first operand it is a word for the script.
+ */
+export function scriptOfShell(args: readonly ShellWord[]): ShellWord | 'unknown' | undefined {
+  let hasScript = false
+  let at = 0
+  for (; at < args.length; at += 1) {
+    const word = args[at]
+    if (word?.kind !== 'literal') return 'unknown'
+    const { value } = word
+    if (!/^[-+]/.test(value)) break
+    if (value === '--' || value === '-') {
+      at += 1
+      break
+    }
+    if (value.startsWith('--') && !longOptions.has(value)) return 'unknown'
+    if (value.startsWith('--')) continue
+    hasScript ||= value.includes('c')
+    at += value.match(/[oO]/g)?.length ?? 0
+  }
+  return hasScript ? args[at] : undefined
 }
 
 const findRunners: ReadonlySet<string> = new Set(['-exec', '-execdir', '-ok', '-okdir'])

@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, unknown, unseen, type ValueKind } from './effects.ts'
+import { type Effect, type Given, type GivenOption, type Grammar, unknown, unseen, type ValueKind } from './effects.ts'
 import type { ShellWord } from './words.ts'
 
 interface Option {
@@ -37,9 +37,11 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
   // To a program a pipe is what its standard input is: something to read that nobody else has.
   const args = given.map((word) => (word.isPipe === true ? literalWord('-') : word))
   const table = optionsOf(grammar)
-  const options: { name: string; value: ShellWord | undefined }[] = []
+  const options: GivenOption[] = []
   const operands: ShellWord[] = []
   let beforeDashes: number | undefined
+  let firstOperandAt: number | undefined
+  let hasLateOption = false
   const not = (why: string): ReadWords => ({ kind: 'unknown', why })
   // What only the shell knows is noted, and what stands behind it is read on: it may be known to do harm.
   let firstUnseen: string | undefined
@@ -52,6 +54,8 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       noteUnseen('a word of it may become names of files')
       continue
     }
+    if (operands.length > 0) firstOperandAt ??= at - 1
+    const isLate = firstOperandAt !== undefined
     const isOver =
       grammar.noOptions === true || beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
     if (isOver) {
@@ -66,17 +70,21 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       if (word.kind === 'glob' && value.startsWith('-')) {
         const option = optionWithPattern(word, table)
         if (option === undefined) noteUnseen('an option is a pattern')
-        else options.push(option)
+        else options.push({ ...option, isLate })
+        hasLateOption ||= isLate
       } else if (word.kind === 'glob' && couldStartWithDash(value)) operands.push({ ...word, couldBeOption: true })
       else operands.push(word)
       continue
     }
+    hasLateOption ||= isLate
     if (value === '--') {
       beforeDashes = operands.length
       continue
     }
     if (grammar.numbers === true && /^-\d+$/.test(value)) continue
-    const found = value.startsWith('--') ? longOption(value, table) : shortOptions(value, table)
+    const found = value.startsWith('--')
+      ? longOption(value, table)
+      : shortOptions(value, table, grammar.valuesApart === true)
     if (found === undefined) return not(`${value.split('=', 1)[0] ?? ''} is not an option that is known to be harmless`)
     const last = found.at(-1)
     if (last?.needs === true) {
@@ -85,11 +93,19 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       if (next === undefined) return not('the value of an option is missing')
       if (next.kind === 'dynamic' && !next.isOne) noteUnseen('a word that is known only when it runs could be several')
       if (next.kind === 'glob') noteUnseen('the value of an option is a pattern')
-      options.push(...found.slice(0, -1), { name: last.name, value: next })
-    } else options.push(...found)
+      options.push(...found.slice(0, -1).map((option) => ({ ...option, isLate })))
+      options.push({ name: last.name, value: next, isLate })
+    } else options.push(...found.map((option) => ({ ...option, isLate })))
   }
+  const notNumber = options.find(({ name, value }) => table.get(name)?.kind === 'number' && !isNumber(value))
+  if (notNumber !== undefined) return not(`${notNumber.name} takes a number`)
   if (firstUnseen !== undefined) return { kind: writesOperands(grammar) ? 'unknown' : 'unseen', why: firstUnseen }
-  return { kind: 'read', given: { options, operands, beforeDashes } }
+  const ordered = hasLateOption ? args.slice(firstOperandAt) : undefined
+  return { kind: 'read', given: { options, operands, ordered, beforeDashes } }
+}
+
+function isNumber(value: ShellWord | undefined): boolean {
+  return value === undefined || (value.kind === 'literal' && /^[+-]?\d+$/.test(value.value))
 }
 
 export function writesOperands({ operands }: Grammar): boolean {
@@ -120,13 +136,18 @@ function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>):
   return { name, value: { ...word, value: word.value.slice(name.length + 1) } }
 }
 
-function shortOptions(value: string, table: ReadonlyMap<string, Option>): readonly FoundOption[] | undefined {
+function shortOptions(
+  value: string,
+  table: ReadonlyMap<string, Option>,
+  valuesApart: boolean,
+): readonly FoundOption[] | undefined {
   const found: FoundOption[] = []
   for (let at = 1; at < value.length; at += 1) {
     const name = `-${value.charAt(at)}`
     const option = table.get(name)
     if (option === undefined) return undefined
     const rest = value.slice(at + 1)
+    if (valuesApart && option.takes === 'value' && /\D/.test(rest)) return undefined
     if (option.takes !== 'nothing' && rest !== '') return [...found, { name, value: literalWord(rest) }]
     found.push({ name, value: undefined, needs: option.takes === 'value' })
   }
@@ -155,29 +176,41 @@ export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): 
   const effects: Effect[] = []
   for (const { name, value } of given.options) {
     const kind = table.get(name)?.kind ?? 'text'
-    if (value !== undefined && kind !== 'text') effects.push(...effectOf(kind, value, false))
+    if (value !== undefined && kind !== 'text' && kind !== 'number') effects.push(...effectOf(kind, value, false))
   }
   if (given.operands.length > 0 && grammar.operands.length === 0) return unknown('it takes no operands that are known')
-  const kinds = has(grammar.replacesFirst) ? grammar.operands.slice(1) : grammar.operands
-  const paths = given.operands.map((word, index) => [word, kinds[Math.min(index, kinds.length - 1)] ?? 'text'] as const)
-  // A pattern may become several words, and so move those after it.
-  const moves = given.operands.findIndex(
-    (word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true),
-  )
-  if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
-    return writesOperands(grammar)
-      ? unknown('a pattern may become several words')
-      : unseen('a pattern may become several words')
-  for (const [word, kind] of paths) effects.push(...effectOf(kind, word, isTree))
+  const kinds = kindsOfOperands(grammar, given.options)
+  effects.push(...operandEffects(grammar, given.operands, kinds, isTree))
   if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
     effects.push(...effectOf(kinds.at(-1) ?? 'list', literalWord('.'), isTree))
+  if (given.ordered !== undefined && grammar.optionsAnywhere !== true) {
+    const early = given.options.filter(({ isLate }) => !isLate)
+    effects.push(...operandEffects(grammar, given.ordered, kindsOfOperands(grammar, early), isTree))
+  }
   return [...effects, ...(grammar.check?.(given) ?? [])]
+}
+
+function kindsOfOperands({ operands, replacesFirst }: Grammar, options: readonly GivenOption[]): readonly ValueKind[] {
+  return options.some(({ name }) => replacesFirst?.includes(name) === true) ? operands.slice(1) : operands
+}
+
+function operandEffects(
+  grammar: Grammar,
+  words: readonly ShellWord[],
+  kinds: readonly ValueKind[],
+  isTree: boolean,
+): readonly Effect[] {
+  // A pattern may become several words, and so move those after it.
+  const moves = words.findIndex((word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true))
+  if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
+    return (writesOperands(grammar) ? unknown : unseen)('a pattern may become several words')
+  return words.flatMap((word, index) => effectOf(kinds[Math.min(index, kinds.length - 1)] ?? 'text', word, isTree))
 }
 
 function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly Effect[] {
   const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
   // The names that a pattern fits are shown.
-  if (kind === 'text') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
+  if (kind === 'text' || kind === 'number') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
   // Standard input. To `mkdir` and `touch` it is a name like others.
   if (word.value === '-' && (kind === 'read' || kind === 'read through links')) return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]

@@ -1,9 +1,8 @@
 import { effectsOf, isDescribed } from './describe.ts'
 import type { ShellWord } from './words.ts'
+import { otherShells, scriptOfShell, shells } from './inner-scripts.ts'
 import { scriptMayReach } from './scripts-of-filters.ts'
 import { nameOf, runsItsArguments } from './wrappers.ts'
-
-const shells: ReadonlySet<string> = new Set('bash sh dash zsh ksh mksh ash fish rbash csh tcsh'.split(' '))
 
 /** Programs that run code which is given as a word, and the options that give it. */
 const interpreters: Readonly<Record<string, RegExp>> = {
@@ -38,8 +37,8 @@ const builtins: Readonly<Record<string, (values: readonly string[]) => boolean>>
   compgen: () => true,
   complete: () => true,
   bind: () => true,
-  enable: (values) => values.includes('-f'),
-  hash: (values) => values.some((value) => value.startsWith('-p')),
+  enable: (values) => values.some((value) => /^-[A-Za-z]*f/.test(value)),
+  hash: (values) => values.some((value) => /^-[A-Za-z]*p/.test(value)),
   alias: (values) => values.length > 0,
   fc: () => true,
   mapfile: (values) => values.some((value) => /^-[A-Za-z]*C/.test(value)) || holdsSubscript(values),
@@ -100,7 +99,7 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
   const name = nameOf(first.value)
   const values = args.map(({ value }) => value)
   const interpreter = name.replace(/^(python|perl|ruby|lua|php|node)[\d.]*$/, '$1')
-  if (shells.has(name) && !values.some((value) => /^-[A-Za-z]*c/.test(value))) {
+  if (shells.has(name) && (otherShells.has(name) || scriptOfShell(args) === undefined)) {
     const isInfo = values.length === 1 && values[0] === '--version'
     return isInfo ? undefined : `what ${name} runs is not part of the command`
   }
@@ -111,10 +110,7 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
     if (givesCode || readsCode) return `${name} runs code that is not looked at`
   }
   if (scriptMayReach(name, args)) return `the script of ${name} may run, read or write what is not looked at`
-  if (
-    name === 'make' &&
-    values.some((value) => /^(?:-[A-Za-z]*[fE]|--(?:file|makefile|eval))|^[A-Z_.]+:?=/.test(value))
-  )
+  if (name === 'make' && values.some((value) => /^(?:-[A-Za-z]*[fE]|--(?:fi|mak|ev))|^[A-Z_.]+:?=/.test(value)))
     return 'make runs what is not looked at'
   if (
     name === 'sqlite3' &&

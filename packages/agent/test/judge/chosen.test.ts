@@ -57,3 +57,29 @@ test('under a deny rule for files it asks in bypassPermissions too where a file 
   writeFileSync(join(cwd, 'rust-toolchain.toml'), 'x')
   expect([before, judgedNow()]).toEqual(['allow', 'ask'])
 })
+
+const otherDaemons = [
+  'docker -H tcp://host:2375 COMMAND',
+  'docker -Htcp://host:2375 COMMAND',
+  'docker --host tcp://host:2375 COMMAND',
+  'docker --host=ssh://host COMMAND',
+  'docker --context other COMMAND',
+  'docker --context=other COMMAND',
+  'docker -c other COMMAND',
+  'docker --config . COMMAND',
+  'docker --tlscacert=ca.pem COMMAND',
+  'DOCKER_HOST=tcp://host:2375 docker COMMAND',
+  'DOCKER_CONTEXT=other docker COMMAND',
+  'DOCKER_CONFIG=. docker COMMAND',
+  'export DOCKER_HOST=tcp://host:2375; docker COMMAND',
+  'DOCKER_HOST=tcp://host:2375; docker COMMAND',
+  'read DOCKER_HOST <<< tcp://host:2375; docker COMMAND',
+  'for DOCKER_HOST in tcp://host:2375; do docker COMMAND; done',
+]
+
+test.each(otherDaemons)('docker asks where a line names another daemon, also beside a rule: %s', (line) => {
+  const cwd = temporaryFolder()
+  const rules = { cwd, allow: ['Bash(docker ps:*)', 'Bash(docker --version)', 'Bash(docker -v:*)'] }
+  const commands = ['ps', '--version', '-v', 'logs x'].map((command) => line.replace('COMMAND', command))
+  expect(commands.map((command) => judged(command, rules))).toEqual(commands.map(() => 'ask'))
+})

@@ -34,8 +34,9 @@ export const changes: Readonly<Record<string, Grammar>> = {
 }
 
 /** Where the last operand is a folder, the others come into it with their own names. */
-function intoFolder({ operands }: Given): readonly Effect[] {
+function intoFolder({ operands, ordered }: Given): readonly Effect[] {
   const target = operands.at(-1)
+  if (ordered !== undefined) return unknown('an option behind its operands is the target for some implementations')
   if (target === undefined || operands.length < 2) return unknown('it takes two operands or more')
   if (operands.some(({ kind }) => kind !== 'literal')) return unknown('what it moves is known only when it runs')
   return operands.slice(0, -1).flatMap((word): readonly Effect[] => {

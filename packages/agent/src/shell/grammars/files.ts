@@ -5,7 +5,7 @@ import { couldStartWithDash } from '../read-grammar.ts'
 export const files: Readonly<Record<string, Grammar>> = {
   ls: {
     options:
-      '-aAbBcCdDfFgGhHiklLmnNoqQrRsStuUvxXZ1 -I:text -p -T:text -w:text --all --almost-all --author --escape ' +
+      '-aAbBcCdDfFgGhHiklLmnNoqQrRsStuUvxXZ1 -I:list -p -T:number -w:number --all --almost-all --author --escape ' +
       '--block-size:text --ignore-backups --color?text --directory --dired --classify?text --file-type --format:text ' +
       '--full-time --group-directories-first --no-group --human-readable --si --dereference-command-line ' +
       '--dereference-command-line-symlink-to-dir --hide:text --hyperlink?text --indicator-style:text --inode ' +
@@ -149,6 +149,8 @@ export const files: Readonly<Record<string, Grammar>> = {
     refused: '-l -o -R -H -T --fromfile --gitfile --infofile --info',
     operands: ['list'],
     defaultsToFolder: true,
+    // `-Po a b` is the pattern `a`, and the output goes to the file `b`.
+    valuesApart: true,
   },
   od: {
     options:
@@ -217,8 +219,8 @@ export const files: Readonly<Record<string, Grammar>> = {
 }
 
 /** Any word that begins with `@` names a file from which further words are read, files among them. */
-function stringsEffects({ operands, options }: Given): readonly Effect[] {
-  const words = [...operands, ...options.flatMap(({ value }) => value ?? [])]
+function stringsEffects({ operands, ordered = [], options }: Given): readonly Effect[] {
+  const words = [...operands, ...ordered, ...options.flatMap(({ value }) => value ?? [])]
   const couldName = words.some(
     ({ kind, value }) => value.startsWith('@') || kind === 'dynamic' || (kind === 'glob' && couldStartWithDash(value)),
   )

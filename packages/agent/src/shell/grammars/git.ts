@@ -25,8 +25,7 @@ const walk =
 const refusedDiff =
   '--output --ext-diff --textconv --no-index --submodule --orderfile -O --anchored --stdin --show-signature --notes --ignore-submodules --output-indicator-new --output-indicator-old --output-indicator-context'
 
-/** What the subcommands of git take. Operands are revisions or paths: each is judged as a path too. */
-export const gitCommands: Readonly<Record<string, Grammar>> = {
+const commands: Readonly<Record<string, Grammar>> = {
   status: {
     options:
       '-sbzv --short --branch --show-stash --porcelain?text --long --verbose --untracked-files?text -u?text --ignored?text --column?text ' +
@@ -170,3 +169,8 @@ export const gitCommands: Readonly<Record<string, Grammar>> = {
   reflog: { options: `-n:text ${format}--all --max-count:text`, operands: ['text'], numbers: true },
   worktree: { options: '-vz --verbose --porcelain', operands: ['text'] },
 }
+
+/** What the subcommands of git take. Operands are revisions or paths: each is judged as a path too. */
+export const gitCommands: Readonly<Record<string, Grammar>> = Object.fromEntries(
+  Object.entries(commands).map(([name, grammar]) => [name, { ...grammar, optionsAnywhere: true }]),
+)

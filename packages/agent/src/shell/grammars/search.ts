@@ -26,10 +26,11 @@ export const search: Readonly<Record<string, Grammar>> = {
     defaultsToFolder: true,
     tree: [],
     follows: ['-L', '--follow'],
+    optionsAnywhere: true,
   },
   sed: {
     options:
-      '-nErsuz -e:text -l:text --quiet --silent --debug --expression:text --line-length:text --posix --regexp-extended ' +
+      '-nErsuz -e:text -l:number --quiet --silent --debug --expression:text --line-length:number --posix --regexp-extended ' +
       '--separate --sandbox --unbuffered --null-data --help --version',
     refused: '-i --in-place -f --file --follow-symlinks',
     operands: ['text', 'read'],
@@ -42,9 +43,10 @@ export const search: Readonly<Record<string, Grammar>> = {
   jq: {
     options:
       '-nescrRCMSja --null-input --exit-status --slurp --compact-output --raw-output --raw-input --color-output ' +
-      '--monochrome-output --sort-keys --tab --indent:text --join-output --ascii-output --help --version',
+      '--monochrome-output --sort-keys --tab --indent:number --join-output --ascii-output --help --version',
     refused: '-f --from-file -L --arg --argjson --slurpfile --rawfile --args --jsonargs',
     operands: ['text', 'read'],
+    optionsAnywhere: true,
     check: programCheck([], isHarmlessJq, 'the program of jq reads modules or the environment'),
   },
 }
@@ -52,13 +54,13 @@ export const search: Readonly<Record<string, Grammar>> = {
 function grepLike(tree: string, follows: string): Grammar {
   return {
     options:
-      '-EFGPiwxzsvVbnHhoqaIrRLlcTZUy -e:text -m:text -A:text -B:text -C:text -d:text -D:text --extended-regexp ' +
+      '-EFGPiwxzsvVbnHhoqaIrRLlcTZUy -e:text -m:number -A:number -B:number -C:number -d:text -D:text --extended-regexp ' +
       '--fixed-strings --basic-regexp --perl-regexp --regexp:text --ignore-case --no-ignore-case --word-regexp ' +
-      '--line-regexp --null-data --no-messages --invert-match --max-count:text --byte-offset --line-number ' +
+      '--line-regexp --null-data --no-messages --invert-match --max-count:number --byte-offset --line-number ' +
       '--line-buffered --with-filename --no-filename --label:text --only-matching --quiet --silent ' +
       '--binary-files:text --text --recursive --dereference-recursive --include:text --exclude:text ' +
       '--exclude-dir:text --files-without-match --files-with-matches --count --initial-tab --null ' +
-      '--before-context:text --after-context:text --context:text --group-separator:text --no-group-separator ' +
+      '--before-context:number --after-context:number --context:number --group-separator:text --no-group-separator ' +
       '-f:read --file:read --color?text --colour?text --binary --directories:text --devices:text --help --version',
     refused: '--exclude-from',
     operands: ['text', 'read'],
@@ -73,24 +75,32 @@ function grepLike(tree: string, follows: string): Grammar {
 function awkLike(): Grammar {
   return {
     options: '-F:text -v:text --help --version',
-    refused: '-f -i -e -l -E -o -d -p --file --include --load --exec --source',
+    refused:
+      '-f -i -e -l -E -o -d -p -D -L -b -c -C -g -h -I -k -M -N -n -O -P -r -s -S -t -V --file --include --load --exec ' +
+      '--source --lint',
     operands: ['text', 'read'],
     optionsFirst: true,
     check: programCheck([], isHarmlessAwk, 'the program of awk may write files or run commands'),
   }
 }
 
-/** The program stands in these options or is the first operand. */
+/**
+ * The program stands in these options or is the first operand. No option excuses it: where one implementation prints its
+ * version, another runs the program.
+ */
 function programCheck(
-  options: readonly string[],
+  names: readonly string[],
   isHarmless: (program: string) => boolean,
   why: string,
 ): (given: Given) => readonly Effect[] {
-  return (given) => {
-    const said = given.options.filter(({ name }) => options.includes(name)).map(({ value }) => value)
-    const programs = said.length > 0 ? said : given.operands.slice(0, 1)
-    const isKnown = programs.every((word) => word?.kind === 'literal' && isHarmless(word.value))
-    const isInfo = given.options.some(({ name }) => name === '--version' || name === '--help')
-    return (programs.length > 0 && isKnown) || isInfo ? [] : unknown(why)
+  return ({ options, operands }) => {
+    const giving = options.filter(({ name }) => names.includes(name))
+    // An option behind an operand is read by some implementations only: for the others the operand is the program.
+    const isGivenEarly = giving.some(({ isLate }) => !isLate)
+    const programs = [...giving.map(({ value }) => value), ...(isGivenEarly ? [] : operands.slice(0, 1))]
+    if (programs.length === 0) return options.some(({ name }) => information.has(name)) ? [] : unknown(why)
+    return programs.every((word) => word?.kind === 'literal' && isHarmless(word.value)) ? [] : unknown(why)
   }
 }
+
+const information: ReadonlySet<string> = new Set(['--version', '--help'])

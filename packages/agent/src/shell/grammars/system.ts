@@ -33,17 +33,6 @@ export const system: Readonly<Record<string, Grammar>> = {
     options: '-aZgGnruz --context --group --groups --name --real --user --zero --help --version',
     operands: ['text'],
   },
-  ps: {
-    options:
-      '-AadefHjlLmNTwy -C:text -G:text -g:text -o:text -p:text -q:text -s:text -t:text -u:text -U:text --forest --no-headers --headers --sort:text --pid:text --ppid:text --user:text --format:text',
-    // `e` without a dash shows the environment of processes.
-    operands: ['text'],
-    check: ({ operands, options }) =>
-      operands.every(({ value }) => /^[auxfwlj]+$/.test(value) || /^\d+$/.test(value)) &&
-      !options.some(({ value }) => /env/i.test(value?.value ?? ''))
-        ? []
-        : unknown('ps may show the environment of processes'),
-  },
   date: {
     options:
       '-Ru -I?text -d:text -r:list --date:text --iso-8601?text --rfc-email --rfc-3339:text --reference:list --utc --universal --resolution --debug ' +

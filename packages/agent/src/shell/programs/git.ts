@@ -28,6 +28,9 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const grammar = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   if (grammar === undefined) return unknown(`git ${command.value} may change something`)
   const given = readWords(grammar, rest)
+  // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
+  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? ''))
+    return unknown('git stash changes something with these words')
   const folder = folders[0]?.value ?? literalWord('.')
   if (given.kind !== 'read')
     return given.kind === 'unknown'
@@ -126,8 +129,6 @@ function refusal(command: string, given: Given): string | undefined {
           // One name alone is looked up.
           (given.operands.length === 1 && given.options.length === 0 && /^[a-z][\w-]*\./i.test(first ?? ''))
         )
-      case 'stash':
-        return first === 'list' || first === 'show'
       case 'reflog':
         return first === undefined || first === 'show' || /^(?:HEAD|refs\/)/.test(first)
       case 'worktree':

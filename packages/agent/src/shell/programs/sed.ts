@@ -18,11 +18,11 @@ interface Rest {
 function takeAddress(rest: Rest): boolean {
   for (let part = 0; part < 2; part += 1) {
     const number = /^(?:\d+(?:~\d+)?|\$)/.exec(rest.text) ?? (part === 1 ? /^[+~]\d+/.exec(rest.text) : null)
+    const delimiter = /^(?:\/|\\([^\n\\a-zA-Z0-9\s[\]]))/.exec(rest.text)
     if (number !== null) rest.text = rest.text.slice(number[0].length)
-    else if (/^(?:\/|\\[^\n\\])/.test(rest.text)) {
-      const delimiter = rest.text.startsWith('/') ? '/' : rest.text.charAt(1)
-      rest.text = rest.text.slice(delimiter === '/' && rest.text.startsWith('/') ? 1 : 2)
-      if (!takeUntil(rest, delimiter)) return false
+    else if (delimiter !== null) {
+      rest.text = rest.text.slice(delimiter[0].length)
+      if (!takeUntil(rest, delimiter[1] ?? '/')) return false
       rest.text = rest.text.replace(/^[IM]*/, '')
     } else if (part === 1) return false
     rest.text = rest.text.replace(/^[ \t]+/, '')
@@ -35,15 +35,52 @@ function takeAddress(rest: Rest): boolean {
   return true
 }
 
-/** Up to the delimiter that is not escaped. Implementations do not agree about one inside brackets: refused. */
+/** Up to the delimiter that is not escaped. Implementations do not agree about one inside brackets, and about lines: refused. */
 function takeUntil(rest: Rest, delimiter: string): boolean {
   for (let at = 0; at < rest.text.length; at += 1) {
     const character = rest.text.charAt(at)
     if (character === '\\') at += 1
+    else if (character === '\n') return false
     else if (character === delimiter) {
-      const taken = rest.text.slice(0, at).replaceAll(/\\./gs, '')
+      const taken = rest.text.slice(0, at)
       rest.text = rest.text.slice(at + 1)
-      return (taken.match(/\[/g) ?? []).length === (taken.match(/\]/g) ?? []).length
+      return !readings.some((reading) => endsInBrackets(taken, reading))
+    }
+  }
+  return false
+}
+
+/** How an implementation finds the end of brackets. */
+interface BracketReading {
+  /** `[:` is closed by `:]`, and not by a bracket alone. */
+  readonly hasClasses: boolean
+  /** A bracket behind a backslash closes nothing. */
+  readonly hasEscapes: boolean
+}
+
+const readings: readonly BracketReading[] = [
+  { hasClasses: false, hasEscapes: false },
+  { hasClasses: true, hasEscapes: false },
+  { hasClasses: true, hasEscapes: true },
+]
+
+/** Whether the end of an expression is within brackets, where BSD sed and busybox take a delimiter for a character. */
+function endsInBrackets(text: string, { hasClasses, hasEscapes }: BracketReading): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    if (text.charAt(at) === '\\') at += 1
+    else if (text.charAt(at) === '[') {
+      at += text.charAt(at + 1) === '^' ? 2 : 1
+      // A bracket that comes first in brackets is a character.
+      if (text.charAt(at) === ']') at += 1
+      for (; text.charAt(at) !== ']'; at += 1) {
+        if (at >= text.length) return true
+        if (hasEscapes && text.charAt(at) === '\\') at += 1
+        else if (hasClasses && /^\[[.:=]/.test(text.slice(at, at + 2))) {
+          const end = text.indexOf(`${text.charAt(at + 1)}]`, at + 2)
+          if (end === -1) return true
+          at = end + 1
+        }
+      }
     }
   }
   return false
@@ -56,7 +93,7 @@ function takeCommand(rest: Rest): boolean {
   if (command === 's' || command === 'y') {
     const delimiter = rest.text.charAt(0)
     rest.text = rest.text.slice(1)
-    if (/[\n\\a-zA-Z0-9\s]/.test(delimiter) || delimiter === '') return false
+    if (/[\n\\a-zA-Z0-9\s[\]]/.test(delimiter) || delimiter === '') return false
     if (!takeUntil(rest, delimiter) || !takeUntil(rest, delimiter)) return false
     if (command === 's') rest.text = rest.text.replace(/^[gpiIMm0-9]*/, '')
   } else if (command === 'q' || command === 'Q') rest.text = rest.text.replace(/^[ \t]*\d*/, '')
