@@ -43,9 +43,12 @@ export async function explainPermissions(
     [
       `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : oneLine(message, longest * 2)}`.trimEnd(),
       '',
-      ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
+      ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
         const hint = wouldAllow === undefined ? '' : `; ${oneLine(wouldAllow, longest)} would allow it`
-        return `  ${colours[own](own.padEnd(5))}  ${oneLine(part, widest).padEnd(width)}  ${oneLine(because, longest)}${hint}`
+        return [
+          `  ${colours[own](own.padEnd(5))}  ${oneLine(part, widest).padEnd(width)}  ${oneLine(because, longest)}${hint}`,
+          ...(runsAnything === undefined ? [] : [`         ${style.yellow(oneLine(runsAnything, longest))}`]),
+        ]
       }),
       '',
     ].join('\n'),

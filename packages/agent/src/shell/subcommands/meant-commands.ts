@@ -72,7 +72,7 @@ function placeholdersOf([, ...args]: Words): readonly string[] {
 }
 
 /** The same command by the name and in the form in which people write it; undefined where it is in that already. */
-function usualForm(words: Words): Words | undefined {
+export function usualForm(words: Words): Words | undefined {
   const [name, ...args] = words
   if (name === undefined) return undefined
   const plain = programName(name.value)
@@ -90,11 +90,13 @@ function usualForm(words: Words): Words | undefined {
     .slice(0, Math.max(at, 0))
     .every(({ value }, index) => value.startsWith('-') || /^-[WX]$/.test(args[index - 1]?.value ?? ''))
   if (at === -1 || !isBefore) return undefined
-  return attached === '' ? args.slice(at + 1) : [literalWord(attached), ...args.slice(at + 1)]
+  const rest = args.slice(at + 1)
+  if (attached !== '') return [literalWord(attached), ...rest]
+  return rest.length === 0 ? undefined : rest
 }
 
 /** Runners that take an operand of their own before the command. */
-const argumentFirst: ReadonlySet<string> = new Set(['timeout', 'flock', 'chrt', 'taskset', 'chroot', 'entr'])
+export const argumentFirst: ReadonlySet<string> = new Set(['timeout', 'flock', 'chrt', 'taskset', 'chroot', 'entr'])
 
 /** Whether a command runs another one of which even the program is known only when it runs: `sudo $X`, `xargs env`. */
 export function runsUnknown(words: Words): boolean {
