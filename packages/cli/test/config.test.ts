@@ -82,3 +82,17 @@ test('a model of the settings that looks like a key is told and not repeated, an
   expect([status, stdout]).toEqual([0, expect.stringContaining('model in the settings does not count: ')])
   expect(stdout).not.toContain('geheim')
 })
+
+test('allow rules that let any program run are named, as JSON too', async () => {
+  const mine = lay(join(home, '.claude/settings.json'), {
+    permissions: { allow: ['Bash(git *)', 'Bash(git status)'], deny: ['Bash(npm *)'] },
+  })
+  const { settings, text } = await report()
+  const runsAnything = 'This rule lets git run any program (aliases, hooks, -c).'
+  expect(settings).toEqual([
+    { setting: 'permissions.allow', value: 'Bash(git *)', from: mine, runsAnything },
+    { setting: 'permissions.allow', value: 'Bash(git status)', from: mine },
+    { setting: 'permissions.deny', value: 'Bash(npm *)', from: mine },
+  ])
+  expect(text).toContain(`permissions.allow = Bash(git *)  ${mine}\n    ${runsAnything}\n  permissions.allow`)
+})

@@ -53,6 +53,30 @@ test('with --json it is one object', async () => {
   })
 })
 
+test('an allow rule that lets any program run says so, as JSON too', async () => {
+  const flags = ['--allowedTools', 'Bash(git *)', 'Bash(npm test)']
+  const { stdout } = await run(['permissions', 'git -c a=b fetch && npm test', ...flags])
+  expect(stdout.split('\n').slice(2)).toEqual([
+    '  allow  git -c a=b fetch  the rule Bash(git *)',
+    '         This rule lets git run any program (aliases, hooks, -c).',
+    '  allow  npm test          the rule Bash(npm test)',
+    '',
+  ])
+  const { parts } = JSON.parse(
+    (await run(['permissions', 'git -c a=b fetch', '--json', ...flags])).stdout,
+  ) as object & {
+    readonly parts: unknown
+  }
+  expect(parts).toEqual([
+    {
+      part: 'git -c a=b fetch',
+      behavior: 'allow',
+      because: 'the rule Bash(git *)',
+      runsAnything: 'This rule lets git run any program (aliases, hooks, -c).',
+    },
+  ])
+})
+
 test('without a command it says how it is used', async () => {
   const { status, stderr } = await run(['permissions'])
   expect({ status, told: stderr.includes('halting permissions "npm test"') }).toEqual({ status: 2, told: true })

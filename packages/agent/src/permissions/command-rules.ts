@@ -1,22 +1,20 @@
 import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
-import {
-  effectsOfCommand,
-  isHarmlessSink,
-  isHarmlessVariable,
-  isReadOnlySimpleCommand,
-  isShellLocal,
-} from '../shell/read-only.ts'
+import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
-import { commandsInValue, mightBeCommands, unseenCode } from '../shell/unseen.ts'
+import { unseenCode } from '../shell/unseen.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
+import { wordsOfText } from '../shell/subcommands/meant-commands.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
+import { matchCommand } from './command-pattern.ts'
+import { doubtAboutGitWrites, ruleForGitWrites } from './git-files.ts'
+import { commandsIn, hiddenCommand, whereaboutsOfGit } from './hidden-commands.ts'
 import { workTreeAround } from './git-settings.ts'
 import { relocateProblem } from './links.ts'
 import { holdsOtherName } from './other-names.ts'
 import { holdsFitting } from './tree-rules.ts'
-import { innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { guessedPlaces, innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import {
   type Access,
@@ -38,20 +36,27 @@ export function ruleForCommand(
   command: string,
   book: RuleBook,
 ): PermissionRule | undefined {
+  if (rules.length === 0) return undefined
   const analysis = analyseShell(command)
-  const texts = [
-    ...analysis.commands.flatMap(({ words }) => possibleCommands(words).flatMap(textsOf)),
-    // What could not be understood is cut at everything that may separate commands.
-    ...(analysis.opaque.length > 0 ? crudeParts(command) : []),
-  ]
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
+  const commands = analysis.commands.flatMap((simple) => commandsIn(simple, analysis, whereabouts).commands)
+  // What could not be understood is cut at everything that may separate commands.
+  const crude = analysis.opaque.length > 0 ? [...new Set(crudeParts(command))] : []
+  const texts = [...commands.flatMap(textsOf), ...crude]
+  const all = [...commands, ...crude.map(wordsOfText)]
   const byText = rules.find(
-    ({ tool, spec }) => tool === 'Bash' && spec.kind === 'command' && texts.some((text) => spec.matches(text)),
+    ({ tool, spec }) =>
+      tool === 'Bash' &&
+      spec.kind === 'command' &&
+      (texts.some((text) => spec.matches(text)) || all.some((words) => matchCommand(spec.pattern, words) === 'yes')),
   )
-  return byText ?? ruleForFiles(rules, analysis, whereaboutsOf(analysis, book.shellDirectory()))
+  return byText ?? ruleForFiles(rules, analysis, whereabouts) ?? ruleForGitWrites(rules, commands, whereabouts)
 }
 
 /** The ways to write one command: as it stands, without quotes, and by the program's name alone. */
-function textsOf(words: readonly ShellWord[]): readonly string[] {
+function textsOf(form: readonly ShellWord[]): readonly string[] {
+  // Words that are not written come from elsewhere.
+  const words = form.filter(({ source }) => source !== '')
   const [name, ...args] = words
   if (name === undefined) return []
   const plain: ShellWord = { ...name, value: nameOf(name.value) }
@@ -143,13 +148,6 @@ function wordsThatAreFiles([name, ...args]: readonly ShellWord[]): readonly Name
   })
 }
 
-/** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
-function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
-  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
-  const { paths } = placesOf(word, guess)
-  return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
-}
-
 /** Rules that a command that is not understood could get around. */
 function fineRules(book: RuleBook): readonly PermissionRule[] {
   return [...book.deny, ...book.ask].filter(
@@ -168,33 +166,25 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
   const [opaque] = analysis.opaque
   if (opaque !== undefined) return opaque
   for (const { words, hasInput } of analysis.commands) {
-    for (const form of possibleCommands(words).slice(0, 20)) {
+    for (const form of possibleCommands(words)) {
       const unseen = unseenCode(form, hasInput)
       if (unseen !== undefined) return unseen
     }
   }
   const commands = rules.filter(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
-  const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands)
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
+  const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands, whereabouts)
   if (hidden !== undefined) return hidden
   const files = rules.filter(({ spec }) => spec.kind === 'path')
   if (files.length === 0) return undefined
-  return fileDoubt(analysis, files, whereaboutsOf(analysis, book.shellDirectory()), isStillLine(analysis, book.env))
-}
-
-function hiddenCommand(analysis: ShellAnalysis, rules: readonly PermissionRule[]): string | undefined {
-  for (const { words, assignments } of analysis.commands) {
-    for (const assignment of assignments) {
-      const [name = ''] = assignment.value.split(/[+[=]/, 1)
-      const texts = commandsInValue(assignment, isHarmlessVariable(name) || isShellLocal(name))
-      if (texts === undefined) return `what ${name} makes other programs run is not looked at`
-      const rule = rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))
-      if (rule !== undefined) return `${name} may hold a command that the rule ${rule.source} is about`
-    }
-    const texts = mightBeCommands(words)
-    const rule = rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))
-    if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} is about`
+  for (const simple of analysis.commands) {
+    const { commands: meant, unknown } = commandsIn(simple, analysis, whereabouts)
+    if (unknown !== undefined && files.some(({ tool }) => tool === 'Edit'))
+      return `git ${unknown} may be an alias of a command that changes files`
+    const doubt = doubtAboutGitWrites(files, meant, whereaboutsOfGit(simple, analysis.variables, whereabouts))
+    if (doubt !== undefined) return doubt
   }
-  return undefined
+  return fileDoubt(analysis, files, whereabouts, isStillLine(analysis, book.env))
 }
 
 /** `xargs cat`: the words come from what it reads. */
@@ -224,7 +214,8 @@ function reachOf(
   // With options that are not described these may show what files held, whatever the described ones do.
   const isShowing = literal.slice(0, 2).some(({ value }) => showing.test(value))
   if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
-    if (whereabouts.directories.some((folder) => couldFitBelow(rules, workTreeAround(folder))))
+    const about = rulesForReading(rules)
+    if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder))))
       return 'git hands out what it keeps of files that a rule is about'
   }
   const usesTrees = treeUsers.has(name)
@@ -241,6 +232,11 @@ function reachOf(
   return undefined
 }
 
+/** Rules about changing files say nothing about reading them. */
+function rulesForReading(rules: readonly PermissionRule[]): readonly PermissionRule[] {
+  return rules.filter(({ tool }) => tool !== 'Edit' && tool !== 'Write' && tool !== 'NotebookEdit')
+}
+
 const elsewhere = 'which files it uses is known only when it runs'
 
 function fileDoubt(
@@ -249,22 +245,27 @@ function fileDoubt(
   whereabouts: Whereabouts,
   isStill: boolean,
 ): string | undefined {
-  const isOpen = (word: ShellWord, isTree: boolean): boolean => {
+  const reading = rulesForReading(rules)
+  const isOpen = (word: ShellWord, isTree: boolean, about: readonly PermissionRule[]): boolean => {
+    if (about.length === 0) return false
     const places = placesOf(word, whereabouts)
-    if (places.isUnknown) return true
-    return mayMeetUnseen(rules, places, isTree, isStill)
+    return places.isUnknown || mayMeetUnseen(about, places, isTree, isStill)
   }
   /** From a folder below the root git shows all of its work tree. */
   const showsFitting = (folder: ShellWord): boolean => {
     const places = placesOf(folder, whereabouts)
-    return places.isUnknown || places.paths.some((path) => couldFitBelow(rules, workTreeAround(path)))
+    return (
+      reading.length > 0 &&
+      (places.isUnknown || places.paths.some((path) => couldFitBelow(reading, workTreeAround(path))))
+    )
   }
-  if (analysis.redirects.some(({ target }) => !isHarmlessSink(target) && isOpen(target, false))) return elsewhere
+  for (const { target, direction } of analysis.redirects)
+    if (!isHarmlessSink(target) && isOpen(target, false, direction === 'in' ? reading : rules)) return elsewhere
   for (const command of analysis.commands) {
     const words = innermost(command)
     if (isReadOnlySimpleCommand(command)) {
       for (const effect of effectsOfCommand(command)) {
-        if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect)))
+        if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect), reading))
           return elsewhere
         if (effect.kind === 'git' && effect.history && showsFitting(effect.folder))
           return 'git shows what it keeps of files that a rule is about'
@@ -279,7 +280,7 @@ function fileDoubt(
           (word, at) =>
             !(words[0]?.value === 'git' && /^(?:-m|--message)$/.test(words[at]?.value ?? '') && word.isOne === true),
         )
-      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false))) return elsewhere
+      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false, rules))) return elsewhere
     }
   }
   return undefined

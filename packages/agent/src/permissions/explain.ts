@@ -3,6 +3,7 @@ import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
 import { doubtAbout, ruleForCommand } from './command-rules.ts'
 import { analyseShell } from '../shell/analysis.ts'
 import type { RuleBook } from './rule-book.ts'
+import { runsAnything } from './runs-anything.ts'
 import { unjudgedParts } from './unjudged.ts'
 
 /** One command or redirect of a line, and what would become of it alone. */
@@ -13,6 +14,8 @@ export interface ExplainedPart {
   readonly because: string
   /** The rule that would let it run, where one would. */
   readonly wouldAllow?: string
+  /** That the allow rule which is named here lets any program run, and how; see `runsAnything`. */
+  readonly runsAnything?: string
 }
 
 /** The parts of a line, of which all was decided as given; where the line cannot be taken apart, the line itself with the reason. */
@@ -24,8 +27,13 @@ export function explainedParts(
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
   return partsByRules(command, book).map(({ wouldAllow, ...part }) => {
     if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: 'it runs in the sandbox' }
-    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow }
+    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...freedomOf(wouldAllow) }
   })
+}
+
+function freedomOf(rule: string): Pick<ExplainedPart, 'runsAnything'> {
+  const found = runsAnything(rule)
+  return found === undefined ? {} : { runsAnything: found }
 }
 
 function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[] {
@@ -50,7 +58,10 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
       const doubt = doubtAbout(text, book)
       if (doubt !== undefined) return { part: text, behavior: 'ask', because: doubt }
       const bare = bareRule(book)
-      if (part.isRule === true) return { part: text, behavior: 'allow', because: `the rule ${part.by ?? ''}` }
+      if (part.isRule === true) {
+        const rule = part.by ?? ''
+        return { part: text, behavior: 'allow', because: `the rule ${rule}`, ...freedomOf(rule) }
+      }
       const unjudged = book.mode === 'bypassPermissions' ? unjudgedParts(text, book)[0] : undefined
       if (unjudged !== undefined) {
         const because = `${unjudged.why}: the deny rules for files cannot be held against it without a sandbox`
@@ -60,7 +71,7 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
       if (book.mode === 'bypassPermissions')
         return { part: text, behavior: 'allow', because: 'the mode bypassPermissions' }
       if (part.by !== undefined) return { part: text, behavior: 'allow', because: part.by }
-      if (bare !== undefined) return { part: text, behavior: 'allow', because: `the rule ${bare}` }
+      if (bare !== undefined) return { part: text, behavior: 'allow', because: `the rule ${bare}`, ...freedomOf(bare) }
       const rule = part.wouldAllow
       return {
         part: text,

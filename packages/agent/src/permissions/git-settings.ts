@@ -330,3 +330,29 @@ function personalProblem(): string | undefined {
   lastPersonal = { key, problem, at: now }
   return problem
 }
+
+/** Every setting that git would read in a folder, of the person first; undefined where one of the files is not understood. */
+export function settingsInForce(
+  folder: string,
+): readonly (readonly [section: string, key: string, value: string])[] | undefined {
+  const found = findRepository(realPath(folder))
+  if (found === 'bare') return undefined
+  const own = found === undefined ? [] : [join(found.commonFolder, 'config'), join(found.gitFolder, 'config.worktree')]
+  const read = (file: string, depth: number): ReturnType<typeof settingsInForce> => {
+    if (!isThere(file)) return []
+    const text = depth > 5 ? undefined : textOf(file)
+    const settings = text === undefined ? undefined : settingsIn(text)
+    return settings === undefined
+      ? undefined
+      : joined(
+          settings.map((setting) =>
+            isInclude(setting[0], setting[1]) ? read(includedFile(file, setting[2]), depth + 1) : [setting],
+          ),
+        )
+  }
+  return joined([...personalFiles().toReversed(), ...own].map((file) => read(file, 0)))
+}
+
+function joined<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
+  return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? [])
+}

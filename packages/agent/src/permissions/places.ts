@@ -4,6 +4,7 @@ import { allEntries } from '../first-entries.ts'
 import { absolutePath, isExactPath, kernelPath } from '../paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
+import { literalWord } from '../shell/read-grammar.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
@@ -90,6 +91,13 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
     ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
     isUnknown: isUnknown || found.includes(undefined),
   }
+}
+
+/** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
+export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
+  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
+  const { paths } = placesOf(word, guess)
+  return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
 }
 
 /** Whether a line leaves names as they are, and patterns fit those that they always fit. */

@@ -17,7 +17,8 @@ export interface PermissionRule {
 
 type RuleSpec =
   | { readonly kind: 'any' }
-  | { readonly kind: 'command'; matches(command: string): boolean }
+  /** `matches` is about the spelling. What the command does is held against `pattern` by `matchCommand`, for deny and ask rules. */
+  | { readonly kind: 'command'; readonly pattern: string; matches(command: string): boolean }
   | { readonly kind: 'path'; readonly pattern: PathPattern }
   | { readonly kind: 'domain'; readonly domain: string; matches(host: string): boolean }
   | { readonly kind: 'name'; readonly name: string }
@@ -102,7 +103,7 @@ function commandSpec(spec: string): RuleSpec | Problem {
   if (prefixMark !== -1 && prefixMark !== spec.length - 2)
     return { problem: ':* stands only at the end; use * elsewhere' }
   if (spec === ':*') return { kind: 'any' }
-  return { kind: 'command', matches: (command) => matchesCommand(spec, command) }
+  return { kind: 'command', pattern: spec, matches: (command) => matchesCommand(spec, command) }
 }
 
 function domainSpec(spec: string): RuleSpec | Problem {

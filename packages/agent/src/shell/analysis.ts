@@ -86,8 +86,10 @@ function analyse(command: string, depth: number): ShellAnalysis {
 function lookWithin(words: readonly ShellWord[], depth: number, found: Found): void {
   for (const inner of scriptsWithin(words)) {
     if (inner.kind === 'unknown') found.opaque.push(inner.why)
-    else if (inner.kind === 'words') found.commands.push({ words: inner.words, assignments: [], hasInput: false })
-    else merge(found, analyse(inner.script, depth + 1))
+    else if (inner.kind === 'words') {
+      found.commands.push({ words: inner.words, assignments: [], hasInput: false })
+      if (depth < deepest) lookWithin(inner.words, depth + 1, found)
+    } else merge(found, analyse(inner.script, depth + 1))
   }
 }
 

@@ -1,4 +1,5 @@
 import { effectsOf, isDescribed } from './describe.ts'
+import { firstOperands } from './subcommands/meant-commands.ts'
 import type { ShellWord } from './words.ts'
 import { otherShells, scriptOfShell, shells } from './inner-scripts.ts'
 import { scriptMayReach } from './scripts-of-filters.ts'
@@ -150,29 +151,42 @@ const plain: ReadonlySet<string> = new Set(
 const managers: ReadonlySet<string> = new Set(['npm', 'yarn', 'pnpm', 'brew', 'cargo', 'pip', 'pip3', 'go', 'gh'])
 const plainUnless = /^(?:exec|x|dlx|run|explore|create|compose|shell|tool|local-exec)$/
 
+/** What a command may run that does not stand as a command in it. */
+export interface PossibleCommands {
+  /** Beginning with each of the words. */
+  readonly commands: readonly (readonly ShellWord[])[]
+  /** Texts within words. */
+  readonly texts: readonly string[]
+}
+
+const noCommands: PossibleCommands = { commands: [], texts: [] }
+
 /** The commands that a word or the rest of the words might be, for a program that nothing is known of. */
-export function mightBeCommands(words: readonly ShellWord[]): readonly string[] {
+export function mightBeCommands(words: readonly ShellWord[]): PossibleCommands {
   const [first, ...args] = words
-  if (first === undefined) return []
+  if (first === undefined) return noCommands
   const name = nameOf(first.value)
   const values = args.map(({ value }) => value)
   // A program that is copied runs by another name.
   if (name !== 'cp' && name !== 'mv' && effectsOf(words).every(({ kind }) => kind !== 'unknown' && kind !== 'unseen'))
-    return []
-  if (name === 'git' && !git.test(values.find((value) => git.test(value)) ?? '-')) return []
+    return noCommands
+  if (name === 'git' && !git.test(values.find((value) => git.test(value)) ?? '-')) return noCommands
   // The first word that is no option says what these do.
-  const told = managers.has(name) ? values.filter((value) => !value.startsWith('-')).slice(0, 1) : values
-  if (plain.has(name) && !told.some((value) => plainUnless.test(value))) return []
-  const rests = args.slice(0, 200).map((_, at) =>
-    values
-      .slice(at)
-      .map((value, index) => (index === 0 ? nameOf(value) : value))
-      .join(' '),
-  )
-  const inside = values
-    .slice(0, 200)
-    .flatMap((value) => (/[\s;&|(){}`"'!=]/.test(value) ? textParts(value.slice(0, 10_000)) : []))
-  return [...rests, ...inside]
+  const told = managers.has(name) ? firstOperands(words).map(({ value }) => value) : values
+  if (plain.has(name) && !told.some((value) => runsWhatFollows(name, value))) return noCommands
+  return {
+    commands: args.slice(0, 200).map((word, at) => [{ ...word, value: nameOf(word.value) }, ...args.slice(at + 1)]),
+    texts: values
+      .slice(0, 200)
+      .flatMap((value) => (/[\s;&|(){}`"'!=]/.test(value) ? textParts(value.slice(0, 10_000)) : [])),
+  }
+}
+
+/** `exec`, and what package managers take for it: a beginning of it, or a word that is no subcommand. */
+function runsWhatFollows(name: string, subcommand: string): boolean {
+  if (plainUnless.test(subcommand)) return true
+  if (name === 'npm') return /^(?:e(?:x(?:ec?)?)?|rum|urn|run-?s.*)$/.test(subcommand)
+  return name === 'pnpm' || name === 'yarn'
 }
 
 /** Variables that programs take commands from. */
@@ -193,11 +207,11 @@ export function commandsInValue(word: ShellWord, isOfShell: boolean): readonly s
   return [...textParts(value), ...words.map((first, at) => [nameOf(first), ...words.slice(at + 1)].join(' '))]
 }
 
-/** A text cut at everything that may separate commands. */
+/** A text cut at everything that may separate commands; once more with its quotes taken off, as for those who take words apart. */
 function textParts(text: string): readonly string[] {
-  return text
-    .split(/[\n;&|(){}`"'!=]+|\$\(/)
-    .map((part) => part.trim())
-    .filter(Boolean)
-    .flatMap((part) => [part, nameOf(part.split(/\s/, 1)[0] ?? '') + part.slice((part.split(/\s/, 1)[0] ?? '').length)])
+  const parts = [...text.split(/[\n;&|(){}`"'!=]+|\$\(/), ...text.replaceAll(/["']/g, '').split(/[\n;&|(){}`]+|\$\(/)]
+  return [...new Set(parts.map((part) => part.trim()).filter(Boolean))].flatMap((part) => [
+    part,
+    nameOf(part.split(/\s/, 1)[0] ?? '') + part.slice((part.split(/\s/, 1)[0] ?? '').length),
+  ])
 }

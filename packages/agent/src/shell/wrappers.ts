@@ -80,7 +80,19 @@ export const mostRunnerWords = 200
  */
 export function possibleCommands(words: Words): readonly Words[] {
   if (!runsItsArguments(words)) return [words]
-  return words.slice(0, mostRunnerWords).map((_, index) => words.slice(index))
+  const isFind = runsForFound(words)
+  return words.slice(0, mostRunnerWords).flatMap((word, index) => {
+    const before = words[index - 1]?.value ?? ''
+    if (index > 0 && isFind && !/^(?:-(?:exec|ok)|-[a-zA-Z]*[xX]$|--exec)/.test(before)) return []
+    // The folder, where no builtin is run.
+    if (index > 0 && word.value === '.' && !/^(?:command|builtin|time|coproc|-p|--)$/.test(before)) return []
+    return [words.slice(index)]
+  })
+}
+
+/** Programs that run a command for what they find, and only behind an option. */
+export function runsForFound(words: Words): boolean {
+  return /^(?:find|fd|fdfind)$/.test(nameOf(words[0]?.value ?? ''))
 }
 
 /** The name of a program without the folder in front of it. */

@@ -1,4 +1,4 @@
-import { homeFolder, SettingsError, wallSummary } from '@halting/agent'
+import { homeFolder, runsAnything, SettingsError, wallSummary } from '@halting/agent'
 import { ConfigurationError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
@@ -32,7 +32,13 @@ export async function config(flags: Flags, program: Program): Promise<number> {
 
 interface Report {
   readonly files: readonly { readonly level: string; readonly name: string }[]
-  readonly settings: readonly { readonly setting: string; readonly value: unknown; readonly from: string }[]
+  readonly settings: readonly {
+    readonly setting: string
+    readonly value: unknown
+    readonly from: string
+    /** That an allow rule lets any program run, and how. */
+    readonly runsAnything?: string
+  }[]
   readonly ignored: readonly {
     readonly setting: string
     readonly text: string
@@ -54,12 +60,22 @@ function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Pr
 function reportOf({ files, origins, ignored, trust, warnings }: RunSettings, confinement: string): Report {
   return {
     files: files.map(({ level, name }) => ({ level, name })),
-    settings: origins.map(({ setting, value, from }) => ({ setting, value: shown(setting, value), from })),
+    settings: origins.map(({ setting, value, from }) => ({
+      setting,
+      value: shown(setting, value),
+      from,
+      ...freedomOf(setting, value),
+    })),
     ignored: ignored.map(({ setting, text, from, why }) => ({ setting, text: shownOffer(setting, text), from, why })),
     trust: trust === undefined ? null : { folder: trust.folder, trusted: trust.trusted, because: trust.because },
     warnings,
     confinement,
   }
+}
+
+function freedomOf(setting: string, value: unknown): { readonly runsAnything?: string } {
+  const found = setting === 'permissions.allow' && typeof value === 'string' ? runsAnything(value) : undefined
+  return found === undefined ? {} : { runsAnything: found }
 }
 
 /** Values of variables may be secrets, and so may headers. */
@@ -95,7 +111,10 @@ function textOf({ files, settings, ignored, trust, warnings, confinement }: Repo
     ),
     ...part(
       'In force',
-      settings.map(({ setting, value: given, from }) => `${line(setting)} = ${value(given)}  ${style.dim(line(from))}`),
+      settings.flatMap(({ setting, value: given, from, runsAnything: free }) => [
+        `${line(setting)} = ${value(given)}  ${style.dim(line(from))}`,
+        ...(free === undefined ? [] : [`  ${style.yellow(line(free))}`]),
+      ]),
     ),
     ...part(
       'Does not count',

@@ -43,9 +43,14 @@ export async function explainPermissions(
     [
       `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : everyCharacterInLine(message, longest * 2)}`.trimEnd(),
       '',
-      ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
+      ...parts.flatMap(({ part, behavior: own, because, wouldAllow, runsAnything }) => {
         const hint = wouldAllow === undefined ? '' : `; ${everyCharacterInLine(wouldAllow, longest)} would allow it`
-        return `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, widest).padEnd(width)}  ${everyCharacterInLine(because, longest)}${hint}`
+        return [
+          `  ${colours[own](own.padEnd(5))}  ${everyCharacterInLine(part, widest).padEnd(width)}  ${everyCharacterInLine(because, longest)}${hint}`,
+          ...(runsAnything === undefined
+            ? []
+            : [`         ${style.yellow(everyCharacterInLine(runsAnything, longest))}`]),
+        ]
       }),
       '',
     ].join('\n'),

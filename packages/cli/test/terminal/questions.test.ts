@@ -75,6 +75,16 @@ describe('the question whether a command may run', () => {
  i tell it what to do instead`)
   })
 
+  test.each([
+    ['git *', true],
+    ['git status', false],
+  ])('says of the rule %s that it lets any program run: %s', (ruleContent, isFree) => {
+    const offered = { ...rule, rules: [{ toolName: 'Bash', ruleContent }] }
+    const screen = put(question('Bash', { command: 'git status' }, { suggestions: [offered] })).screen()
+    const line = ' This rule lets git run any program (aliases, hooks, -c).'
+    expect(screen.split('\n').includes(line)).toBe(isFree)
+  })
+
   test('fits 33 columns', () => {
     expect(put(asked, { explain: (command) => permissions.explain(command) }).screen(33)).toBe(`${'─'.repeat(33)}
 ? Bash: no rule covers "npm

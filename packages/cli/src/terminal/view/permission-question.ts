@@ -1,3 +1,4 @@
+import { runsAnything } from '@halting/agent'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import type { Question } from '@halting/agent/session'
 import { many } from '../../io/figures.ts'
@@ -129,7 +130,7 @@ export function permissionQuestion(options: QuestionOptions): Component {
 
   const askingLines = (width: number): readonly string[] => {
     const rows = options.rows()
-    const waits = others(width)
+    const waits = [...others(width), ...freedomLines(rule?.rules ?? [], options, width)]
     const head = [ruler(width, style), ...headLines(options, width)]
     // Of the screen one line is what was printed, and one the status below.
     const room = rows - 2 - waits.length - choiceLines(choices(true), width, style).length
@@ -212,11 +213,17 @@ function writingLines(writing: Writing, { style }: QuestionOptions, width: numbe
 type Rules = Extract<PermissionUpdate, { readonly rules: unknown }>['rules']
 
 function rulesText(rules: Rules): string {
-  return rules
-    .map(({ toolName, ruleContent }) =>
-      everyCharacterInLine(ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`, 120),
-    )
-    .join(', ')
+  return rules.map((rule) => everyCharacterInLine(ruleText(rule), 120)).join(', ')
+}
+
+function ruleText({ toolName, ruleContent }: Rules[number]): string {
+  return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`
+}
+
+/** Rules that let any program run say so where they are offered (spec R-RULE-9c). */
+function freedomLines(rules: Rules, { style }: QuestionOptions, width: number): readonly string[] {
+  const found = new Set(rules.flatMap((rule) => runsAnything(ruleText(rule)) ?? []))
+  return [...found].flatMap((text) => hanging(' ', everyCharacterInLine(text, 200), width)).map(style.yellow)
 }
 
 function modeText(mode: string): string {

@@ -1,0 +1,348 @@
+import {
+  higher,
+  isWord,
+  lower,
+  mayBeOption,
+  nextOperands,
+  type Places,
+  type Sureness,
+} from '../shell/subcommands/operands.ts'
+import { sameOptions } from '../shell/subcommands/option-synonyms.ts'
+import { type ProgramSyntax, syntaxOf } from '../shell/subcommands/program-syntax.ts'
+import { familyOf, programName } from '../shell/subcommands/program-names.ts'
+import { isExactSubcommand, phrasingsOf, resourceOf } from '../shell/subcommands/synonyms.ts'
+import type { ShellWord } from '../shell/words.ts'
+import { matchesWildcard } from './wildcard.ts'
+
+/** Whether a deny or ask rule is about a command; `maybe` where that is known only when it runs. */
+export type Match = 'yes' | 'maybe' | 'no'
+
+/** One reading of a rule's pattern: program, subcommands, options in any place, and the rest as text. */
+interface PatternForm {
+  /** As it is written. */
+  readonly program: string
+  readonly family: string
+  /** Operands in their order, those before the first wildcard. */
+  readonly lead: readonly string[]
+  readonly options: readonly WantedOption[]
+  /** What follows the lead; undefined where nothing may. */
+  readonly tail: string | undefined
+}
+
+interface WantedOption {
+  readonly name: string
+  readonly value?: string
+}
+
+const longest = 400
+
+/**
+ * Holds a pattern of a deny or ask rule against what a command does: options that stand before, between or behind the subcommands, and
+ * aliases of subcommands, change nothing (spec R-RULE-1f). Never used for allow rules: it takes more than the pattern says.
+ */
+export function matchCommand(pattern: string, words: readonly ShellWord[]): Match {
+  const [name] = words
+  if (name === undefined) return 'no'
+  const plain = programName(name.value)
+  const family = familyOf(plain)
+  let found: Sureness = 0
+  for (const form of formsOf(pattern)) {
+    if (found === 2) break
+    if (isSameProgram(form, name.value, plain, family))
+      found = higher(found, matchForm(form, words.slice(0, longest), family))
+  }
+  return found === 2 ? 'yes' : found === 1 ? 'maybe' : 'no'
+}
+
+/** Whether the pattern is about a program, or about something that it does. */
+export function isAboutProgram(pattern: string, name: string): boolean {
+  const family = familyOf(programName(name))
+  return formsOf(pattern).some((form) => form.family === family)
+}
+
+/** Whether the pattern is about subcommands of a program, and not about all that it does. */
+export function isAboutSubcommands(pattern: string, family: string): boolean {
+  return formsOf(pattern).some((form) => form.family === family && form.lead.length > 0)
+}
+
+function isSameProgram(form: PatternForm, written: string, plain: string, family: string): boolean {
+  // `./test` is not `test`.
+  if (form.program.includes('/') && !form.program.startsWith('/') && !written.includes('/')) return false
+  // A rule for a whole program is about that one; a rule for a subcommand is about what it does.
+  if (form.lead.length === 0 && form.options.length === 0) {
+    const name = programName(form.program)
+    return name === plain || (plain.startsWith(`${name}.`) && /^\.[\d.]+$/.test(plain.slice(name.length)))
+  }
+  return form.family === family
+}
+
+const mostKnown = 500
+const known = new Map<string, readonly PatternForm[]>()
+
+function formsOf(pattern: string): readonly PatternForm[] {
+  const before = known.get(pattern)
+  if (before !== undefined) return before
+  if (known.size >= mostKnown) known.clear()
+  const forms = compile(pattern)
+  known.set(pattern, forms)
+  return forms
+}
+
+function compile(pattern: string): readonly PatternForm[] {
+  const plain = pattern.endsWith(':*') ? `${pattern.slice(0, -2)} *` : pattern
+  const [program = '', ...rest] = plain.trim().split(/\s+/)
+  if (program === '' || program.includes('*')) return []
+  const family = familyOf(programName(program))
+  // `push*` is `push` too.
+  const open = /^([\w-]+)\*$/.exec(rest[0] ?? '')?.[1]
+  const written = open === undefined ? [rest] : [rest, [open, '*']]
+  return written.flatMap((tokens) =>
+    phrasingsOf([family, ...tokens]).flatMap(([name = '', ...words]) =>
+      readings(words).map((reading) => ({
+        ...reading,
+        program: name === family ? program : name,
+        family: familyOf(name),
+      })),
+    ),
+  )
+}
+
+const mostOptions = 4
+const optionToken = /^(\*?)(--?[A-Za-z0-9][\w-]*)(?:=([^*]+))?(\*?)$/
+
+/** An option of a rule may take the word behind it along: both readings count. */
+function readings(tokens: readonly string[]): readonly Pick<PatternForm, 'lead' | 'options' | 'tail'>[] {
+  let open: readonly { readonly operands: readonly string[]; readonly options: readonly WantedOption[] }[] = [
+    { operands: [], options: [] },
+  ]
+  const mayTake = new Set<number>()
+  for (const [at, token] of tokens.entries()) {
+    const [, before, name, value, after] = optionToken.exec(token) ?? []
+    const isOption = name !== undefined && open.every(({ options }) => options.length < mostOptions)
+    if (isOption) {
+      const wild = before === '*' || after === '*' ? ['*'] : []
+      open = open.map(({ operands, options }) => ({
+        operands: [...operands, ...wild],
+        options: [...options, { name, ...(value !== undefined && { value }) }],
+      }))
+      if (value === undefined && wild.length === 0) mayTake.add(at)
+      continue
+    }
+    const asOperand = open.map(({ operands, options }) => ({ operands: [...operands, token], options }))
+    const asValue = mayTake.has(at - 1) && !token.includes('*') ? open.map((reading) => withValue(reading, token)) : []
+    open = [...asOperand, ...asValue]
+  }
+  return open.map(({ operands, options }) => {
+    const first = operands.findIndex((token) => token.includes('*'))
+    const tail =
+      first === -1
+        ? undefined
+        : operands
+            .slice(first)
+            .join(' ')
+            .replaceAll(/\*(?: \*)+/g, '*')
+    return { lead: first === -1 ? operands : operands.slice(0, first), options, tail }
+  })
+}
+
+function withValue<T extends Pick<PatternForm, 'options'>>(reading: T, value: string): T {
+  const last = reading.options.at(-1)
+  return last === undefined ? reading : { ...reading, options: [...reading.options.slice(0, -1), { ...last, value }] }
+}
+
+/** Where a reading of the command stands after the subcommands of the form. */
+function matchForm(form: PatternForm, words: readonly ShellWord[], family: string): Sureness {
+  const syntax = syntaxOf(family)
+  let found: Sureness = 2
+  const subcommand = form.lead[0]
+  for (const option of form.options) {
+    found = lower(found, wantedOption(option, { words: words.slice(1), family, subcommand, syntax }))
+    if (found === 0) return 0
+  }
+  let places: Places = new Map([[1, 2]])
+  for (const [level, token] of form.lead.entries()) {
+    places = afterOperand(words, places, token, { syntax, level, family })
+    if (places.size === 0) return 0
+  }
+  return lower(found, restMatches(form, words, places, syntax))
+}
+
+interface Level {
+  readonly syntax: ProgramSyntax
+  readonly level: number
+  readonly family: string
+}
+
+function afterOperand(words: readonly ShellWord[], from: Places, token: string, at: Level): Places {
+  const { syntax, level, family } = at
+  const { operands, end } = nextOperands(words, from, syntaxAt(syntax, level), isListAt(syntax, level, token))
+  const after = new Map<number, Sureness>()
+  const add = (place: number, sureness: Sureness): void => {
+    if (sureness > 0) after.set(place, higher(after.get(place) ?? 0, sureness))
+  }
+  for (const [place, sureness] of operands) {
+    const word = words[place]
+    if (word === undefined) continue
+    const is = lower(
+      sureness,
+      isWord(word, token, (text) => isSameOperand(token, text, family, level)),
+    )
+    add(place + 1, is)
+    // Several words may come of one, the next operands too.
+    if (is === 1 && word.kind === 'dynamic' && word.isOne !== true) add(place, 1)
+  }
+  if (level === 0 && syntax.standard === token) add(words.length, end)
+  return after
+}
+
+const behind = new WeakMap<ProgramSyntax, ProgramSyntax>()
+
+/** Behind the first subcommand options may mean something else. */
+function syntaxAt(syntax: ProgramSyntax, level: number): ProgramSyntax {
+  if (level === 0 || syntax.isGlobal === true) return syntax
+  const made = behind.get(syntax) ?? { ...syntax, options: '' }
+  behind.set(syntax, made)
+  return made
+}
+
+/** Paths are one among others, for whatever program. */
+function isListAt({ listFrom }: ProgramSyntax, level: number, wanted: string): boolean {
+  return (listFrom !== undefined && level >= listFrom) || /^[/~.]/.test(wanted)
+}
+
+function isSameOperand(token: string, word: string, family: string, level: number): boolean {
+  if (token.toLowerCase() === word.toLowerCase()) return true
+  if (family === 'kubectl' || family === 'oc') return level > 0 && resourceOf(word) === resourceOf(token)
+  const { abbreviates } = syntaxOf(family)
+  if (level > 0 && abbreviates !== 'camel') return false
+  if (abbreviates === 'prefix') return isBeginning(word, token, family)
+  if (abbreviates === 'camel') return isCamelBeginning(word.slice(word.lastIndexOf(':') + 1), token)
+  return false
+}
+
+/** npm takes `unPublish` for `un-publish`, too. */
+function isBeginning(word: string, token: string, family: string): boolean {
+  const plain = word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return /^[a-z][\w-]*$/.test(plain) && token.startsWith(plain) && !isExactSubcommand(family, plain)
+}
+
+/** `pTML` and `publToMav` are `publishToMavenLocal`. */
+function isCamelBeginning(word: string, token: string): boolean {
+  if (!/^[A-Za-z][\w-]*$/.test(word)) return false
+  const parts = (text: string): readonly string[] => text.match(/^[a-z0-9_-]+|[A-Z][a-z0-9_-]*/g) ?? []
+  const [given, whole] = [parts(word), parts(token)]
+  return given.length <= whole.length && given.every((part, at) => whole[at]?.startsWith(part) === true)
+}
+
+/** Whether what stands behind the subcommands fits the rest of the pattern. */
+function restMatches(
+  { tail, lead, options }: PatternForm,
+  words: readonly ShellWord[],
+  places: Places,
+  syntax: ProgramSyntax,
+): Sureness {
+  if (tail === '*') return highest(places)
+  const isOfOption = ({ value }: ShellWord): boolean =>
+    options.some((option) => value === option.name || value === option.value || /^-[A-Za-z]+$/.test(value))
+  let found: Sureness = 0
+  const last = lead.at(-1)
+  // `rm -rf /` is about the root, whatever else is removed.
+  const isOneOfList = last !== undefined && isListAt(syntax, lead.length - 1, last)
+  if (tail === undefined && isOneOfList) return highest(places)
+  if (tail === undefined) {
+    for (const [place, sureness] of places) {
+      const rest = words.slice(place).filter((word) => options.length === 0 || !isOfOption(word))
+      if (rest.length === 0) found = higher(found, sureness)
+      else if (rest.every(({ kind, isOne }) => kind === 'dynamic' && isOne !== true)) found = higher(found, 1)
+    }
+    return found
+  }
+  const { operands } = nextOperands(words, places, syntaxAt(syntax, lead.length), isListAt(syntax, lead.length, tail))
+  const starts = new Map(places)
+  for (const [place, sureness] of operands) starts.set(place, higher(starts.get(place) ?? 0, sureness))
+  for (const [place, sureness] of [...starts].slice(0, 100)) {
+    const rest = words.slice(place)
+    const text = rest.map(({ value }) => value).join(' ')
+    const isFitting = matchesWildcard(tail, text) || (tail.endsWith(' *') && matchesWildcard(tail.slice(0, -2), text))
+    if (isFitting) found = higher(found, sureness)
+    else if (rest.some(({ kind, isPipe }) => kind === 'dynamic' && isPipe !== true)) found = higher(found, 1)
+  }
+  return found
+}
+
+function highest(places: Places): Sureness {
+  let found: Sureness = 0
+  for (const sureness of places.values()) found = higher(found, sureness)
+  return found
+}
+
+interface OptionScope {
+  readonly words: readonly ShellWord[]
+  readonly family: string
+  readonly subcommand: string | undefined
+  readonly syntax: ProgramSyntax
+}
+
+/** Whether an option stands among the words, wherever: alone, with others behind one dash, abbreviated, or by another name. */
+function wantedOption({ name, value }: WantedOption, scope: OptionScope): Sureness {
+  const names = sameOptions(scope.family, scope.subcommand, name)
+  let found: Sureness = 0
+  for (const one of names) found = higher(found, optionNamed(one, value, scope))
+  if (found > 0) return found
+  const isUnknown = scope.words.some(
+    (word, at) => mayBeOption(word, names) && !takesText.test(scope.words[at - 1]?.value ?? ''),
+  )
+  return isUnknown ? 1 : 0
+}
+
+/** Options whose value is a text in nearly every program: what only the shell knows is such a text there. */
+const takesText = /^(?:-[A-Za-z]*m|--(?:message|body|title|notes|description|reason|subject|comment))$/
+
+function optionNamed(name: string, value: string | undefined, scope: OptionScope): Sureness {
+  const { words, syntax } = scope
+  if (name.includes('&'))
+    return name.split('&').reduce<Sureness>((least, one) => lower(least, wantedOption({ name: one }, scope)), 2)
+  if (/^[+:]\*$/.test(name))
+    return words.some((word) => word.kind !== 'glob' && word.value.startsWith(name.charAt(0))) ? 2 : 0
+  const [plain = '', own = value] = name.split('=', 2)
+  if (own !== undefined) return optionWithValue(plain, own, words)
+  if (words.some((word) => isOptionWord(word, plain, syntax))) return 2
+  // `-rf` is `-r -f`.
+  const letters = /^-([A-Za-z]{2,4})$/.exec(plain)?.[1]
+  if (letters === undefined || syntax.singleDash === true) return 0
+  return letters
+    .split('')
+    .reduce<Sureness>((least, letter) => lower(least, wantedOption({ name: `-${letter}` }, scope)), 2)
+}
+
+function isOptionWord({ value, kind }: ShellWord, name: string, { singleDash }: ProgramSyntax): boolean {
+  if (kind === 'glob' || !value.startsWith('-')) return value === name
+  const [written = ''] = value.split('=', 1)
+  if (written === name) return true
+  if (singleDash === true) return written.replace(/^-+/, '') === name.replace(/^-+/, '')
+  // Programs accept the beginning of a long option.
+  if (name.startsWith('--')) return written.length > 2 && name.startsWith(written)
+  // A letter among others, or with its value behind it.
+  const [, letters = ''] = /^-([A-Za-z]{1,6})(?![A-Za-z])/.exec(value) ?? []
+  return name.length === 2 && (letters.includes(name.charAt(1)) || value.startsWith(name))
+}
+
+function optionWithValue(name: string, value: string, words: readonly ShellWord[]): Sureness {
+  let found: Sureness = 0
+  for (const [at, word] of words.entries()) {
+    const next = words[at + 1]
+    const isName =
+      word.value === name || (name.startsWith('--') && word.value.length > 3 && name.startsWith(word.value))
+    if (isName && next !== undefined)
+      found = higher(
+        found,
+        isWord(next, value, (text) => matchesWildcard(value, text)),
+      )
+    const attached = name.startsWith('--') ? `${name}=` : name
+    if (word.value.startsWith(attached)) {
+      const given = word.value.slice(attached.length).replace(/^=/, '')
+      found = higher(found, word.kind === 'literal' ? (matchesWildcard(value, given) ? 2 : 0) : 1)
+    }
+  }
+  return found
+}

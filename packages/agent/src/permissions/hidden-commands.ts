@@ -1,0 +1,92 @@
+import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
+import { isHarmlessVariable, isShellLocal } from '../shell/read-only.ts'
+import { commandsMeant, runsUnknown, wordsOfText } from '../shell/subcommands/meant-commands.ts'
+import { commandsInValue, mightBeCommands } from '../shell/unseen.ts'
+import { type ShellWord, valuesOf } from '../shell/words.ts'
+import { formsOf, nameOf, possibleCommands } from '../shell/wrappers.ts'
+import { isAboutProgram, isAboutSubcommands, matchCommand } from './command-pattern.ts'
+import { type GitMeaning, gitMeaning } from './git-aliases.ts'
+import type { Whereabouts } from './places.ts'
+import type { PermissionRule } from './rule.ts'
+
+/** Every command that may run inside one, those that aliases of git stand for too, and the subcommand of git that is not known. */
+export function commandsIn(simple: SimpleCommand, { variables }: ShellAnalysis, whereabouts: Whereabouts): GitMeaning {
+  const forms = commandsMeant(simple.words)
+  const meanings = forms.map((words) => gitMeaning(words, whereaboutsOfGit(simple, variables, whereabouts)))
+  const unknown = meanings.find((meaning) => meaning.unknown !== undefined)?.unknown
+  return {
+    commands: [...forms, ...meanings.flatMap(({ commands }) => commands)],
+    ...(unknown !== undefined && { unknown }),
+  }
+}
+
+/** Variables that the line sets may lead git to another repository, or to other settings. */
+export function whereaboutsOfGit(
+  { assignments }: SimpleCommand,
+  variables: readonly string[],
+  whereabouts: Whereabouts,
+): Whereabouts {
+  const set = [...variables, ...assignments.map(({ value }) => value.split(/[+[=]/, 1)[0] ?? '')]
+  const isElsewhere = set.some((name) => /^(?:GIT_(?!AUTHOR|COMMITTER)|HOME$|XDG_CONFIG_HOME$)/.test(name))
+  return isElsewhere ? { ...whereabouts, isUnknown: true } : whereabouts
+}
+
+/** Why a line may run a command that one of these rules for commands is about, though it cannot be seen; undefined when it may not. */
+export function hiddenCommand(
+  analysis: ShellAnalysis,
+  rules: readonly PermissionRule[],
+  whereabouts: Whereabouts,
+): string | undefined {
+  const ruleFor = (isAbout: (pattern: string) => boolean): PermissionRule | undefined =>
+    rules.find(({ spec }) => spec.kind === 'command' && isAbout(spec.pattern))
+  const ruleForTexts = (texts: readonly string[]): PermissionRule | undefined => {
+    const forms = texts.map(wordsOfText)
+    return rules.find(
+      ({ spec }) =>
+        spec.kind === 'command' &&
+        (texts.some((text) => spec.matches(text)) || forms.some((form) => matchCommand(spec.pattern, form) === 'yes')),
+    )
+  }
+  for (const simple of analysis.commands) {
+    const { words, assignments } = simple
+    for (const assignment of assignments) {
+      const [name = ''] = assignment.value.split(/[+[=]/, 1)
+      const texts = commandsInValue(assignment, isHarmlessVariable(name) || isShellLocal(name))
+      if (texts === undefined) return `what ${name} makes other programs run is not looked at`
+      const rule = ruleForTexts(texts)
+      if (rule !== undefined) return `${name} may hold a command that the rule ${rule.source} is about`
+    }
+    if (possibleCommands(words).some(runsUnknown))
+      return `which command ${words[0]?.value ?? ''} runs is known only when it runs`
+    const { commands, unknown } = commandsIn(simple, analysis, whereabouts)
+    const dynamic = ruleFor((pattern) => commands.some((form) => matchCommand(pattern, form) === 'maybe'))
+    if (dynamic !== undefined) return `whether the rule ${dynamic.source} is about it is known only when it runs`
+    if (unknown !== undefined) {
+      const rule = ruleFor((pattern) => isAboutSubcommands(pattern, 'git'))
+      if (rule !== undefined) return `git ${unknown} may be an alias of what the rule ${rule.source} is about`
+    }
+    const renamed = ruleFor((pattern) => copiedPrograms(words, analysis).some((name) => isAboutProgram(pattern, name)))
+    if (renamed !== undefined) return `a program that the rule ${renamed.source} is about would run by another name`
+    const possible = mightBeCommands(words)
+    const rule =
+      ruleForTexts([...possible.commands.map(valuesOf), ...possible.texts]) ??
+      ruleFor((pattern) => possible.commands.some((form) => matchCommand(pattern, form) === 'yes'))
+    if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} is about`
+  }
+  return undefined
+}
+
+/** Programs of which a command makes a copy or a link: `cp /usr/bin/git g`. */
+function copiedPrograms(words: readonly ShellWord[], { commands }: ShellAnalysis): readonly string[] {
+  const [name = '', ...values] = (formsOf(words).at(-1) ?? []).map(({ value }) => value)
+  if (!/^(?:cp|mv|ln|install|rsync)$/.test(nameOf(name))) return []
+  // `cp "$(which git)" g`.
+  const lookedUp = words.some(({ kind }) => kind === 'dynamic')
+    ? commands.flatMap((other) =>
+        /^(?:which|type|command|whereis)$/.test(other.words[0]?.value ?? '')
+          ? other.words.slice(1).map(({ value }) => value)
+          : [],
+      )
+    : []
+  return [...values.filter((value) => value.includes('/')), ...lookedUp]
+}

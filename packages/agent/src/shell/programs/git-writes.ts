@@ -1,0 +1,218 @@
+import { mayBeOption, nextOperands } from '../subcommands/operands.ts'
+import { isGit } from '../subcommands/git-commands.ts'
+import { syntaxOf } from '../subcommands/program-syntax.ts'
+import type { ShellWord } from '../words.ts'
+
+type Words = readonly ShellWord[]
+
+/** Which files of its work tree, and elsewhere, a command of git may change. For deny and ask rules only: it takes too much rather than too little. */
+export interface GitWrites {
+  /** Paths in it, from the folder that it is run in. */
+  readonly paths: Words
+  /** Any file of the work tree. */
+  readonly isWholeTree: boolean
+}
+
+/** What stands behind a subcommand. */
+interface Given {
+  readonly words: Words
+  /** No options, before `--` if there is one. Values of options are among them. */
+  readonly operands: Words
+  /** Behind `--`: paths and nothing else. */
+  readonly paths: Words | undefined
+  /** Whether an option may be there: abbreviated, with other letters behind one dash, or as the value of another one. */
+  readonly mayHave: (...names: readonly string[]) => boolean
+  /** Whether an option is there for sure. */
+  readonly has: (...names: readonly string[]) => boolean
+  /** What follows an option, or stands behind its `=`. */
+  readonly value: (...names: readonly string[]) => Words
+}
+
+type Writes = (given: Given) => GitWrites
+
+const nothing: GitWrites = { paths: [], isWholeTree: false }
+const wholeTree: GitWrites = { paths: [], isWholeTree: true }
+const always: Writes = () => wholeTree
+const named = (paths: Words): GitWrites => ({ paths, isWholeTree: false })
+
+function namedPaths({ operands, paths = [], mayHave }: Given): GitWrites {
+  const isFromFile = mayHave('--pathspec-from-file', '--stdin')
+  const all = [...operands, ...paths]
+  return { paths: all, isWholeTree: isFromFile || all.length === 0 }
+}
+
+/** `-e` takes a pattern of what stays. */
+function cleaned(given: Given): GitWrites {
+  const excluded = given.value('-e', '--exclude')
+  return namedPaths({ ...given, operands: given.operands.filter((word) => !excluded.includes(word)) })
+}
+
+function checkedOut(given: Given): GitWrites {
+  const { operands, paths, mayHave } = given
+  const isForced = mayHave('-f', '--force')
+  if (paths === undefined && !isForced && createsBranch(given, ['-b', '-B', '--orphan'])) return nothing
+  const isPlain = operands.length === 0 && paths === undefined
+  if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return nothing
+  const namesPaths = paths !== undefined && paths.length > 0 && !mayHave('--pathspec-from-file')
+  // A word may be a revision or a path.
+  return namesPaths ? named(paths) : { paths: operands, isWholeTree: true }
+}
+
+/** `-b name` and no revision: the work tree stays. */
+function createsBranch({ words, operands }: Given, names: readonly string[]): boolean {
+  const at = words.findIndex(({ value }) => names.includes(value))
+  return at !== -1 && operands.length === 1 && operands[0] === words[at + 1]
+}
+
+function stashed(given: Given): GitWrites {
+  if (begins(given, /^(?:list|show|drop|clear|create|store|export|import)$/)) return nothing
+  const { paths = [], mayHave } = given
+  const namesPaths = paths.length > 0 && begins(given, /^push$/) && !mayHave('--pathspec-from-file')
+  return namesPaths ? named(paths) : wholeTree
+}
+
+function applied({ has }: Given): GitWrites {
+  const isLooking = has('--check', '--stat', '--numstat', '--summary') && !has('--apply')
+  return isLooking || (has('--cached') && !has('--index')) ? nothing : wholeTree
+}
+
+function cloned({ operands }: Given): GitWrites {
+  // Where no folder is named, it is called as the repository is.
+  const ends = operands.map((word): ShellWord => {
+    const name = /([^/:]+?)(?:\.git|\.bundle)?\/*$/.exec(word.value)?.[1]
+    return { ...word, value: name ?? word.value }
+  })
+  return named([...operands, ...ends])
+}
+
+function begins({ words }: Given, names: RegExp): boolean {
+  return words[0]?.kind === 'literal' && names.test(words[0].value)
+}
+
+function unless(harmless: RegExp, otherwise: Writes): Writes {
+  return (given) => (begins(given, harmless) ? nothing : otherwise(given))
+}
+
+const writes: Readonly<Record<string, Writes>> = {
+  rm: (given) => (given.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(given)),
+  mv: (given) => (given.has('-n', '--dry-run') ? nothing : namedPaths(given)),
+  checkout: checkedOut,
+  switch: (given) =>
+    createsBranch(given, ['-c', '-C', '--create', '--force-create']) &&
+    !given.mayHave('-f', '--force', '--discard-changes')
+      ? nothing
+      : wholeTree,
+  restore: (given) => (given.has('-S', '--staged') && !given.mayHave('-W', '--worktree') ? nothing : namedPaths(given)),
+  clean: (given) => (given.has('-n', '--dry-run') ? nothing : cleaned(given)),
+  stash: stashed,
+  reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : nothing),
+  apply: applied,
+  'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : nothing),
+  'checkout-index': (given) => {
+    const { paths, isWholeTree } = namedPaths(given)
+    return {
+      paths: [...paths, ...given.value('--prefix')],
+      isWholeTree: isWholeTree || given.mayHave('-a', '--all'),
+    }
+  },
+  worktree: unless(/^(?:list|lock|unlock|prune)$/, ({ operands }) => named(operands.slice(1))),
+  submodule: unless(/^(?:status|summary|init|sync|set-url|set-branch|absorbgitdirs)$/, always),
+  'sparse-checkout': unless(/^(?:list|check-rules)$/, always),
+  bisect: unless(/^(?:log|view|visualize|terms|help)$/, always),
+  subtree: unless(/^(?:split|push)$/, always),
+  lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|track|untrack|install|fetch)$/, always),
+  clone: cloned,
+  init: ({ operands }) => named(operands),
+  'format-patch': (given) => {
+    const folder = given.value('-o', '--output-directory')
+    return given.has('--stdout') ? nothing : folder.length > 0 ? named(folder) : wholeTree
+  },
+  archive: ({ value }) => named(value('-o', '--output')),
+  bundle: unless(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => named(operands.slice(1))),
+  'merge-file': (given) => (given.has('-p', '--stdout') ? nothing : named(given.operands)),
+  config: (given) =>
+    given.has('--get', '--get-all', '--get-regexp', '--list', '-l') || begins(given, /^(?:get|list)$/)
+      ? nothing
+      : named(given.value('-f', '--file')),
+  mailinfo: ({ operands }) => named(operands),
+  mailsplit: ({ value }) => named(value('-o')),
+  ...Object.fromEntries(
+    (
+      'am merge pull rebase cherry-pick revert filter-branch filter-repo mergetool difftool rerere merge-index merge-one-file merge-recursive ' +
+      'merge-recursive-ours merge-recursive-theirs merge-resolve merge-ours merge-octopus merge-subtree checkout--worker svn p4 quiltimport ' +
+      'annex crypt secret flow absorb town citool gui'
+    )
+      .split(' ')
+      .map((name) => [name, always]),
+  ),
+}
+
+/** Undefined for what is not git, or changes no file. */
+export function gitWrites(words: Words): GitWrites | undefined {
+  if (!isGit(words)) return undefined
+  const { operands } = nextOperands(words, new Map([[1, 2]]), syntaxOf('git'))
+  const found = [...operands.keys()].slice(0, 4).map((at): GitWrites => {
+    const word = words[at]
+    if (word === undefined) return nothing
+    // Any command may stand in its place.
+    if (word.kind !== 'literal') return wholeTree
+    const given = givenBehind(words.slice(at + 1))
+    const name = word.value.toLowerCase()
+    const own = Object.hasOwn(writes, name) ? (writes[name]?.(given) ?? nothing) : nothing
+    // `git diff --output=x`.
+    return { ...own, paths: [...own.paths, ...given.value('--output')] }
+  })
+  const paths = found.flatMap((one) => one.paths)
+  const isWholeTree = found.some((one) => one.isWholeTree)
+  return paths.length === 0 && !isWholeTree ? undefined : { paths, isWholeTree }
+}
+
+/** Options that take no value: what stands behind one is no value. */
+const flags =
+  /^(?:-[fqrvkdxX]+|--(?:force|quiet|cached|staged|verbose|ignore-unmatch|stat|check|numstat|summary|index|3way|reverse|recursive))$/
+
+function givenBehind(words: Words): Given {
+  const dashes = words.findIndex(({ value }) => value === '--')
+  const before = dashes === -1 ? words : words.slice(0, dashes)
+  // git accepts the beginning of a long option, and letters behind one dash.
+  const mayBe = (value: string, name: string): boolean => {
+    const [written = ''] = value.split('=', 1)
+    if (name.startsWith('--')) return written.length > 2 && written.startsWith('--') && name.startsWith(written)
+    return /^-[A-Za-z]+$/.test(value) && value.includes(name.charAt(1))
+  }
+  const isSure = (at: number): boolean => {
+    const last = before[at - 1]?.value
+    return last === undefined || !last.startsWith('-') || flags.test(last)
+  }
+  return {
+    words,
+    operands: before.filter(({ value, kind }) => kind !== 'literal' || !value.startsWith('-')),
+    paths: dashes === -1 ? undefined : words.slice(dashes + 1),
+    mayHave: (...names) =>
+      before.some(
+        (word) =>
+          names.some((name) => mayBe(word.value, name)) || (word.kind !== 'literal' && mayBeOption(word, names)),
+      ),
+    has: (...names) =>
+      before.some(
+        ({ value, kind }, at) =>
+          kind === 'literal' && isSure(at) && names.some((name) => value === name || isAmongFlags(value, name)),
+      ),
+    value: (...names) =>
+      before.flatMap((word, at): Words => {
+        const name = names.find((one) => mayBe(word.value, one) || (one.length === 2 && word.value.startsWith(one)))
+        if (name === undefined) return []
+        const equals = word.value.indexOf('=')
+        if (equals !== -1) return [{ ...word, value: word.value.slice(equals + 1) }]
+        if (!name.startsWith('--') && word.value.length > 2 && word.value.startsWith(name))
+          return [{ ...word, value: word.value.slice(2) }]
+        const next = before[at + 1]
+        return next === undefined ? [] : [next]
+      }),
+  }
+}
+
+/** `-fdn` is `-f -d -n`: none of the others takes a value. */
+function isAmongFlags(value: string, name: string): boolean {
+  return name === '-n' && /^-[fqrvkdxX]*n[fqrvkdxX]*$/.test(value)
+}
