@@ -74,7 +74,7 @@ export interface RulePermissions extends Permissions {
   judgedPath(callId: string, agentId?: string): string | undefined
   /**
    * To what a command of Bash is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
-   * let it run as it is. A call that was decided in another process is judged by its command alone.
+   * let it run as it is. A command that was not decided about, such as one of a call that another process began, is judged by itself.
    */
   confinementOf(call: CommandCall): Confinement | undefined
   /** Which files deny rules name: a sandbox keeps them shut for every command. */
@@ -217,8 +217,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     confinementOf({ callId, command, agentId, ...rights }) {
       const decided = confinements.get(judgedKey(callId, agentId))
-      // An input that a person put in the place of the one that was decided about is the person's.
-      if (decided !== undefined) return decided.command === command ? decided.confinement : undefined
+      // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
+      if (decided?.command === command) return decided.confinement
       const request = { ...bashRequest(command), ...rights }
       const present = bookOf(rights)
       return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined

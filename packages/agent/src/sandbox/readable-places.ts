@@ -7,8 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Programs and libraries of the system. Nothing in them belongs to one person. */
 const systemFolders = (
-  '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /sys /nix/store /gnu/store /snap /run/current-system /run/opengl-driver ' +
-  '/var/lib/dpkg /var/lib/rpm /var/lib/pacman /var/cache/man'
+  '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store /snap /run/current-system /run/opengl-driver ' +
+  '/sys/devices /sys/class /sys/bus /sys/block /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg /var/lib/rpm /var/lib/pacman /var/cache/man'
 ).split(' ')
 
 /** What programs read of `/etc`: names and settings, no passwords and no keys. */
@@ -29,15 +29,14 @@ const besidePrograms =
   )
 
 /** Files of the person that programs read wherever they run. None holds a password. */
-const personalNames = [
-  '.terminfo',
-  '.magic',
-  '.jq',
-  '.dircolors',
-  '.lesskey',
-  '.rustup/toolchains',
-  '.rustup/settings.toml',
-]
+const personalNames = (
+  '.terminfo .magic .jq .dircolors .lesskey .tool-versions .asdfrc .config/mise .nvmrc .node-version .python-version .ruby-version ' +
+  '.rustup/toolchains .rustup/settings.toml .volta/tools'
+).split(' ')
+
+/** Variables of the person that name files which programs read wherever they run. */
+const namingVariables =
+  'BASH_ENV RIPGREP_CONFIG_PATH GIT_CONFIG_GLOBAL TERMINFO TZDIR LOCPATH SSL_CERT_FILE SSL_CERT_DIR'.split(' ')
 
 /** Files by which a search leaves out names; programs look for them in every folder above. */
 const ignoreNames = ['.gitignore', '.ignore', '.rgignore', '.fdignore']
@@ -67,8 +66,9 @@ export interface ReadableOptions {
 export function readablePlaces({ directories, home, env }: ReadableOptions): readonly Place[] {
   const ends = [...new Set(directories.flatMap(bothEnds))]
   const above = new Set(ends.flatMap(foldersAbove))
+  const named = namingVariables.flatMap((name) => env[name] ?? []).filter((path) => isAbsolute(path))
   const ignoring = [...above].flatMap((folder) => ignoreNames.map((name) => join(folder, name)))
-  return outermost([...basePlaces(env['PATH'] ?? '', home), ...[...ends, ...ignoring].flatMap(placeAt)])
+  return outermost([...basePlaces(env['PATH'] ?? '', home), ...[...ends, ...ignoring, ...named].flatMap(placeAt)])
 }
 
 /** How long programs that were found are taken to be where they were, in milliseconds. */

@@ -92,10 +92,18 @@ describe('Where the kernel confines', () => {
     expect(decided(permissions, 'npm test')).toEqual(['ask', undefined])
   })
 
-  test('a command that a person put in the place of another one is the person’s', () => {
+  test('a command that a person put in the place of another one is judged by itself', () => {
     const permissions = open()
-    expect(decided(permissions, 'ls')).toEqual(['allow', 'read'])
-    expect(permissions.confinementOf({ callId: 'call_1', command: 'ls -la' })).toBeUndefined()
+    expect(decided(permissions, 'npm test')).toEqual(['ask', undefined])
+    expect(permissions.confinementOf({ callId: 'call_1', command: 'npm run build' })).toBeUndefined()
+    expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })?.kind).toBe('read')
+  })
+
+  test('of two calls with one id none escapes', () => {
+    const permissions = open()
+    void permissions.decide(bashCall('ls'))
+    void permissions.decide(bashCall('npm test'))
+    expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })?.kind).toBe('read')
   })
 
   test('a call that another process decided about is judged by its command', () => {
