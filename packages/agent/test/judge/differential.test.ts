@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { analyseShell } from '../../src/shell/analysis.ts'
-import { isDeep } from '../support/deep.ts'
+import { generatorSeed as seed, isDeep } from '../support/deep.ts'
 import { claimsAll } from './differential/compare.ts'
 import { disagreeing, explainDisagreements, traceLines } from './differential/disagreements.ts'
 import { LineMaker } from './differential/line-maker.ts'
@@ -15,8 +15,6 @@ import { byKind, findHarm, judgeOf, type Trial } from './harm.ts'
 import { isBubblewrapThere, makeWorld, removeWorld } from './world.ts'
 
 const count = Number(process.env['HALTING_LINES'] ?? (isDeep ? 20_000 : 500))
-const wanted = process.env['HALTING_SEED'] ?? '1'
-const seed = wanted === 'random' ? Date.now() % 1_000_000 : Number(wanted)
 const atOnce = 20_000
 
 const world = makeWorld()
@@ -76,7 +74,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
       }
       console.log(`seed ${seed}: ${JSON.stringify(sum)}, disagreements ${bad.length}, harm ${harm.length}`)
       expect({ harm, disagreements: await explainDisagreements(bad, world) }).toEqual({ harm: [], disagreements: [] })
-      expect(sum.claimed).toBeGreaterThan(count / 4)
+      expect(sum.claimed).toBeGreaterThan(count / 8)
       expect(sum.allowed).toBeGreaterThan(count / 50)
       expect(sum.lost).toBeLessThan(5 + count / 1_000)
     },
@@ -85,7 +83,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
   )
 
   test('show each fault of a reading', async () => {
-    const lines = makeLines(new LineMaker(1, world), 2_000, new Set())
+    const lines = makeLines(new LineMaker(1, world), 3_000, new Set())
     const claimed = lines.filter((line) => claimsAll(analyseShell(line)))
     const readOtherwise = Object.entries(wrongReadings).map(([fault, reading]) => {
       const differs = (line: string): boolean => JSON.stringify(reading(line)) !== JSON.stringify(analyseShell(line))

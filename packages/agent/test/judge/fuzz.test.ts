@@ -1,12 +1,11 @@
 // Holds R-RULE-7 of docs/spec.md: generated commands that run without a rule change nothing, run nothing else and show nothing that is not the project's.
 import { afterAll, expect, test } from 'vitest'
-import { isDeep } from '../support/deep.ts'
+import { generatorSeed, isDeep } from '../support/deep.ts'
 import { CommandMaker } from './fuzz-grammar.ts'
 import { byKind, findHarm, judgeOf, type Trial } from './harm.ts'
 import { isBubblewrapThere, makeWorld, removeWorld } from './world.ts'
 
 const count = Number(process.env['HALTING_FUZZ'] ?? (isDeep ? 3_000 : 300))
-const seed = Number(process.env['HALTING_SEED'] ?? 1)
 const trial: Trial = { world: makeWorld(), hasRules: true }
 const outerHome = process.env['HOME']
 afterAll(() => {
@@ -18,7 +17,7 @@ test.skipIf(!isBubblewrapThere)(
   `${count} generated commands, and none of those that run without a rule does harm (needs bubblewrap)`,
   async () => {
     process.env['HOME'] = trial.world.home
-    const maker = new CommandMaker(seed)
+    const maker = new CommandMaker(generatorSeed)
     const isAllowed = judgeOf(trial)
     const seen = new Set<string>()
     const sum = { generated: 0, allowed: 0, run: 0 }
@@ -36,7 +35,7 @@ test.skipIf(!isBubblewrapThere)(
         process.stderr.write(`${JSON.stringify({ ...sum, tripped: bad.length })} ${bad.slice(0, 5).join(' ;; ')}\n`)
     }
     console.log(
-      `generated ${sum.generated}, let through ${sum.allowed}, of these different and run ${sum.run}, tripped ${bad.length}`,
+      `seed ${generatorSeed}: generated ${sum.generated}, let through ${sum.allowed}, of these different and run ${sum.run}, tripped ${bad.length}`,
     )
     expect(bad).toEqual([])
     expect(sum.allowed).toBeGreaterThan(count / 20)

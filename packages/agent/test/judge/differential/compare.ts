@@ -75,7 +75,7 @@ function patternOf({ kind, value, isOne }: ShellWord, world: World): string {
   const bytes = bytesOf(value)
   if (kind === 'literal') return `${literalPattern(bytes, world)}${border}`
   // What it fits, or, where it fits nothing, itself.
-  return `(?:(?:${globPattern(bytes, world)}${border})+|${escaped(bytes.replaceAll(/\\(.)/gs, '$1'))}${border})`
+  return `(?:(?:${globPattern(bytes, world)}${border})+|${literalPattern(bytes.replaceAll(/\\(.)/gs, '$1'), world)}${border})`
 }
 
 /** `~` is the home directory, of an assignment perhaps; `./~` is a tilde in quotes; `.` may be `"$PWD"`. */
