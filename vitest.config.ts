@@ -15,7 +15,7 @@ const withBuiltCore = [
 /** What a test of core looks into, too. */
 const ofCore = [{ find: /^(?:\.\.\/)+src\/(.*)\.ts$/, replacement: `${core}/$1.js` }, ...withBuiltCore]
 
-const isDeep = process.env['HALTING_DEEP'] === '1'
+const isDeep = ['1', 'all'].includes(process.env['HALTING_DEEP'] ?? '')
 
 /** What takes long and has smaller tests beside it: the deep checks run it, and `HALTING_DEEP=1 npx vitest run FILE`. */
 const onlyDeep = [

@@ -6,7 +6,9 @@
 // The unmutated code goes first, and again whenever a mutation is endless. Exits with 1 for a survivor that `mutations/explained.mjs` does not explain, for an
 // explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes more than half an hour. With `--check`
 // it only says which mutations cannot be made, and that is part of `npm run arch`. Write such a one anew, so that it takes away the same promise.
+// Its counts are in .tmp/mutations.json.
 //   node scripts/mutate-core.mjs [--check] [--promises | --exploration] [part of a name]...
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { copyCore, misfitOf } from './mutations/copy.mjs'
 import { explained } from './mutations/explained.mjs'
 import { explored } from './mutations/exploration.mjs'
@@ -19,6 +21,7 @@ import { promisesOfRequests } from './mutations/promises-requests.mjs'
 import { promisesOfResumes } from './mutations/promises-resume.mjs'
 import { promisesOfTurns } from './mutations/promises-turns.mjs'
 
+const summary = new URL('../.tmp/mutations.json', import.meta.url)
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const parts = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const promises = [
@@ -83,6 +86,8 @@ console.log(
     .map(([verdict, count]) => `${count} ${verdict}`)
     .join(', '),
 )
+mkdirSync(new URL('.', summary), { recursive: true })
+writeFileSync(summary, JSON.stringify({ passed: chosen.length - failures, failed: failures }))
 process.exit(failures === 0 ? 0 : 1)
 
 /** The net of a mutation, with what the unmutated code does in it. */

@@ -235,19 +235,24 @@ function linesOf(text: string): ReadonlyMap<string, string> {
   return new Map(text.split('\n').map((line) => [line.slice(0, line.indexOf('\t')), line] as const))
 }
 
-function inBubblewrap(
+/** Runs a script where nothing but `side` and a copy of the world can be written; ends it after `mostMs`. */
+export function inBubblewrap(
   world: World,
   side: string,
   script: string,
   env: Readonly<Record<string, string>>,
+  mostMs = 0,
 ): Promise<void> {
   const args = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', '/dev/shm']
   args.push('--bind', side, side, '--ro-bind', world.root, `${side}/template`, '--bind', `${side}/copy`, world.root)
   args.push('--unshare-net', '--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session')
   args.push('bash', '-c', script)
   return new Promise((resolve) => {
-    const child = execFile('bwrap', args, { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000 }, () =>
-      resolve(),
+    const child = execFile(
+      'bwrap',
+      args,
+      { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000, timeout: mostMs, killSignal: 'SIGKILL' },
+      () => resolve(),
     )
     child.stdin?.end()
   })

@@ -4,7 +4,13 @@ const depth = process.env['HALTING_DEEP']
 
 /** What takes long is tried too. */
 export const isDeep: boolean = depth === '1' || depth === 'all'
-const isWhole = depth === 'all'
+/** Nothing is left out. */
+export const isWhole: boolean = depth === 'all'
 
 /** How many of so many cases are drawn. */
 export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 3 : 10)))
+
+const seed = process.env['HALTING_SEED'] ?? '1'
+
+/** What commands and lines of shell are generated with: always the same, those of `HALTING_SEED`, or others each time. */
+export const generatorSeed: number = seed === 'random' ? Date.now() % 1_000_000 : Number(seed)

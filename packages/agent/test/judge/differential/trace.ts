@@ -1,0 +1,46 @@
+/** What bash wrote down of itself: the words of each command that it ran, one character a byte. */
+export type TracedCommands = readonly (readonly string[])[]
+
+/** What each line that bash traces begins with, once more for each level of substitution. No line that is analysed holds it. */
+export const traceMark = '\u0001'
+
+/** Compound commands are traced by their heads, and a variable by its assignment. */
+const isNoCommand = /^(?:(?:for|case|select) |\[\[ |\(\( |[A-Za-z_]\w*(?:\[.*?\])?\+?=)/s
+
+/** Reads what `set -x` wrote with `traceMark` and a blank as PS4. */
+export function readTrace(trace: string): TracedCommands {
+  const records = trace.split(new RegExp(`(?:^|\\n)${traceMark}+ `)).slice(1)
+  return records.flatMap((record) => {
+    const text = record.replace(/\n$/, '')
+    return isNoCommand.test(text) ? [] : [wordsOf(text)]
+  })
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  a: '\u0007',
+  b: '\b',
+  E: '\u001B',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+}
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\([0-7]{1,3}|[\s\S])/g, (_, code: string) =>
+    /^[0-7]/.test(code) ? String.fromCodePoint(Number.parseInt(code, 8)) : (escapes[code] ?? code),
+  )
+
+const piece = /\$'((?:\\[\s\S]|[^'\\])*)'|'([^']*)'|\\([\s\S])|([^ '\\$]+|\$)|( )/g
+
+/** The words of a command as `set -x` quotes them. */
+function wordsOf(text: string): readonly string[] {
+  const words: string[] = ['']
+  for (const [, ansi, quoted, escaped, bare, blank] of text.matchAll(piece)) {
+    if (blank === undefined)
+      words[words.length - 1] += ansi === undefined ? (quoted ?? escaped ?? bare ?? '') : unescaped(ansi)
+    else words.push('')
+  }
+  return words
+}

@@ -1,0 +1,43 @@
+// The long checks: `npm run deep` lists them, and says which is meant where there is none of a name.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = new URL('../../../', import.meta.url)
+const script = fileURLToPath(new URL('scripts/deep.mjs', root))
+const deep = (...args: readonly string[]) => spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' })
+
+test('without a name the long checks are listed, with what each proves, takes and needs', () => {
+  const { status, stdout } = deep()
+  const names = [...stdout.matchAll(/^(\w+) +\S.*\n +takes \S.*\n +needs \S/gm)].map(([, name]) => name)
+  expect({ status, names }).toEqual({
+    status: 0,
+    names: [
+      'guard',
+      'commands',
+      'corpus',
+      'tests',
+      'kills',
+      'explore',
+      'paths',
+      'mutations',
+      'soak',
+      'cluster',
+      'packed',
+      'editors',
+    ],
+  })
+})
+
+test('an unknown name is answered with the nearest and with all', () => {
+  const { status, stderr, stdout } = deep('gaurd', '--lines=10')
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toMatch(/^Unknown check gaurd \(did you mean guard\?\)\. Checks: guard, .*, editors\n$/)
+})
+
+test('the files that the long checks run are there', () => {
+  const named = readFileSync(script, 'utf8').match(/(?:packages|scripts)\/[\w./-]+\.(?:ts|mjs)/g) ?? []
+  expect(named.length).toBeGreaterThan(3)
+  expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([])
+})

@@ -1,0 +1,173 @@
+// Runs one of the long checks by its name, or lists them. What follows the name goes to the check:
+// `npm run deep -- guard --lines=1000000 --seed=7`. The last line is the count; exits with 1 after a failure, and with 2 for a name that there is not.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { root } from './packages.mjs'
+
+/** Flags of checks that are test files, and the variables by which these take them. */
+const seed = { seed: 'HALTING_SEED' }
+/** A test file draws all its cases with it, and none is left out. */
+const whole = { HALTING_DEEP: 'all' }
+
+/** Runs test files. Other flags than those that are listed are for vitest. */
+const tests = (files, flags = {}, env = {}) => ({
+  command: ['npx', 'vitest', 'run', ...files],
+  flags: { ...seed, ...flags },
+  env: { ...whole, ...env },
+  counts: 'vitest',
+})
+/** Runs a script of package.json, which writes its counts to `.tmp/NAME.json`. */
+const script = (name, more = [], counts = name) => ({
+  command: ['npm', 'run', '--silent', name, '--', ...more],
+  counts,
+  isBuilt: true,
+})
+
+/** `takes` is on two cores. */
+const checks = {
+  guard: {
+    proves: 'generated lines: bash runs nothing that the analysis does not name, and no line that is allowed does harm',
+    takes: '1.5 hours; --lines=1000000 --seed=1',
+    needs: 'bubblewrap',
+    ...tests(
+      ['packages/agent/test/judge/differential.test.ts'],
+      { lines: 'HALTING_LINES' },
+      { HALTING_LINES: '1000000' },
+    ),
+  },
+  commands: {
+    proves: 'generated commands with tempting words: none that is allowed does harm',
+    takes: '10 minutes; --count=100000 --seed=1',
+    needs: 'bubblewrap',
+    ...tests(['packages/agent/test/judge/fuzz.test.ts'], { count: 'HALTING_FUZZ' }, { HALTING_FUZZ: '100000' }),
+  },
+  corpus: {
+    proves: 'each command of the hostile corpus does its harm, and none is allowed',
+    takes: '5 minutes',
+    needs: 'bubblewrap; the programs of the corpus',
+    ...tests(['packages/agent/test/judge/hostile.test.ts']),
+  },
+  tests: {
+    proves: 'all tests, with all cases of random ones and streams cut at every byte',
+    takes: '40 minutes; --seed=N',
+    needs: 'bubblewrap, chromium, tmux, ripgrep',
+    ...tests([]),
+  },
+  kills: {
+    proves: 'sessions that are killed again and again come to their end',
+    takes: '1 hour; --count=5000 --seed=N',
+    needs: 'nothing',
+    ...tests(['packages/agent/test/session/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
+  },
+  explore: {
+    proves: 'every path of the loop, with a kill after every record, ends as golden.json says',
+    takes: '10 minutes; --most-kills=N',
+    needs: 'a build (made first)',
+    ...script('explore'),
+  },
+  paths: {
+    proves: 'every path of the loop ends as golden.json says, with few kills',
+    takes: '2 minutes',
+    needs: 'a build (made first)',
+    ...script('explore', ['--most-kills=100']),
+  },
+  mutations: {
+    proves: 'tests and exploration notice each promise of core that is taken away',
+    takes: '40 minutes; --promises, --exploration, part of a name',
+    needs: 'a build (made first)',
+    command: ['node', 'scripts/mutate-core.mjs'],
+    counts: 'mutations',
+    isBuilt: true,
+  },
+  soak: {
+    proves: 'many sessions leave nothing behind, and memory is flat',
+    takes: '30 minutes; --minutes=30 --sessions=50',
+    needs: 'a build (made first), Linux',
+    ...script('soak'),
+  },
+  cluster: {
+    proves: 'sessions on real nodes of Restate survive killed workers and nodes',
+    takes: '15 minutes; --minutes=2 --sessions=20 --seed=14, part of a title',
+    needs: 'a build (made first), npm brings the server',
+    ...script('cluster'),
+  },
+  packed: {
+    proves: 'the packed packages work when installed in empty folders, on the oldest Node and the newest LTS',
+    takes: '3 minutes',
+    needs: 'a build (made first), a package registry',
+    ...script('packed'),
+  },
+  editors: {
+    proves: 'an independent client of the editor protocol works with the program',
+    takes: '1 minute',
+    needs: 'a build (made first), a package registry',
+    ...script('editors', [], 'editor-client'),
+  },
+}
+
+const [name, ...rest] = process.argv.slice(2)
+if (name === undefined) list()
+else if (Object.hasOwn(checks, name)) process.exitCode = run(checks[name], rest)
+else {
+  const names = Object.keys(checks)
+  console.error(`Unknown check ${name} (did you mean ${nearest(name, names)}?). Checks: ${names.join(', ')}`)
+  process.exitCode = 2
+}
+
+function list() {
+  console.log('npm run deep -- NAME [flags]\n')
+  const width = Math.max(...Object.keys(checks).map(({ length }) => length)) + 2
+  for (const [each, { proves, takes, needs }] of Object.entries(checks))
+    console.log(
+      `${each.padEnd(width)}${proves}\n${' '.repeat(width)}takes ${takes}\n${' '.repeat(width)}needs ${needs}`,
+    )
+}
+
+/** @returns The exit code. */
+function run({ command: [program, ...given], counts, flags = {}, env = {}, isBuilt = false }, rest) {
+  const start = (file, args, more = {}) =>
+    spawnSync(file, args, { cwd: fileURLToPath(root), stdio: 'inherit', env: { ...process.env, ...env, ...more } })
+      .status
+  if (isBuilt && start('npm', ['run', '--silent', 'build']) !== 0) return tell({ passed: 0, failed: 1, skipped: 0 })
+  const summary = new URL(`.tmp/${counts}.json`, root)
+  rmSync(summary, { force: true })
+  const variables = rest.flatMap((each) => {
+    const [, flag, value] = /^--(\w+)=(.*)$/.exec(each) ?? []
+    return Object.hasOwn(flags, flag ?? '') ? [[flags[flag], value]] : []
+  })
+  const others = rest.filter((each) => !Object.hasOwn(flags, /^--(\w+)=/.exec(each)?.[1] ?? ''))
+  const status = start(program, [...given, ...others], Object.fromEntries(variables))
+  const found = countsIn(summary)
+  return tell(status === 0 ? found : { ...found, failed: Math.max(1, found.failed) })
+}
+
+/** What a check wrote of itself. One that wrote nothing has failed. */
+function countsIn(summary) {
+  if (!existsSync(summary)) return { passed: 0, failed: 1, skipped: 0 }
+  const found = JSON.parse(readFileSync(summary, 'utf8'))
+  const { passed = found.numPassedTests, failed = found.numFailedTests } = found
+  const { skipped = (found.numPendingTests ?? 0) + (found.numTodoTests ?? 0) } = found
+  return { passed, failed: found.success === false ? Math.max(1, failed) : failed, skipped }
+}
+
+function tell({ passed, failed, skipped }) {
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  return failed === 0 ? 0 : 1
+}
+
+/** The name that takes the fewest changes of a letter. */
+function nearest(wanted, names) {
+  return names.toSorted((a, b) => distance(wanted, a) - distance(wanted, b))[0]
+}
+
+function distance(one, other) {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1]
+    for (let at = 1; at <= other.length; at += 1)
+      next.push(Math.min(row[at] + 1, next[at - 1] + 1, row[at - 1] + (letter === other[at - 1] ? 0 : 1)))
+    row = next
+  }
+  return row[other.length]
+}
