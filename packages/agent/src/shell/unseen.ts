@@ -196,9 +196,10 @@ export function commandsInValue(word: ShellWord, isOfShell: boolean): readonly s
   return [...textParts(value), ...words.map((first, at) => [nameOf(first), ...words.slice(at + 1)].join(' '))]
 }
 
-/** A text cut at everything that may separate commands. */
+/** A text cut at everything that may separate commands, without line continuations. */
 function textParts(text: string): readonly string[] {
   return text
+    .replaceAll('\\\n', '')
     .split(/[\n;&|(){}`"'!=]+|\$\(/)
     .map((part) => part.trim())
     .filter(Boolean)
