@@ -63,9 +63,10 @@ function textsOf(form: readonly ShellWord[]): readonly string[] {
   return [sourceOf(words), valuesOf(words), valuesOf([plain, ...args])]
 }
 
+/** Cuts the text at everything that may separate commands, with and without its line continuations. */
 function crudeParts(command: string): readonly string[] {
-  return command
-    .split(/[\n;&|(){}`"']+|\$\(/)
+  return [command, command.replaceAll('\\\n', '')]
+    .flatMap((text) => text.split(/[\n;&|(){}`"']+|\$\(/))
     .map((part) => part.trim())
     .filter(Boolean)
 }

@@ -1,7 +1,8 @@
 import type { Assignment, Command, For, Redirect, SyntaxNode } from 'unbash'
-import { forEachChild, parse } from 'unbash'
+import { forEachChild } from 'unbash'
 import { scriptsWithin } from './inner-scripts.ts'
 import { opaqueReason } from './opaque.ts'
+import { notUnderstood, readScript } from './read-script.ts'
 import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
 import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { mostRunnerWords, runsItsArguments } from './wrappers.ts'
@@ -63,13 +64,13 @@ function analyse(command: string, depth: number): ShellAnalysis {
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: ['its parentheses go too deep'] }
   // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
   if (unusual.test(command)) found.opaque.push('it holds control characters')
+  const { script, problem } = readScript(command)
+  if (problem !== undefined) found.opaque.push(problem)
   try {
-    const script = parse(command)
-    new Collector(found, assignedIn(script)).collect(script, true)
+    if (script !== undefined) new Collector(found, assignedIn(script)).collect(script, true)
   } catch (thrown) {
     if (thrown instanceof TooMany) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
-    // The parser recovers from everything that its authors know; what it throws for is not understood.
-    found.opaque.push(`it could not be parsed (${String(thrown)})`)
+    found.opaque.push(notUnderstood(thrown))
   }
   const written = found.commands.slice()
   for (const { words } of written) {

@@ -1,17 +1,19 @@
 const mostWords = 100
+/** Longer texts are not expanded: each pair of braces reads the rest of the text again. */
+const longest = 2000
 
 /**
  * What braces come to, in order, as bash does it; undefined when there are too many, or when it is a form that is not
  * read here (letters, steps, leading zeros, braces that do not pair). Holds for text without quotes and expansions.
  */
 export function bracesOf(text: string): readonly string[] | undefined {
-  if (!/^[\w./,{}@%+:=~*?-]*$/.test(text)) return undefined
+  if (text.length > longest || !/^[\w./,{}@%+:=~*?-]*$/.test(text)) return undefined
   const open = text.indexOf('{')
   if (open === -1) return text.includes('}') ? undefined : [text]
   const close = closingOf(text, open)
   if (close === undefined) return undefined
   const inside = choicesOf(text.slice(open + 1, close))
-  const after = bracesOf(text.slice(close + 1))
+  const after = inside === undefined ? undefined : bracesOf(text.slice(close + 1))
   if (inside === undefined || after === undefined) return undefined
   const all = inside.flatMap((choice) => after.map((rest) => text.slice(0, open) + choice + rest))
   return all.length > mostWords ? undefined : all

@@ -1,5 +1,5 @@
 import type { Command, PipelineNode, Redirection } from 'unbash'
-import { parse } from 'unbash'
+import { readScript } from './read-script.ts'
 import { shellWords } from './words.ts'
 import { formsOf } from './wrappers.ts'
 
@@ -38,18 +38,14 @@ const answers: Readonly<Record<string, string>> = {
 }
 
 function lastCommandOf(command: string): Exclude<PipelineNode, { readonly type: 'Pipeline' }> | undefined {
-  try {
-    const { commands, errors } = parse(command)
-    const [statement] = commands
-    if (commands.length !== 1 || statement === undefined || statement.background === true) return undefined
-    if (errors !== undefined && errors.length > 0) return undefined
-    const { command: whole } = statement
-    if (whole.type === 'AndOr') return undefined
-    if (whole.type !== 'Pipeline') return whole
-    return whole.prefixes.some(({ type }) => type === 'Negation') ? undefined : whole.commands.at(-1)
-  } catch {
-    return undefined
-  }
+  const { script, problem } = readScript(command)
+  const [statement] = script?.commands ?? []
+  if (problem !== undefined || script?.commands.length !== 1 || statement === undefined) return undefined
+  if (statement.background === true) return undefined
+  const { command: whole } = statement
+  if (whole.type === 'AndOr') return undefined
+  if (whole.type !== 'Pipeline') return whole
+  return whole.prefixes.some(({ type }) => type === 'Negation') ? undefined : whole.commands.at(-1)
 }
 
 function cannotFail(redirect: Redirection): boolean {

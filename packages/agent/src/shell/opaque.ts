@@ -1,6 +1,8 @@
-import type { ParameterExpansionPart, SyntaxNode, Word } from 'unbash'
+import type { ParameterExpansionPart, Redirect, SyntaxNode, Word } from 'unbash'
 import { forEachChild } from 'unbash'
+import { ansiValue } from './ansi-quotes.ts'
 import { bracesOf } from './braces.ts'
+import { shellWords } from './words.ts'
 
 /**
  * Why a piece of shell may run commands that do not stand in it: arithmetic evaluates the values of variables, and
@@ -9,15 +11,15 @@ import { bracesOf } from './braces.ts'
 export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => boolean): string | undefined {
   if (node.type === 'Script') {
     const [error] = node.errors ?? []
-    return error === undefined ? undefined : `it could not be parsed (${error.message})`
+    return error === undefined ? undefined : `it could not be parsed: ${error.message}`
   }
   if (node.type === 'Command') {
-    if (node.name !== undefined && !isKnownName(node.name)) return 'the name of a command is known only when it runs'
-    return node.args.some(holdsOperator) ? readOtherwise : undefined
+    const { name } = node
+    const isUnknown =
+      name !== undefined && (!isKnownName(name) || shellWords(name).some(({ kind }) => kind !== 'literal'))
+    return isUnknown ? 'the name of a command is known only when it runs' : undefined
   }
-  if (node.type === 'Redirect')
-    return node.target !== undefined && holdsOperator(node.target) ? readOtherwise : undefined
-  if (node.type === 'For') return (node.wordlist ?? []).some(holdsOperator) ? readOtherwise : undefined
+  if (node.type === 'Redirect') return isReadTwice(node) ? 'the shell expands the name of this file twice' : undefined
   if (
     node.type === 'Word' &&
     hasBraces(node) &&
@@ -33,18 +35,9 @@ export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => 
   return isNumber(node.left) && isNumber(node.right) ? undefined : evaluated
 }
 
-const readOtherwise = 'the shell may read an operator in it otherwise'
-
-/** `3>(x)` is a word with a substitution in it, though `3>` looks like a redirect. What the parser took for plain text is looked at again. */
-function holdsOperator(word: SyntaxNode): boolean {
-  if (word.type === 'Assignment') return word.value.type === 'Word' && holdsOperator(word.value)
-  if (word.type !== 'Word') return false
-  const texts = word.parts === undefined ? [word.text] : word.parts.filter(isBareText).map(({ text }) => text)
-  return texts.some((text) => /[<>()|&;]/.test(text.replaceAll(/\\.|'[^']*'|"(?:\\.|[^"\\])*"/gs, '')))
-}
-
-function isBareText({ type }: SyntaxNode): boolean {
-  return type === 'Literal' || type === 'Glob' || type === 'BraceExpansion'
+/** `>& FILE` is `&> FILE`, and bash expands the name twice: the second time it runs substitutions that were quoted. */
+function isReadTwice({ operator, target }: Redirect): boolean {
+  return (operator === '>&' || operator === '<&') && target !== undefined && !/^[\w./,:=@%+-]*$/.test(target.value)
 }
 
 function hasBraces(word: Word): boolean {
@@ -91,7 +84,8 @@ function isKnownName(name: Word): boolean {
   forEachChild(name, (part) => {
     const isQuote = part.type === 'DoubleQuoted' && part.parts.every((inner) => inner.type === 'Literal')
     // `[` is a command of its own, and reads like the start of a glob.
-    const isPlain = part.type === 'Literal' || part.type === 'SingleQuoted' || part.type === 'AnsiCQuoted' || isQuote
+    const isAnsi = part.type === 'AnsiCQuoted' && ansiValue(part.text) !== undefined
+    const isPlain = part.type === 'Literal' || part.type === 'SingleQuoted' || isAnsi || isQuote
     if (!isPlain && name.text !== '[') isKnown = false
   })
   return isKnown

@@ -209,7 +209,11 @@ export function commandsInValue(word: ShellWord, isOfShell: boolean): readonly s
 
 /** A text cut at everything that may separate commands; once more with its quotes taken off, as for those who take words apart. */
 function textParts(text: string): readonly string[] {
-  const parts = [...text.split(/[\n;&|(){}`"'!=]+|\$\(/), ...text.replaceAll(/["']/g, '').split(/[\n;&|(){}`]+|\$\(/)]
+  const joined = text.replaceAll('\\\n', '')
+  const parts = [
+    ...joined.split(/[\n;&|(){}`"'!=]+|\$\(/),
+    ...joined.replaceAll(/["']/g, '').split(/[\n;&|(){}`]+|\$\(/),
+  ]
   return [...new Set(parts.map((part) => part.trim()).filter(Boolean))].flatMap((part) => [
     part,
     nameOf(part.split(/\s/, 1)[0] ?? '') + part.slice((part.split(/\s/, 1)[0] ?? '').length),

@@ -1,8 +1,8 @@
-import type { SyntaxNode } from 'unbash'
+import type { CommandArgument, SyntaxNode } from 'unbash'
 import { forEachChild } from 'unbash'
 import { assignsByFormat } from './grammars/system.ts'
 import { setsNothing } from './opaque.ts'
-import type { ShellWord } from './words.ts'
+import { type ShellWord, shellWord } from './words.ts'
 import { formsOf } from './wrappers.ts'
 
 /** Builtins that set variables, or change what words become. */
@@ -43,9 +43,11 @@ export function assignedIn(script: SyntaxNode): Assigned {
       if (!isStraight) unknown.add(`for ${node.name.value}`)
     }
     if (node.type === 'Command') {
-      const words = [node.name, ...node.args].map((word) => word?.text.replaceAll(/["'\\]/g, '') ?? '')
+      const words = [node.name, ...node.args].map((word) => (word === undefined ? '' : plainTextOf(word)))
       if (
-        words.slice(0, /^(?:command|builtin)$/.test(words[0] ?? '') ? 20 : 3).some((word) => assigners.has(word)) ||
+        words
+          .slice(0, /^(?:command|builtin)$/.test(words[0] ?? '') ? 20 : 3)
+          .some((word) => assigners.has(word) || word === '$') ||
         /[$`*?[{]/.test(words[0]?.slice(words[0] === '[' ? 1 : 0) ?? '')
       )
         told.isAny = true
@@ -71,6 +73,13 @@ export function assignedIn(script: SyntaxNode): Assigned {
   }
   look(script, true)
   return { unknown, loops, isAny: told.isAny }
+}
+
+/** A word without its quotes; a dollar sign if it contains escapes that are not resolved. */
+function plainTextOf(word: CommandArgument): string {
+  if (!word.text.includes("$'")) return word.text.replaceAll(/["'\\]/g, '')
+  const { kind, value } = shellWord(word)
+  return kind === 'literal' ? value : '$'
 }
 
 /** Whether what is directly in it runs whenever it does, in the same shell. */

@@ -1,5 +1,6 @@
 import type { CommandArgument, DoubleQuotedChild, SyntaxNode, Word, WordPart } from 'unbash'
 import { forEachChild } from 'unbash'
+import { ansiValue } from './ansi-quotes.ts'
 import { bracesOf } from './braces.ts'
 
 /** One word of a command, and how much of it is known before the command runs. */
@@ -31,8 +32,7 @@ const nothingKnown: Scope = new Map()
 /** The words that one becomes: braces make several of it. */
 export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): readonly ShellWord[] {
   if (node.type === 'Assignment') return [assignmentWord(node, scope)]
-  const hasBraces = partTypesOf(node).includes('BraceExpansion')
-  if (!hasBraces) return [shellWord(node, scope)]
+  if (!couldHaveBraces(node)) return [shellWord(node, scope)]
   const texts = bracesOf(node.text)
   if (texts === undefined)
     return [{ source: node.text, value: node.value, kind: 'dynamic', couldBePattern: /[*?[$`]/.test(node.text) }]
@@ -44,6 +44,17 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
   }))
 }
 
+/** The shell expands braces that the parser takes for text: `{a},b}`. */
+function couldHaveBraces({ text, parts }: Word): boolean {
+  const bare =
+    parts?.map((part) => (isBare(part) ? part.text : part.type === 'BraceExpansion' ? '{,}' : 'x')).join('') ?? text
+  return /\{.*(?:,|\.\.).*\}/s.test(bare.replaceAll(/\\./gs, 'x'))
+}
+
+function isBare({ type }: WordPart): boolean {
+  return type === 'Literal' || type === 'Glob' || type === 'ExtendedGlob'
+}
+
 /** The shell puts the home directory here too: words that look like an assignment have it after `=` and after each `:`. */
 const tildeLater = /^[A-Za-z_]\w*(?:\[.*\])?\+?=(?:.*:)?~/s
 
@@ -53,9 +64,7 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
   if (isPipe(node)) return { source: text, value: node.value, kind: 'dynamic', isOne: true, isPipe: true }
   // A tilde that is quoted is a character; ~ and ~/ are the home directory, every other form depends on the shell.
   const isOddTilde = (text.startsWith('~') && !/^~(?:\/|$)/.test(text)) || tildeLater.test(text)
-  const types = partTypesOf(node)
-  if (!isOddTilde && types.every((type) => plain.has(type)))
-    return { source: text, value: valueOf(node), kind: 'literal' }
+  if (!isOddTilde && partsOf(node).every(isPlainPart)) return { source: text, value: valueOf(node), kind: 'literal' }
   const read = isOddTilde ? undefined : readParts(node, scope)
   if (read !== undefined) return { source: text, ...read }
   const couldBePattern = (node.parts ?? []).some((part) => couldHoldPattern(part, scope))
@@ -99,10 +108,15 @@ const plain: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
   'AnsiCQuoted',
 ])
 
-function partTypesOf(node: SyntaxNode): readonly SyntaxNode['type'][] {
-  const types: SyntaxNode['type'][] = []
-  forEachChild(node, (child) => types.push(child.type, ...partTypesOf(child)))
-  return types
+function partsOf(node: SyntaxNode): readonly SyntaxNode[] {
+  const parts: SyntaxNode[] = []
+  forEachChild(node, (child) => parts.push(child, ...partsOf(child)))
+  return parts
+}
+
+/** Its value is known, and it is not a pattern. */
+function isPlainPart(part: SyntaxNode): boolean {
+  return plain.has(part.type) && (part.type !== 'AnsiCQuoted' || ansiValue(part.text) !== undefined)
 }
 
 /** A leading tilde stays only where the shell expands it: `'~/x'` is the path `./~/x`. */
@@ -147,8 +161,11 @@ function piecesOf(
   switch (part.type) {
     case 'Literal':
     case 'SingleQuoted':
-    case 'AnsiCQuoted':
       return [{ text: part.value }]
+    case 'AnsiCQuoted': {
+      const text = ansiValue(part.text)
+      return text === undefined ? undefined : [{ text }]
+    }
     case 'Glob':
       // Quotes among the characters of a class are not read here.
       return /["'\\$`]/.test(part.text) ? undefined : [{ text: part.text, isPattern: true }]

@@ -71,6 +71,81 @@ describe('words', () => {
     )
   })
 
+  test('escapes have the value that bash gives them, or are unknown', () => {
+    const codes = Array.from({ length: 256 }, (_, code) => code)
+    const hex = (code: number): string => code.toString(16)
+    const forms = codes.flatMap((code) => [
+      `\\x${hex(code)}`,
+      `\\x${hex(code).padStart(2, '0')}`,
+      `\\x{${hex(code)}}`,
+      `\\x{${hex(code)}`,
+      `\\x00${hex(code)}`,
+      `\\u${hex(code)}`,
+      `\\u${hex(code).padStart(4, '0')}`,
+      `\\U${hex(code).padStart(8, '0')}`,
+      `\\${code.toString(8)}`,
+      `\\${code.toString(8).padStart(3, '0')}`,
+      `\\0${code.toString(8)}`,
+      `\\${(code + 256).toString(8)}`,
+      ...(code < 32 || code > 126 || code === 39 ? [] : [`\\${String.fromCharCode(code)}`]),
+      ...(code < 32 || code > 126 || code === 39 || code === 92 ? [] : [`\\c${String.fromCharCode(code)}`]),
+    ])
+    const odd = [
+      '\\ud83d\\ude00',
+      '\\ud800',
+      '\\U110000',
+      '\\777',
+      '\\x',
+      '\\u',
+      '\\x{}',
+      '\\x{zz}',
+      '\\c',
+      '\\\n',
+      '\u00E9',
+    ]
+    const inside = [...forms, ...odd].flatMap((form) => [form, `p${form}q`, `${form}1`, `${form}f`, `${form}}`])
+    const texts = inside
+      .map((text) => `$'${text}'`)
+      // A backslash at the end would escape the closing quote.
+      .filter((text) => /^\$'(?:\\.|[^\\'])*'$/s.test(text))
+    const ours = texts.map((text) => analyseShell(`show ${text}`).commands[0]?.words[1])
+    const known = texts.filter((_, at) => ours[at]?.kind === 'literal')
+    // A quoted tilde is written as a file of this folder.
+    const values = ours.flatMap((word) => (word?.kind === 'literal' ? [word.value.replace(/^\.\/~/, '~')] : []))
+    expect(known.length).toBeGreaterThan(1000)
+    expect(known.every((text) => !/\\(?:x\{|u|U|c|[2-7]|x[89a-f])/.test(text))).toBe(true)
+    const input = known.map((text) => `printf '%s\\0' ${text}`).join('\n')
+    const { stdout } = spawnSync('bash', { input, encoding: 'utf8' })
+    expect(known.map((text, at) => [text, values[at]])).toEqual(
+      stdout
+        .split('\0')
+        .slice(0, -1)
+        .map((value, at) => [known[at], value]),
+    )
+  })
+
+  test('quotes are removed as bash does it, or the word is unknown', () => {
+    const pieces = ["'", '"', '\\', '$', '`', 'a', 'b', ' ', '{', '}', ',', '..', '~', '/', '#', '!', '=', '[', ']', '*', "$'", '\\\n', '\\n', '\\x2d', '"a"', "'b'", '{a,b}', '$f', '"$f"', '${f}', '\u00E9', '-'] // prettier-ignore
+    const words = fc
+      .sample(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 8 }), drawn(20_000))
+      .map((list) => `f=c; show ${list.join('')}`)
+    const isKnown = (script: string): boolean => {
+      const { opaque, commands } = analyseShell(script)
+      const last = commands.at(-1)
+      return (
+        opaque.length === 0 && commands.length === 2 && last?.words.every(({ kind }) => kind === 'literal') === true
+      )
+    }
+    const known = [...new Set(words)].filter(isKnown)
+    expect(known.length).toBeGreaterThan(words.length / 20)
+    const home = process.env['HOME'] ?? ''
+    const ours = known.map((script) =>
+      (told(script)?.[0] ?? []).map((value) => value.replace(/^~/, home).replace(/^\.\/~/, '~')),
+    )
+    const lists = shown(known.map((script) => `( ${script}\n )`).join('\n'), temporaryFolder())
+    expect(known.map((script, at) => [script, ours[at]])).toEqual(known.map((script, at) => [script, lists[at]]))
+  })
+
   test('variables, quotes and loops are those of bash, or are not known', () => {
     const cwd = temporaryFolder()
     const plain = fc.constantFrom(

@@ -1,0 +1,67 @@
+import type { ParsedScript, SyntaxNode } from 'unbash'
+import { forEachChild, parse } from 'unbash'
+import { agreesWith } from './agreement.ts'
+import { type Lexed, lexShell } from './lexer.ts'
+import { holdsOperatorAsText } from './plain-text.ts'
+
+/** A command line as the parser reads it, without line continuations. */
+export interface ReadScript {
+  /** Undefined if the parser fails, or would take too long. */
+  readonly script: ParsedScript | undefined
+  /** Why bash may read it differently, in plain words. */
+  readonly problem: string | undefined
+}
+
+/** Reads a command line twice, by the parser and by an independent lexer, and reports any disagreement as a problem. */
+export function readScript(command: string): ReadScript {
+  let script: ParsedScript | undefined
+  try {
+    const lexed = lexShell(command)
+    if (lexed.kind === 'too much') return { script, problem: lexed.why }
+    if (lexed.kind === 'unreadable' && command.length > longestUnreadable) return { script, problem: doubt(lexed) }
+    script = parse(lexed.kind === 'read' ? lexed.text : command)
+    if (!isSmall(script)) return { script: undefined, problem: 'it has too many words to look at' }
+    return { script, problem: problemOf(lexed, script) }
+  } catch (thrown) {
+    return { script, problem: notUnderstood(thrown) }
+  }
+}
+
+function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
+  const [error] = script.errors ?? []
+  if (error !== undefined) return `it could not be parsed: ${error.message}`
+  if (lexed.kind !== 'read') return doubt(lexed)
+  if (holdsOperatorAsText(script)) return 'the shell may read plain text in it as an operator'
+  return agreesWith(lexed, script) ? undefined : 'its quotes or operators can be read in more than one way'
+}
+
+/** The parser recovers from every error that its authors know of; anything else that it throws is reported here. */
+export function notUnderstood(thrown: unknown): string {
+  const why = thrown instanceof RangeError ? 'it nests too deep' : `the parser failed (${String(thrown)})`
+  return `it could not be parsed: ${why}`
+}
+
+function doubt({ why }: { readonly why: string }): string {
+  return `it could not be parsed for certain: ${why}`
+}
+
+const longestUnreadable = 10_000
+const mostText = 150_000
+const mostNodes = 50_000
+const deepestTree = 2000
+
+/** The parser parses a substitution when it is visited, including everything nested in it: this bounds the total cost. */
+function isSmall(script: SyntaxNode): boolean {
+  let [text, nodes] = [0, 0]
+  const visit = (node: SyntaxNode, depth: number): boolean => {
+    nodes += 1
+    if (node.type === 'Script') text += node.end - node.pos
+    let isOver = text > mostText || nodes > mostNodes || depth > deepestTree
+    if (!isOver)
+      forEachChild(node, (child) => {
+        isOver ||= visit(child, depth + 1)
+      })
+    return isOver
+  }
+  return !visit(script, 0)
+}
