@@ -13,6 +13,7 @@ const books = [
   { mode: 'acceptEdits' },
   { mode: 'bypassPermissions', deny: ['Bash(rm:*)', 'Read(.env)', 'Edit(secret/**)'] },
   { allow: ['Bash(git status:*)'], deny: ['Bash(rm:*)', 'Read(.env)'] },
+  { allow: ['Bash'], deny: ['Bash(git push --force *)', 'Bash(npm publish *)', 'Bash(rm -rf *)', 'Edit(src/**)'] },
 ] as const
 
 // How long it takes `bench/judge.mjs` measures. What takes for ever is ended by the time limit of a test.

@@ -1,5 +1,11 @@
 /** Commands of up to 100 kB that make much work for whoever looks at them. */
 export const worstCommands: readonly { readonly name: string; readonly command: string }[] = [
+  ['95 commands of git with options', `xargs ${'git -a '.repeat(95)}`],
+  ['95 commands of git that nobody knows', `xargs ${'git $x '.repeat(95)}`],
+  ['aliases of git', `xargs git ${'-c alias.a=a '.repeat(90)}a`],
+  ['390 words that may be a subcommand', `git ${'$x '.repeat(390)}`],
+  ['195 options with values', `git ${'-x y '.repeat(195)}`],
+  ['380 paths of git', `git rm ${Array.from({ length: 380 }, (_, at) => `a${at}/x`).join(' ')}`],
   ['9,000 sudo', 'sudo '.repeat(9000)],
   ['900 sudo', 'sudo '.repeat(900)],
   ['190 sudo', 'sudo '.repeat(190)],

@@ -49,8 +49,8 @@ function cleaned(given: Given): GitWrites {
 
 function checkedOut(given: Given): GitWrites {
   const { operands, paths, mayHave } = given
+  if (paths === undefined && createsBranch(given, ['-b', '-B', '--orphan'])) return nothing
   const isForced = mayHave('-f', '--force')
-  if (paths === undefined && !isForced && createsBranch(given, ['-b', '-B', '--orphan'])) return nothing
   const isPlain = operands.length === 0 && paths === undefined
   if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return nothing
   const namesPaths = paths !== undefined && paths.length > 0 && !mayHave('--pathspec-from-file')
@@ -58,10 +58,13 @@ function checkedOut(given: Given): GitWrites {
   return namesPaths ? named(paths) : { paths: operands, isWholeTree: true }
 }
 
-/** `-b name` and no revision: the work tree stays. */
+/** `-b name` and no revision: the work tree stays, unless it is forced. */
 function createsBranch({ words, operands }: Given, names: readonly string[]): boolean {
   const at = words.findIndex(({ value }) => names.includes(value))
-  return at !== -1 && operands.length === 1 && operands[0] === words[at + 1]
+  const [name] = operands
+  const isOne = name !== undefined && (name.kind === 'literal' || name.isOne === true)
+  if (at === -1 || operands.length !== 1 || !isOne || name !== words[at + 1]) return false
+  return !givenBehind(words.filter((word) => word !== name)).mayHave('-f', '--force', '--discard-changes')
 }
 
 function stashed(given: Given): GitWrites {
@@ -71,9 +74,9 @@ function stashed(given: Given): GitWrites {
   return namesPaths ? named(paths) : wholeTree
 }
 
-function applied({ has }: Given): GitWrites {
-  const isLooking = has('--check', '--stat', '--numstat', '--summary') && !has('--apply')
-  return isLooking || (has('--cached') && !has('--index')) ? nothing : wholeTree
+function applied({ has, mayHave }: Given): GitWrites {
+  const isLooking = has('--check', '--stat', '--numstat', '--summary') && !mayHave('--apply')
+  return isLooking || (has('--cached') && !mayHave('--index')) ? nothing : wholeTree
 }
 
 function cloned({ operands }: Given): GitWrites {
@@ -97,11 +100,7 @@ const writes: Readonly<Record<string, Writes>> = {
   rm: (given) => (given.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(given)),
   mv: (given) => (given.has('-n', '--dry-run') ? nothing : namedPaths(given)),
   checkout: checkedOut,
-  switch: (given) =>
-    createsBranch(given, ['-c', '-C', '--create', '--force-create']) &&
-    !given.mayHave('-f', '--force', '--discard-changes')
-      ? nothing
-      : wholeTree,
+  switch: (given) => (createsBranch(given, ['-c', '-C', '--create', '--force-create']) ? nothing : wholeTree),
   restore: (given) => (given.has('-S', '--staged') && !given.mayHave('-W', '--worktree') ? nothing : namedPaths(given)),
   clean: (given) => (given.has('-n', '--dry-run') ? nothing : cleaned(given)),
   stash: stashed,
@@ -120,9 +119,9 @@ const writes: Readonly<Record<string, Writes>> = {
   'sparse-checkout': unless(/^(?:list|check-rules)$/, always),
   bisect: unless(/^(?:log|view|visualize|terms|help)$/, always),
   subtree: unless(/^(?:split|push)$/, always),
-  lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|track|untrack|install|fetch)$/, always),
+  lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, always),
   clone: cloned,
-  init: ({ operands }) => named(operands),
+  init: ({ operands, value }) => named([...operands, ...value('--separate-git-dir')]),
   'format-patch': (given) => {
     const folder = given.value('-o', '--output-directory')
     return given.has('--stdout') ? nothing : folder.length > 0 ? named(folder) : wholeTree
@@ -136,11 +135,19 @@ const writes: Readonly<Record<string, Writes>> = {
       : named(given.value('-f', '--file')),
   mailinfo: ({ operands }) => named(operands),
   mailsplit: ({ value }) => named(value('-o')),
+  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? named(operands) : nothing),
+  'fast-import': ({ value }) => named(value('--export-marks', '--export-pack-edges')),
+  'fast-export': ({ value }) => named(value('--export-marks')),
+  'credential-store': ({ value }) => named(value('--file')),
+  'pack-objects': ({ operands }) => named(operands),
+  'index-pack': ({ operands, value }) => named([...operands, ...value('-o')]),
+  bugreport: ({ value }) => named(value('-o', '--output-directory')),
+  diagnose: ({ value }) => named(value('-o', '--output-directory')),
   ...Object.fromEntries(
     (
       'am merge pull rebase cherry-pick revert filter-branch filter-repo mergetool difftool rerere merge-index merge-one-file merge-recursive ' +
       'merge-recursive-ours merge-recursive-theirs merge-resolve merge-ours merge-octopus merge-subtree checkout--worker svn p4 quiltimport ' +
-      'annex crypt secret flow absorb town citool gui'
+      'annex crypt secret flow absorb town citool gui cvsexportcommit cvsimport'
     )
       .split(' ')
       .map((name) => [name, always]),
@@ -186,18 +193,17 @@ function givenBehind(words: Words): Given {
   }
   return {
     words,
-    operands: before.filter(({ value, kind }) => kind !== 'literal' || !value.startsWith('-')),
+    operands: before.filter(({ value, kind }) => kind !== 'literal' || value === '-' || !value.startsWith('-')),
     paths: dashes === -1 ? undefined : words.slice(dashes + 1),
     mayHave: (...names) =>
       before.some(
         (word) =>
           names.some((name) => mayBe(word.value, name)) || (word.kind !== 'literal' && mayBeOption(word, names)),
       ),
+    // What is not known, and `--no-…`, may take it back.
     has: (...names) =>
-      before.some(
-        ({ value, kind }, at) =>
-          kind === 'literal' && isSure(at) && names.some((name) => value === name || isAmongFlags(value, name)),
-      ),
+      before.every(({ value, kind }) => kind === 'literal' && !value.startsWith('--no-')) &&
+      before.some(({ value }, at) => isSure(at) && names.some((name) => value === name || isAmongFlags(value, name))),
     value: (...names) =>
       before.flatMap((word, at): Words => {
         const name = names.find((one) => mayBe(word.value, one) || (one.length === 2 && word.value.startsWith(one)))

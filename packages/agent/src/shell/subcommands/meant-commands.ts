@@ -104,6 +104,8 @@ export function runsUnknown(words: Words): boolean {
 }
 
 function hasUnknownCommand(form: Words): boolean {
+  // `python -m $X`.
+  if (familyOf(programName(form[0]?.value ?? '')) === 'python' && usualForm(form)?.[0]?.kind === 'dynamic') return true
   if (!runsItsArguments(form)) return false
   const name = nameOf(form[0]?.value ?? '')
   if (runsForFound(form))
