@@ -15,6 +15,8 @@ export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => 
   }
   if (node.type === 'Command') {
     const { name } = node
+    // Inside `$(…)` bash prints the command and reads what it printed: a redirect moves behind such a word, which is reserved then.
+    if (name !== undefined && reserved.has(name.text)) return 'the shell may read a word of it as a reserved word'
     const isUnknown =
       name !== undefined && (!isKnownName(name) || shellWords(name).some(({ kind }) => kind !== 'literal'))
     return isUnknown ? 'the name of a command is known only when it runs' : undefined
@@ -78,6 +80,10 @@ function expansionReason({ prefix, index, operation, text }: ParameterExpansionP
   const isEvaluatedAgain = operation?.type === 'Transform' || operation?.type === 'Unknown'
   return isEvaluatedAgain ? 'this kind of expansion can run commands' : undefined
 }
+
+const reserved: ReadonlySet<string> = new Set(
+  '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
+)
 
 function isKnownName(name: Word): boolean {
   let isKnown = !name.text.startsWith('~')

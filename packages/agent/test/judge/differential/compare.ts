@@ -50,7 +50,7 @@ function unnamedFiles({ written, missed }: TracedRun, { commands, redirects }: S
     return files.filter((file) => !named.has(file))
   }
   // It makes files by what it is given.
-  const isMaker = commands.some(({ words }) => words.some(({ value }) => nameOf(value) === 'find'))
+  const isMaker = commands.some(({ words }) => words.some(({ value }) => /^(?:find|history)$/.test(nameOf(value))))
   return [
     ...(isMaker ? [] : unnamed(written, ['out'])).map((file) => `wrote ${JSON.stringify(file)}`),
     ...unnamed(missed, ['in', 'out']).map((file) => `read ${JSON.stringify(file)}`),
