@@ -66,8 +66,9 @@ export function isAboutSubcommands(pattern: string, family: string): boolean {
 }
 
 function isSameProgram(form: PatternForm, written: string, plain: string, family: string): boolean {
-  // `./test` is not `test`.
-  if (form.program.includes('/') && !form.program.startsWith('/') && !written.includes('/')) return false
+  // `./test` is not `test`; `deploy.sh` is found by `PATH`.
+  const isRelative = form.program.includes('/') && !form.program.startsWith('/')
+  if (isRelative && !written.includes('/') && !plain.includes('.')) return false
   // A rule for a whole program is about that one; a rule for a subcommand is about what it does.
   if (form.lead.length === 0 && form.options.length === 0) {
     const name = programName(form.program)
@@ -214,8 +215,7 @@ function isSameOperand(token: string, word: string, family: string, level: numbe
   if (token.toLowerCase() === word.toLowerCase()) return true
   if (family === 'kubectl' || family === 'oc') return level > 0 && resourceOf(word) === resourceOf(token)
   const { abbreviates } = syntaxOf(family)
-  if (level > 0 && abbreviates !== 'camel') return false
-  if (abbreviates === 'prefix') return isBeginning(word, token, family)
+  if (abbreviates === 'words' || (abbreviates === 'prefix' && level === 0)) return isBeginning(word, token, family)
   if (abbreviates === 'camel') return isCamelBeginning(word.slice(word.lastIndexOf(':') + 1), token)
   return false
 }
@@ -242,8 +242,6 @@ function restMatches(
   syntax: ProgramSyntax,
 ): Sureness {
   if (tail === '*') return highest(places)
-  const isOfOption = ({ value }: ShellWord): boolean =>
-    options.some((option) => value === option.name || value === option.value || /^-[A-Za-z]+$/.test(value))
   let found: Sureness = 0
   const last = lead.at(-1)
   // `rm -rf /` is about the root, whatever else is removed.
@@ -251,7 +249,11 @@ function restMatches(
   if (tail === undefined && isOneOfList) return highest(places)
   if (tail === undefined) {
     for (const [place, sureness] of places) {
-      const rest = words.slice(place).filter((word) => options.length === 0 || !isOfOption(word))
+      // Options do not make another command of it; behind a name alone they count.
+      const isPlain = lead.length === 0 && options.length === 0
+      const rest = words
+        .slice(place)
+        .filter(({ value, kind }) => isPlain || kind !== 'literal' || !isOptionText(value, options))
       if (rest.length === 0) found = higher(found, sureness)
       else if (rest.every(({ kind, isOne }) => kind === 'dynamic' && isOne !== true)) found = higher(found, 1)
     }
@@ -268,6 +270,10 @@ function restMatches(
     else if (rest.some(({ kind, isPipe }) => kind === 'dynamic' && isPipe !== true)) found = higher(found, 1)
   }
   return found
+}
+
+function isOptionText(value: string, options: readonly WantedOption[]): boolean {
+  return (value.startsWith('-') && value.length > 1) || options.some((option) => value === option.value)
 }
 
 function highest(places: Places): Sureness {
@@ -305,7 +311,7 @@ function optionNamed(name: string, value: string | undefined, scope: OptionScope
   if (/^[+:]\*$/.test(name))
     return words.some((word) => word.kind !== 'glob' && word.value.startsWith(name.charAt(0))) ? 2 : 0
   const [plain = '', own = value] = name.split('=', 2)
-  if (own !== undefined) return optionWithValue(plain, own, words)
+  if (own !== undefined) return optionWithValue(plain, own, scope)
   if (words.some((word) => isOptionWord(word, plain, syntax))) return 2
   // `-rf` is `-r -f`.
   const letters = /^-([A-Za-z]{2,4})$/.exec(plain)?.[1]
@@ -315,24 +321,33 @@ function optionNamed(name: string, value: string | undefined, scope: OptionScope
     .reduce<Sureness>((least, letter) => lower(least, wantedOption({ name: `-${letter}` }, scope)), 2)
 }
 
-function isOptionWord({ value, kind }: ShellWord, name: string, { singleDash }: ProgramSyntax): boolean {
+/** Many programs accept the beginning of a long option, where it is not one of its own. */
+function isAbbreviation(written: string, name: string, isExact: boolean): boolean {
+  return !isExact && written.length > 2 && name.startsWith(written) && !whole.has(written)
+}
+
+/** Options that longer ones begin with. */
+const whole: ReadonlySet<string> = new Set(
+  '--all --config --data --env --exec --file --force --git --host --name --output --save --user --version'.split(' '),
+)
+
+function isOptionWord({ value, kind }: ShellWord, name: string, { singleDash, exactOptions }: ProgramSyntax): boolean {
   if (kind === 'glob' || !value.startsWith('-')) return value === name
   const [written = ''] = value.split('=', 1)
   if (written === name) return true
   if (singleDash === true) return written.replace(/^-+/, '') === name.replace(/^-+/, '')
-  // Programs accept the beginning of a long option.
-  if (name.startsWith('--')) return written.length > 2 && name.startsWith(written)
+  if (name.startsWith('--')) return isAbbreviation(written, name, exactOptions === true)
   // A letter among others, or with its value behind it.
   const [, letters = ''] = /^-([A-Za-z]{1,6})(?![A-Za-z])/.exec(value) ?? []
   return name.length === 2 && (letters.includes(name.charAt(1)) || value.startsWith(name))
 }
 
-function optionWithValue(name: string, value: string, words: readonly ShellWord[]): Sureness {
+function optionWithValue(name: string, value: string, { words, syntax }: OptionScope): Sureness {
   let found: Sureness = 0
   for (const [at, word] of words.entries()) {
     const next = words[at + 1]
     const isName =
-      word.value === name || (name.startsWith('--') && word.value.length > 3 && name.startsWith(word.value))
+      word.value === name || (name.startsWith('--') && isAbbreviation(word.value, name, syntax.exactOptions === true))
     if (isName && next !== undefined)
       found = higher(
         found,

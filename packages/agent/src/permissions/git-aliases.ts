@@ -1,5 +1,6 @@
 import { absolutePath } from '../paths.ts'
-import { aliasesSetBy, commandsOfAlias, gitFolders, unknownGitCommands } from '../shell/subcommands/git-commands.ts'
+import { aliasesSetBy, commandsOfAlias, gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
+import { unknownSubcommands } from '../shell/subcommands/own-subcommands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { settingsInForce } from './git-settings.ts'
 import type { Whereabouts } from './places.ts'
@@ -24,7 +25,7 @@ export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number
   // What it sets may be used later.
   for (const { value } of set) commands.push(...commandsOfAlias(value.value, []))
   let unknown = set.find(({ value }) => value.kind !== 'literal')?.name
-  const unknownNames = unknownGitCommands(words)
+  const unknownNames = isGit(words) ? unknownSubcommands(words) : []
   if (unknownNames.length > mostNames) unknown ??= unknownNames[0]?.name
   for (const { name, rest } of unknownNames.slice(0, mostNames)) {
     const own = set.filter((alias) => alias.name.toLowerCase() === name.toLowerCase()).map(({ value }) => value.value)

@@ -1,6 +1,7 @@
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isHarmlessVariable, isShellLocal } from '../shell/read-only.ts'
 import { commandsMeant, runsUnknown, wordsOfText } from '../shell/subcommands/meant-commands.ts'
+import { unknownSubcommands } from '../shell/subcommands/own-subcommands.ts'
 import { commandsInValue, mightBeCommands } from '../shell/unseen.ts'
 import { type ShellWord, valuesOf } from '../shell/words.ts'
 import { formsOf, nameOf, possibleCommands } from '../shell/wrappers.ts'
@@ -65,6 +66,13 @@ export function hiddenCommand(
       const rule = ruleFor((pattern) => isAboutSubcommands(pattern, 'git'))
       if (rule !== undefined) return `git ${unknown} may be an alias of what the rule ${rule.source} is about`
     }
+    const aliased = commands
+      .flatMap(unknownSubcommands)
+      .filter(({ family }) => family !== 'git')
+      .map((other) => ({ ...other, rule: ruleFor((pattern) => isAboutSubcommands(pattern, other.family)) }))
+      .find(({ rule }) => rule !== undefined)
+    if (aliased?.rule !== undefined)
+      return `${aliased.family} ${aliased.name} may be an alias of what the rule ${aliased.rule.source} is about`
     const renamed = ruleFor((pattern) => copiedPrograms(words, analysis).some((name) => isAboutProgram(pattern, name)))
     if (renamed !== undefined) return `a program that the rule ${renamed.source} is about would run by another name`
     const possible = mightBeCommands(words)

@@ -6,6 +6,8 @@ export interface ProgramSyntax {
   readonly isGlobal?: true
   /** Options have one dash however long they are, so `-rf` is not `-r -f`. */
   readonly singleDash?: true
+  /** It does not accept the beginning of an option. */
+  readonly exactOptions?: true
   /** `NAME=value` sets a variable, as an option does. */
   readonly assigns?: true
   /** Operands from this one on are a list: their order says nothing (`make clean install`). */
@@ -14,8 +16,8 @@ export interface ProgramSyntax {
   readonly prefixes?: readonly string[]
   /** The subcommand that runs when none is given. */
   readonly standard?: string
-  /** `camel`: `pTML` is `publishToMavenLocal`, and `:app:publish` is `publish`; `prefix`: any beginning of a subcommand is accepted. */
-  readonly abbreviates?: 'prefix' | 'camel'
+  /** `prefix`: any beginning of a subcommand is accepted, `words`: of each word; `camel`: `pTML` is `publishToMavenLocal`, and `:app:publish` is `publish`. */
+  readonly abbreviates?: 'prefix' | 'words' | 'camel'
 }
 
 const kubernetes =
@@ -48,9 +50,10 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
       '--bare --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs ' +
       '--noglob-pathspecs --icase-pathspecs',
   },
-  kubectl: { options: kubernetes, isGlobal: true },
-  oc: { options: kubernetes, isGlobal: true },
+  kubectl: { options: kubernetes, isGlobal: true, exactOptions: true },
+  oc: { options: kubernetes, isGlobal: true, exactOptions: true },
   helm: {
+    exactOptions: true,
     options:
       '-n: --namespace: --kube-context: --kubeconfig: --kube-apiserver: --kube-as-user: --kube-as-group: --kube-ca-file: --kube-token: ' +
       '--kube-tls-server-name: --registry-config: --repository-cache: --repository-config: --burst-limit: --qps: --debug ' +
@@ -58,10 +61,12 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
     isGlobal: true,
   },
   docker: {
+    exactOptions: true,
     options:
       '-H: --host: -c: --context: --config: -l: --log-level: --tlscacert: --tlscert: --tlskey: -D --debug --tls --tlsverify -v --version',
   },
   podman: {
+    exactOptions: true,
     options:
       '-c: --connection: --url: --identity: --log-level: --root: --runroot: --storage-driver: --storage-opt: --cgroup-manager: --conmon: ' +
       '--events-backend: --hooks-dir: --module: --namespace: --network-cmd-path: --network-config-dir: --out: --runtime: --runtime-flag: ' +
@@ -85,6 +90,7 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
       '--https-proxy: --preferred-cache-folder: --global-folder: -s --silent --verbose --offline --json --no-progress --non-interactive ' +
       '--frozen-lockfile --ignore-scripts --flat --force',
     standard: 'install',
+    prefixes: ['global'],
   },
   pnpm: {
     options:
@@ -92,7 +98,7 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
       '--virtual-store-dir: -r --recursive -w --workspace-root -s --silent --stream --aggregate-output --parallel --if-present --use-stderr',
     isGlobal: true,
   },
-  bun: { options: '--cwd: --env-file: --silent' },
+  bun: { exactOptions: true, options: '--cwd: --env-file: --silent' },
   terraform: { options: '-version -help', singleDash: true },
   tofu: { options: '-version -help', singleDash: true },
   vault: { options: '', singleDash: true },
@@ -120,9 +126,10 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
     isGlobal: true,
   },
   cargo: {
+    exactOptions: true,
     options: '--color: -C: --config: -Z: --explain: -v --verbose -q --quiet --locked --offline --frozen --list',
   },
-  gh: { options: '-R: --repo: --hostname:', isGlobal: true },
+  gh: { exactOptions: true, options: '-R: --repo: --hostname:', isGlobal: true },
   make,
   ninja: { options: '-C: -f: -j: -k: -l: -t: -d: -w: -v -n --verbose --quiet', listFrom: 0 },
   rake: make,
@@ -173,6 +180,7 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
     isGlobal: true,
   },
   uv: {
+    exactOptions: true,
     options:
       '--directory: --project: --config-file: --cache-dir: -p: --python: --color: --python-preference: --allow-insecure-host: -q --quiet ' +
       '-v --verbose -n --no-cache --offline --native-tls --no-config --no-progress',
@@ -195,9 +203,14 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
       '--impure --offline --refresh -v --verbose --quiet --debug',
     isGlobal: true,
   },
-  flyctl: { options: '-t: --access-token: -a: --app: -c: --config: --verbose --debug', isGlobal: true },
+  flyctl: {
+    exactOptions: true,
+    options: '-t: --access-token: -a: --app: -c: --config: --verbose --debug',
+    isGlobal: true,
+  },
   heroku: { options: '-a: --app: -r: --remote: -t: --team:', isGlobal: true },
   supabase: {
+    exactOptions: true,
     options:
       '--workdir: --profile: --network-id: --dns-resolver: -o: --output: --debug --experimental --yes --create-ticket',
     isGlobal: true,
@@ -208,6 +221,7 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
     standard: 'deploy',
   },
   pulumi: {
+    exactOptions: true,
     options: '-C: --cwd: --color: -v: --verbose: --profiling: --tracing: -s: --stack: -e --emoji --non-interactive',
     isGlobal: true,
   },
@@ -216,7 +230,9 @@ const syntaxes: Readonly<Record<string, ProgramSyntax>> = {
     options: '--username: --password: --config-dir: --config-option: --non-interactive --no-auth-cache',
     isGlobal: true,
   },
-  ip: { options: '-n: -netns: -f: -family: -b: -batch:', singleDash: true, abbreviates: 'prefix' },
+  nmcli: { options: '-c: -f: -m: -e: -w:', abbreviates: 'words' },
+  tc: { options: '-n: -netns: -b: -batch:', singleDash: true, abbreviates: 'words' },
+  ip: { options: '-n: -netns: -f: -family: -b: -batch:', singleDash: true, abbreviates: 'words' },
   sudo: {
     options:
       '-u: --user: -g: --group: --host: -p: --prompt: -C: --close-from: -D: --chdir: -R: --chroot: -T: --command-timeout: -U: ' +
