@@ -258,7 +258,9 @@ function fileDoubt(
     const places = placesOf(folder, whereabouts)
     return places.isUnknown || places.paths.some((path) => couldFitBelow(rules, workTreeAround(path)))
   }
-  if (analysis.redirects.some(({ target }) => !isHarmlessSink(target) && isOpen(target, false))) return elsewhere
+  const isPlain = ({ target, direction }: ShellAnalysis['redirects'][number]): boolean =>
+    isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)
+  if (analysis.redirects.some((redirect) => !isPlain(redirect) && isOpen(redirect.target, false))) return elsewhere
   for (const command of analysis.commands) {
     const words = innermost(command)
     if (isReadOnlySimpleCommand(command)) {

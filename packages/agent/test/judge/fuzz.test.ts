@@ -2,7 +2,7 @@
 import { createPermissions, type RulePermissions } from '@halting/agent'
 import { afterAll, expect, test } from 'vitest'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
-import { gitTurnedOff } from '../../src/tools/git-environment.ts'
+import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
 import { isDeep } from '../support/deep.ts'
 import { CommandMaker } from './fuzz-grammar.ts'
 import { bashCall } from './support.ts'
@@ -64,10 +64,10 @@ const pieces = (list: readonly string[], size: number): readonly (readonly strin
 async function tripped({ reading, editing }: Kept): Promise<readonly string[]> {
   const found: string[] = []
   await together(pieces(reading, 300), 2, async (commands) => {
-    const { printed, changed } = await runAsOne(world, commands, gitTurnedOff())
+    const { printed, changed } = await runAsOne(world, commands, environmentWithoutRule())
     if (exceptIndex(changed).length === 0 && !canary.test(printed)) return
     // Which of them it was is looked for one by one.
-    const each = await runMany(world, commands, gitTurnedOff())
+    const each = await runMany(world, commands, environmentWithoutRule())
     const guilty = each.flatMap((outcome, at) =>
       exceptIndex(outcome.changed).length > 0 || canary.test(outcome.printed)
         ? [`${commands[at]}   [${outcome.changed.join(' ')} ${canary.exec(outcome.printed)?.[0] ?? ''}]`]
