@@ -1,14 +1,16 @@
 import { lstatSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { bothEnds } from '../paths.ts'
-import type { Effect } from '../shell/effects.ts'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { bothEnds, homeFolder, isInside } from '../paths.ts'
+import type { Effect, Outside } from '../shell/effects.ts'
 import type { Whereabouts } from './places.ts'
+import type { RuleBook } from './rule-book.ts'
 
 /** Why a program may be another one than that of the person: a file of the project chooses it. */
 export function chosenProblem(
-  { by, neverBy }: Extract<Effect, { kind: 'chosen' }>,
+  { by, neverBy, outside }: Extract<Effect, { kind: 'chosen' }>,
   whereabouts: Whereabouts,
   lineWrites: boolean,
+  book: RuleBook,
 ): string | undefined {
   if (whereabouts.isUnknown) return 'in which folder it runs is known only then'
   if (lineWrites) return 'the line may write a file that chooses which program runs'
@@ -18,7 +20,34 @@ export function chosenProblem(
       by.find((each) => isThere(join(folder, each)) && !namesVersionsOnly(join(folder, each)))
     if (name !== undefined) return `${join(folder, name)} may choose which program runs`
   }
-  return undefined
+  return outside === undefined
+    ? undefined
+    : insideProblem(outside, [...book.directories, ...whereabouts.directories], book)
+}
+
+/** What of a program lies in a folder of the session. */
+function insideProblem(
+  { programs, variables }: Outside,
+  directories: readonly string[],
+  { env }: RuleBook,
+): string | undefined {
+  const roots = directories.flatMap(bothEnds)
+  const isOutside = (path: string): boolean =>
+    isAbsolute(path) && bothEnds(path).every((end) => !roots.some((root) => isInside(end, root)))
+  if (!isOutside(homeFolder(env))) return 'the settings of the program may be those of the folder: it is your home'
+  const variable = variables.find((name) => {
+    const places = (env[name] ?? '').split(delimiter)
+    // An empty place is the folder itself, but to man what the system has.
+    const named = places.length === 1 || name === 'MANPATH' ? places.filter(Boolean) : places
+    return !named.every(isOutside)
+  })
+  if (variable !== undefined) return `${variable} names a place in the folder`
+  const places = (env['PATH'] ?? '').split(delimiter)
+  const own = programs.find((name) => {
+    const place = places.find((each) => !isAbsolute(each) || isThere(join(each, name)))
+    return place !== undefined && !isOutside(join(place, name))
+  })
+  return own === undefined ? undefined : `${own} is a program of the folder`
 }
 
 function foldersAbove(folder: string): readonly string[] {

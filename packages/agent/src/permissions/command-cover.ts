@@ -9,6 +9,7 @@ import {
   isConfinableAnalysis,
   isReadOnlyAnalysis,
   isShellLocal,
+  setsHarmlessly,
 } from '../shell/read-only.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
@@ -100,6 +101,7 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     isStill: isStillLine(analysis, book.env),
     changes: changesOf(analysis, whereabouts),
     repositories: new Map(),
+    linksThatLeadOut: new Map(),
   }
   const commands = analysis.commands.map((part): PartVerdict => {
     const name = sourceOf([...part.assignments, ...part.words])
@@ -139,6 +141,8 @@ interface Place {
   readonly changes: Changes
   /** What was found out about repositories, by folder. */
   readonly repositories: Map<string, string | undefined>
+  /** Whether a folder holds links that lead where reading needs a rule. */
+  readonly linksThatLeadOut: Map<string, boolean>
 }
 
 /** What the line writes, as far as it is described: files of which it may make a repository, or what git keeps of one. */
@@ -162,7 +166,8 @@ function redirectVerdicts(
   { direction, target }: ShellAnalysis['redirects'][number],
   { book, whereabouts }: Place,
 ): readonly PartVerdict[] {
-  if (isHarmlessSink(target)) return []
+  // What is in a pipe comes from a command that is judged itself.
+  if (isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)) return []
   const part = `${direction === 'out' ? '>' : '<'} ${target.source}`
   const places = placesOf(target, whereabouts)
   const access = direction === 'out' ? edit : read
@@ -221,7 +226,7 @@ function ruleForText(words: readonly ShellWord[], book: RuleBook): string | unde
 
 /** Why a command does not run by itself; undefined when it does. */
 function defaultProblem(command: SimpleCommand, place: Place): string | undefined {
-  if (!command.assignments.every(isHarmlessAssignment)) return 'it sets a variable that programs take notice of'
+  if (!setsHarmlessly(command)) return 'it sets a variable that programs take notice of'
   for (const effect of effectsOfCommand(command)) {
     const problem = effectProblem(effect, place)
     if (problem !== undefined) return problem
@@ -238,7 +243,9 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
     case 'git':
       return gitEffectProblem(effect, place) ?? shownSecretProblem(effect, place)
     case 'chosen':
-      return chosenProblem(effect, place.whereabouts, place.changes !== 'nothing')
+      return chosenProblem(effect, place.whereabouts, place.changes !== 'nothing', place.book)
+    case 'hardened':
+      return place.isHardened ? undefined : effect.why
     case 'list':
     case 'read':
     case 'read tree':
@@ -254,7 +261,7 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
 
 export function gitEffectProblem(
   effect: Extract<Effect, { kind: 'git' }>,
-  { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill' | 'isConfined'>,
+  { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill' | 'isConfined' | 'linksThatLeadOut'>,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
   if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
@@ -295,10 +302,8 @@ const otherNames = 'the file has other names, which may lie elsewhere'
 
 const unknownPlace = 'which file it means is known only when it runs'
 
-function readProblem(
-  { kind, word }: Extract<Effect, { word: ShellWord }>,
-  { book, whereabouts, isHardened, isStill, isConfined }: Place,
-): string | undefined {
+function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place: Place): string | undefined {
+  const { book, whereabouts, isHardened, isStill, isConfined } = place
   const places = placesOf(word, whereabouts)
   if (places.isUnknown) return isConfined ? undefined : unknownPlace
   if (!isConfined && couldBeOption(word, places, isHardened)) return 'a name that fits the pattern could be an option'
@@ -310,15 +315,19 @@ function readProblem(
   if (kind !== 'read' && kind !== 'list' && all.some(holdsProcesses))
     return 'it would go through what the kernel tells of processes'
   const isDeep = kind === 'read tree' || kind === 'read through links'
-  if (
-    !isConfined &&
-    kind === 'read through links' &&
-    all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end)))
-  )
+  if (!isConfined && kind === 'read through links' && all.some((path) => leadsOut(path, place)))
     return 'it would follow links in that folder that lead elsewhere'
   return kind !== 'list' && mayMeetUnseen(readRules(book), places, isDeep, isStill)
     ? 'a file that a rule is about may be among those that it reads'
     : undefined
+}
+
+function leadsOut(folder: string, { book, linksThatLeadOut }: Place): boolean {
+  const known = linksThatLeadOut.get(folder)
+  if (known !== undefined) return known
+  const found = holdsLinkTo(folder, (end) => !isPathAllowed(book, read, end))
+  linksThatLeadOut.set(folder, found)
+  return found
 }
 
 function relocateEffectProblem(word: ShellWord, { book, whereabouts }: Place): string | undefined {

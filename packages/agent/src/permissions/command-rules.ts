@@ -260,8 +260,11 @@ function fileDoubt(
       (places.isUnknown || places.paths.some((path) => couldFitBelow(reading, workTreeAround(path))))
     )
   }
-  for (const { target, direction } of analysis.redirects)
-    if (!isHarmlessSink(target) && isOpen(target, false, direction === 'in' ? reading : rules)) return elsewhere
+  const isPlain = ({ target, direction }: ShellAnalysis['redirects'][number]): boolean =>
+    isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)
+  for (const redirect of analysis.redirects)
+    if (!isPlain(redirect) && isOpen(redirect.target, false, redirect.direction === 'in' ? reading : rules))
+      return elsewhere
   for (const command of analysis.commands) {
     const words = innermost(command)
     if (isReadOnlySimpleCommand(command)) {

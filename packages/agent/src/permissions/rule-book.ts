@@ -114,9 +114,19 @@ function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolea
   const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
   // The memory and the environment of processes, this program's too: keys of the person stand there.
   if (isOfProcess(end)) return false
-  if (kind === 'read') return isWithin || isReadable
+  if (kind === 'read') return isWithin || isReadable || systemFiles.has(end)
   return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
 }
+
+/** They tell which system this is, to everybody, and hold no secret. Both ends of a link stand here. */
+const systemFiles: ReadonlySet<string> = new Set(
+  (
+    '/etc/os-release /usr/lib/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release ' +
+    '/etc/fedora-release /etc/centos-release /etc/system-release /etc/arch-release /etc/timezone /etc/shells /proc/cpuinfo ' +
+    '/proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/filesystems /proc/sys/kernel/osrelease ' +
+    '/proc/sys/kernel/ostype /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cgroup.controllers'
+  ).split(' '),
+)
 
 /** What the kernel tells of one process. */
 function isOfProcess(end: string): boolean {

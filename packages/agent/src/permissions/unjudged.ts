@@ -1,5 +1,5 @@
 import { analyseShell } from '../shell/analysis.ts'
-import { effectsOfCommand, isHarmlessAssignment, isReadOnlyAnalysis } from '../shell/read-only.ts'
+import { effectsOfCommand, isReadOnlyAnalysis, setsHarmlessly } from '../shell/read-only.ts'
 import { sourceOf } from '../shell/words.ts'
 import { chosenProblem } from './chosen-programs.ts'
 import { bareRule, changesOf, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
@@ -35,15 +35,17 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
   }
   return analysis.commands.flatMap((simple): readonly UnjudgedPart[] => {
     if (simple.words.length === 0 || ruleAllowing(simple, book) !== undefined) return []
-    const why = simple.assignments.every(isHarmlessAssignment)
+    const why = setsHarmlessly(simple)
       ? effectsOfCommand(simple).flatMap((effect) => {
           if (effect.kind === 'unknown' || effect.kind === 'unseen') return [effect.why]
           const problem =
             effect.kind === 'git'
               ? gitEffectProblem(effect, place)
               : effect.kind === 'chosen'
-                ? chosenProblem(effect, whereabouts, place.changes !== 'nothing')
-                : undefined
+                ? chosenProblem(effect, whereabouts, place.changes !== 'nothing', book)
+                : effect.kind === 'hardened' && !place.isHardened
+                  ? effect.why
+                  : undefined
           return problem === undefined ? [] : [problem]
         })[0]
       : 'it sets a variable that programs take notice of'

@@ -191,7 +191,7 @@ class Collector {
       // After a colon of a value the shell puts the home directory in the place of a tilde.
       if (value.type !== 'Word' || value.text.includes(':~')) continue
       const word = shellWord(value, this.#scope)
-      if (word.kind === 'literal') this.#scope.set(name, word)
+      if (word.kind === 'literal' || word.isRevision === true) this.#scope.set(name, word)
     }
   }
 

@@ -3,8 +3,11 @@ import { changes } from './grammars/changes.ts'
 import { files } from './grammars/files.ts'
 import { search } from './grammars/search.ts'
 import { system } from './grammars/system.ts'
+import { viewers } from './grammars/viewers.ts'
 import { findEffects } from './programs/find.ts'
 import { gitEffects } from './programs/git.ts'
+import { lsofEffects } from './programs/lsof.ts'
+import { pipEffects } from './programs/pip.ts'
 import { psEffects } from './programs/ps.ts'
 import { testEffects } from './programs/test.ts'
 import { tellsVersion, versionEffects } from './programs/versions.ts'
@@ -13,15 +16,18 @@ import { effectsByGrammar, writesOperands } from './read-grammar.ts'
 import type { ShellWord } from './words.ts'
 
 /** Every command that is described, by its name. What is not here asks. */
-export const grammars: Readonly<Record<string, Grammar>> = { ...files, ...search, ...system, ...changes }
+export const grammars: Readonly<Record<string, Grammar>> = { ...files, ...search, ...system, ...viewers, ...changes }
 
 type Describe = (args: readonly ShellWord[]) => readonly Effect[]
 
 /** Commands whose words no grammar of options describes. */
 const described: Readonly<Record<string, Describe>> = {
-  find: findEffects,
+  find: (args) => findEffects(args, effectsOf),
   git: gitEffects,
   ps: psEffects,
+  pip: pipEffects,
+  pip3: pipEffects,
+  lsof: lsofEffects,
   test: testEffects,
   '[': testEffects,
   xxd: xxdEffects,

@@ -22,7 +22,14 @@ export type Effect =
       readonly shows?: ShownSettings
     }
   /** Files of these names, here or in a folder above, may choose which program runs: `by` when they do not name plain versions, `neverBy` whatever they hold. */
-  | { readonly kind: 'chosen'; readonly by: readonly string[]; readonly neverBy: readonly string[] }
+  | {
+      readonly kind: 'chosen'
+      readonly by: readonly string[]
+      readonly neverBy: readonly string[]
+      readonly outside?: Outside
+    }
+  /** Harmless in the environment that a line gets of which no part needs a rule, and in no other. */
+  | { readonly kind: 'hardened'; readonly why: string }
   /**
    * A program that only reads, with words that only the shell knows: they may be options that make it write or run. Harmless
    * where the kernel confines it to reading.
@@ -30,6 +37,14 @@ export type Effect =
   | { readonly kind: 'unseen'; readonly why: string }
   /** A program that no grammar describes, or words that the grammar does not. */
   | { readonly kind: 'unknown'; readonly why: string }
+
+/** What a program loads code and settings from: all of it lies outside of the session's folders, where nobody can have written it for the session. */
+export interface Outside {
+  /** Found by PATH. */
+  readonly programs: readonly string[]
+  /** Variables that name files and folders. HOME is always among them. */
+  readonly variables: readonly string[]
+}
 
 export function unseen(why: string): readonly Effect[] {
   return [{ kind: 'unseen', why }]

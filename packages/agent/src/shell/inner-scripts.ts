@@ -1,3 +1,4 @@
+import { commandOfFind } from './programs/find.ts'
 import { nameOf, formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 
@@ -89,7 +90,6 @@ function findScripts(args: readonly ShellWord[]): readonly InnerScript[] {
   return args.flatMap((word, index): readonly InnerScript[] => {
     if (!findRunners.has(word.value)) return []
     const rest = args.slice(index + 1)
-    const end = rest.findIndex(({ value }) => value === ';' || value === '+')
-    return [{ kind: 'words', words: end === -1 ? rest : rest.slice(0, end) }]
+    return [{ kind: 'words', words: commandOfFind(rest)?.words ?? rest }]
   })
 }

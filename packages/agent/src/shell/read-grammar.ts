@@ -62,7 +62,13 @@ export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWo
       operands.push(word)
       continue
     }
-    if (word.kind === 'dynamic' && grammar.anything !== true) {
+    const given = word.kind === 'dynamic' ? optionWithUnknown(word, table) : undefined
+    if (given !== undefined) {
+      options.push({ ...given, isLate })
+      hasLateOption ||= isLate
+      continue
+    }
+    if (word.kind === 'dynamic' && grammar.anything !== true && word.isRevision !== true) {
       noteUnseen('a word that is known only when it runs could be an option')
       continue
     }
@@ -133,6 +139,15 @@ function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>):
   const option = table.get(name)
   const isText = option?.takes !== 'nothing' && option?.kind === 'text'
   if (!name.startsWith('--') || !word.value.includes('=') || !isText) return undefined
+  return { name, value: { ...word, value: word.value.slice(name.length + 1) } }
+}
+
+/** `--author="$(…)"`: whatever stands in the quotes, it stays this option with a text. */
+function optionWithUnknown(word: ShellWord, table: ReadonlyMap<string, Option>): FoundOption | undefined {
+  const [, name = ''] = /^(--[a-z][a-z-]*)=/.exec(word.source) ?? []
+  const option = table.get(name)
+  if (word.isOne !== true || option === undefined || option.takes === 'nothing' || option.kind !== 'text')
+    return undefined
   return { name, value: { ...word, value: word.value.slice(name.length + 1) } }
 }
 

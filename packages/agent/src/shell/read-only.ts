@@ -68,6 +68,16 @@ export function isHarmlessAssignment({ value }: ShellWord): boolean {
   return isHarmlessVariable(value.split(/\+?=/, 1)[0] ?? '')
 }
 
+/** Whether the variables that are set for a command alone change nothing. `read` cuts a line by IFS, and nothing else does. */
+export function setsHarmlessly({ words, assignments }: SimpleCommand): boolean {
+  const isOfRead = words[0]?.kind === 'literal' && words[0].value === 'read'
+  return assignments.every(
+    (assignment) =>
+      isHarmlessAssignment(assignment) ||
+      (isOfRead && assignment.kind === 'literal' && assignment.value.startsWith('IFS=')),
+  )
+}
+
 /** Variables that no program takes commands, libraries or paths to programs from. */
 export function isHarmlessVariable(name: string): boolean {
   return harmlessVariables.has(name) || /^LC_[A-Z]+$/.test(name)
@@ -75,8 +85,18 @@ export function isHarmlessVariable(name: string): boolean {
 
 /** Names that reach no other program: it takes capital letters, or one of these, to be in the environment already. */
 export function isShellLocal(name: string): boolean {
-  return /^[a-z][a-z0-9_]*$/.test(name) && !/_proxy$|^npm_|^histchars$/.test(name) && process.env[name] === undefined
+  const isLocal = /^[a-z][a-z0-9_]*$/.test(name) && !/_proxy$|^npm_|^histchars$/.test(name)
+  return (isLocal || scratchNames.has(name)) && process.env[name] === undefined
 }
+
+/** Names in capital letters that people give to what a command printed. Neither bash nor a described program knows them. */
+const scratchNames: ReadonlySet<string> = new Set(
+  (
+    'BASE BRANCH BRANCHES CHANGED COMMIT COMMITS COUNT CURRENT CURRENT_BRANCH DIFF DIR DIRS FILE FILES FIRST HASH LAST ' +
+    'LAST_TAG LATEST LATEST_TAG LINE MAIN_BRANCH MERGE_BASE N NAME NAMES NOW NUMBER OUTPUT PKG PREV PREVIOUS REF REPLY ' +
+    'RESULT REV SHA SIZE TAG TAGS TODAY TOTAL UPSTREAM VERSION X Y'
+  ).split(' '),
+)
 
 const harmlessVariables: ReadonlySet<string> = new Set(
   (
@@ -87,7 +107,7 @@ const harmlessVariables: ReadonlySet<string> = new Set(
 
 /** The command alone, without what stands around it. Wrappers are looked through. */
 export function isReadOnlySimpleCommand(command: SimpleCommand): boolean {
-  if (command.words.length === 0 || !command.assignments.every(isHarmlessAssignment)) return false
+  if (command.words.length === 0 || !setsHarmlessly(command)) return false
   return effectsOfCommand(command).every(({ kind }) => harmless.has(kind))
 }
 
@@ -98,6 +118,7 @@ const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
   'list',
   'git',
   'chosen',
+  'hardened',
 ])
 
 /** What a command does, with its wrappers taken off. */

@@ -20,6 +20,10 @@ export interface ShellWord {
   readonly couldBePattern?: boolean
   /** `<(…)` and nothing else: one path, that of a pipe in which stands what the commands in it write. They are judged themselves. */
   readonly isPipe?: boolean
+  /** Of a dynamic word: ids of objects of git, with text that makes no option, no pattern and no path of them. */
+  readonly isRevision?: boolean
+  /** A path that find puts in the place of `{}`: what it is called is known only then, and that it begins with no dash. */
+  readonly isFound?: boolean
   /** Of a glob in the place of an operand: a name that it fits may begin with a dash. */
   readonly couldBeOption?: boolean
 }
@@ -67,8 +71,50 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
   if (!isOddTilde && partsOf(node).every(isPlainPart)) return { source: text, value: valueOf(node), kind: 'literal' }
   const read = isOddTilde ? undefined : readParts(node, scope)
   if (read !== undefined) return { source: text, ...read }
-  const couldBePattern = (node.parts ?? []).some((part) => couldHoldPattern(part, scope))
-  return { source: text, value: valueOf(node), kind: 'dynamic', isOne: !isOddTilde && isOneWord(node), couldBePattern }
+  const isRevision = !isOddTilde && !node.value.startsWith('-') && namesRevision(node.parts ?? [], scope)
+  const couldBePattern = !isRevision && (node.parts ?? []).some((part) => couldHoldPattern(part, scope))
+  const isOne = !isOddTilde && isOneWord(node)
+  return {
+    source: text,
+    value: valueOf(node),
+    kind: 'dynamic',
+    isOne,
+    couldBePattern,
+    ...(isRevision && { isRevision }),
+  }
+}
+
+/**
+ * Commands that print ids of objects and nothing else, or the name that they were given. Not `git describe` and
+ * `git rev-parse --abbrev-ref`: a name of a tag or a branch may begin with a dash, and be an option.
+ */
+const printsIds = new RegExp(
+  [
+    String.raw`^\$\(git (?:--no-pager )?(?:merge-base(?: --fork-point| --octopus)?`,
+    String.raw`rev-parse(?: (?:--verify|-q|--quiet|--short(?:=\d{1,2})?))*`,
+    String.raw`rev-list(?: (?:-1|-n 1|--max-count=1|--max-parents=0|--first-parent))+`,
+    String.raw`log (?:-1|-n 1) --(?:format|pretty)=%[Hh])(?: (?!\S*\.\.)[A-Za-z][\w./@{}~^-]*)*\)$`,
+  ].join('|'),
+)
+
+function namesRevision(parts: readonly (WordPart | DoubleQuotedChild)[], scope: Scope): boolean {
+  let hasIds = false
+  const isSafe = parts.every((part) => {
+    if (part.type === 'DoubleQuoted') {
+      hasIds ||= namesRevision(part.parts, scope)
+      return namesRevision(part.parts, scope) || part.parts.every(isPlainText)
+    }
+    if (isPlainText(part)) return true
+    const isId = printsIds.test(part.text) || scope.get(nameOfVariable(part) ?? '')?.isRevision === true
+    hasIds ||= isId
+    return isId
+  })
+  return hasIds && isSafe
+}
+
+/** Nothing of a path, a pattern or a list. */
+function isPlainText(part: WordPart | DoubleQuotedChild): boolean {
+  return part.type === 'Literal' && /^[\w.~^-]*$/.test(part.text)
 }
 
 function isPipe({ parts = [] }: Word): boolean {
@@ -205,7 +251,7 @@ function heldPiece({ value, kind }: ShellWord, isFirst: boolean, endsFolder: boo
   return { text: value, isHome, ...(kind === 'glob' && { isPattern: true }) }
 }
 
-function nameOfVariable(part: WordPart): string | undefined {
+function nameOfVariable(part: WordPart | DoubleQuotedChild): string | undefined {
   if (part.type === 'SimpleExpansion') return part.text.slice(1)
   const isBare = part.type === 'ParameterExpansion' && part.prefix === undefined
   return isBare && part.index === undefined && part.operation === undefined ? part.parameter : undefined

@@ -23,6 +23,15 @@ const off: readonly (readonly [key: string, value: string])[] = [
 ]
 
 /**
+ * The environment of a line of which no part needs a rule, in addition to that of commands: what its programs would start
+ * or ask beside their work is turned off.
+ */
+export function environmentWithoutRule(): Readonly<Record<string, string>> {
+  // less runs no program for a file, pip asks no index for a newer pip, go runs no other version of itself.
+  return { ...gitTurnedOff(), LESSSECURE: '1', PIP_DISABLE_PIP_VERSION_CHECK: '1', GOTOOLCHAIN: 'local' }
+}
+
+/**
  * What a command that runs without a rule gets, so that git starts no program for it. It cannot be undone by the command:
  * assignments to these names, `-c` and other folders of settings are no part of what runs without a rule.
  */

@@ -7,7 +7,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { BoundedOutput } from './bounded-output.ts'
 import { OutputSpool } from './output-spool.ts'
-import { gitTurnedOff } from './git-environment.ts'
+import { environmentWithoutRule } from './git-environment.ts'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
@@ -170,7 +170,7 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      ...((confinement !== undefined || isReadOnlyCommand(command)) && gitTurnedOff()),
+      ...((confinement !== undefined || isReadOnlyCommand(command)) && environmentWithoutRule()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const

@@ -14,7 +14,7 @@ const none: WallMeans = { kind: 'none', why: 'nothing is there' }
 const off: WallMeans = { kind: 'off', why: 'it is off' }
 const wallOf = (means: WallMeans): WallPort => ({
   means: () => means,
-  reads: (path) => path.startsWith('/etc/os-release'),
+  reads: (path) => path.startsWith('/etc/hosts'),
 })
 
 function open(options: Partial<PermissionOptions> = {}): RulePermissions {
@@ -46,11 +46,11 @@ describe('Where the kernel confines', () => {
     'cat $FILE',
     'wc -l $(git ls-files)',
     "find . -name '*.ts' | xargs grep -l one",
-    'git diff $(git merge-base main HEAD)',
+    'git diff $(git config x.base)',
     'for f in $(ls); do head -1 $f; done',
     'sed -n "${n}p" a.ts',
-    'cat /etc/os-release',
-    'NAME=$(git rev-parse HEAD); echo $NAME',
+    'cat /etc/hosts',
+    'NAME=$(cat package.json); echo $NAME | xargs ls',
   ])('words that only the shell knows ask without it, and not with it: %s', (command) => {
     expect(decided(open(), command)).toEqual(['allow', 'read'])
     for (const means of [off, none]) expect(decided(open({ wall: wallOf(means) }), command)[0]).toBe('ask')

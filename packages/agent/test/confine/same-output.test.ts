@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createPermissions } from '@halting/agent'
-import { gitTurnedOff } from '../../src/tools/git-environment.ts'
+import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
 import { isDeep } from '../support/deep.ts'
 import { bashCall } from '../judge/support.ts'
 import { makeWorld, removeWorld } from '../judge/world.ts'
@@ -52,7 +52,7 @@ describe.skipIf(allMeans.length === 0)('Confined commands (needs Landlock or bub
       const { project: cwd, home } = world
       const all = confined(means)
       const commands = isDeep ? all : all.filter((_, at) => at % 10 === 0)
-      const env = { ...gitTurnedOff(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
+      const env = { ...environmentWithoutRule(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
       // In a namespace of its own only this user has a name, and the folder above is another one.
       const shown = (text: string): string =>
         kind === 'bubblewrap'

@@ -1,5 +1,5 @@
-// Holds R-RULE-7e of docs/spec.md: a program tells its version by itself, unless a file of the project chooses the program.
-import { mkdirSync, writeFileSync } from 'node:fs'
+// Holds R-RULE-7e and R-RULE-7q of docs/spec.md: programs that load code run by themselves, unless a file or a folder of the project chooses what they load.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/harness.ts'
@@ -82,4 +82,122 @@ test.each(otherDaemons)('docker asks where a line names another daemon, also bes
   const rules = { cwd, allow: ['Bash(docker ps:*)', 'Bash(docker --version)', 'Bash(docker -v:*)'] }
   const commands = ['ps', '--version', '-v', 'logs x'].map((command) => line.replace('COMMAND', command))
   expect(commands.map((command) => judged(command, rules))).toEqual(commands.map(() => 'ask'))
+})
+
+/** `bin` of the project has a pip, a python and a man, and `outside/bin` a link to that pip. */
+function projectWithPrograms(): { readonly cwd: string; readonly outside: string } {
+  const root = temporaryFolder()
+  const [cwd, outside] = [join(root, 'project'), join(root, 'outside')]
+  for (const folder of [join(cwd, 'bin'), join(cwd, 'lib'), join(outside, 'bin'), join(outside, 'links')])
+    mkdirSync(folder, { recursive: true })
+  for (const name of ['pip', 'pip3', 'python3', 'man']) writeFileSync(join(cwd, 'bin', name), '')
+  for (const name of ['pip', 'pip3', 'python3', 'man']) writeFileSync(join(outside, 'bin', name), '')
+  symlinkSync(join(cwd, 'bin/pip'), join(outside, 'links/pip'))
+  return { cwd, outside }
+}
+
+const loading = ['pip list', 'pip3 list --format=json', 'pip show requests', 'pip --version']
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['programs of the folder', { PATH: '@P/bin:@O/bin' }],
+  ['a link to a program of the folder', { PATH: '@O/links:@O/bin' }],
+  ['an empty place to find programs', { PATH: ':@O/bin' }],
+  ['a place that counts from the folder', { PATH: 'bin:@O/bin' }],
+  ['code of the folder', { PYTHONPATH: '@P/lib' }],
+  ['code of wherever it runs', { PYTHONPATH: '.' }],
+  ['code of an empty place', { PYTHONPATH: ':@O/lib' }],
+  ['packages of the folder', { PYTHONUSERBASE: 'lib' }],
+  ['settings of the folder', { PIP_CONFIG_FILE: 'pip.conf' }],
+  ['another Python', { PIP_PYTHON: './bin/python3' }],
+  ['a log in the folder', { PIP_LOG: '@P/log' }],
+  ['a home that is the folder', { HOME: '@P' }],
+  ['a home below the folder', { HOME: '@P/home' }],
+])('pip asks beside %s', (_, variables) => {
+  const { cwd, outside } = projectWithPrograms()
+  const placed = Object.entries(variables).map(([name, value]) => [
+    name,
+    value.replaceAll('@P', cwd).replaceAll('@O', outside),
+  ])
+  const env = { PATH: join(outside, 'bin'), HOME: outside, ...Object.fromEntries(placed) }
+  expect(loading.map((command) => judged(command, { cwd, env }))).toEqual(loading.map(() => 'ask'))
+})
+
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  ['pages of the folder', { MANPATH: '@P/man' }, 'ask'],
+  ['pages of wherever it runs', { MANPATH: 'man:' }, 'ask'],
+  ['programs of the folder, beside which pages may lie', { PATH: '@O/bin:@P/bin' }, 'ask'],
+  ['an empty place for programs', { PATH: '@O/bin:' }, 'ask'],
+  ['a home that is the folder', { HOME: '@P' }, 'ask'],
+  ['pages of the person, and of the system', { MANPATH: '@O/man:' }, 'allow'],
+  ['nothing of the folder', {}, 'allow'],
+])('man beside %s', (_, variables, behavior) => {
+  const { cwd, outside } = projectWithPrograms()
+  const placed = Object.entries(variables).map(([name, value]) => [
+    name,
+    value.replaceAll('@P', cwd).replaceAll('@O', outside),
+  ])
+  const env = { PATH: join(outside, 'bin'), HOME: outside, ...Object.fromEntries(placed) }
+  expect(judged('man ls | head', { cwd, env })).toBe(behavior)
+})
+
+test('pip runs where it and its Python lie elsewhere, and not where the line writes', () => {
+  const { cwd, outside } = projectWithPrograms()
+  const env = { PATH: join(outside, 'bin'), HOME: outside }
+  expect(loading.map((command) => judged(command, { cwd, env }))).toEqual(loading.map(() => 'allow'))
+  const rules = { cwd, env, mode: 'acceptEdits', allow: ['Bash(make)'] } as const
+  expect([
+    judged('touch x; pip list', rules),
+    judged('cp lib/x lib/y && pip show x', rules),
+    judged('pip list > packages', rules),
+    // Not the whole line runs without a rule: then pip would ask its index for a newer one.
+    judged('make; pip list', rules),
+    judged('pip list', { ...rules, additionalDirectories: [outside] }),
+  ]).toEqual(['ask', 'ask', 'ask', 'ask', 'ask'])
+})
+
+test.each([
+  'pip freeze',
+  'pip freeze --exclude-editable',
+  'pip list --outdated',
+  'pip list -o',
+  'pip list --out',
+  'pip list --path .',
+  'pip list --log new',
+  'pip --log new list',
+  'pip --python ./bin/python3 list',
+  'pip list --python ./bin/python3',
+  'pip show "$x"',
+  'pip "$x"',
+  'pip config list',
+  'pip debug',
+  'pip cache dir',
+  'pip check',
+  'pip install x',
+  'pip download x',
+  'pip wheel .',
+  'pip uninstall -y x',
+  'pip inspect',
+  'pip index versions x',
+  'PYTHONPATH=. pip list',
+  'PIP_CONFIG_FILE=pip.conf pip list',
+  'python3 -m pip list',
+  './bin/pip list',
+  'man ./page',
+  'man bin/page',
+  'man -l page',
+  'man --local-file page',
+  'man -P ./evil ls',
+  'man --pager=./evil ls',
+  'man -H./evil ls',
+  'man -M . page',
+  'man -C man.conf ls',
+  'man -p t ls',
+  'man "$x"',
+  'man l*',
+  'man ls -P ./evil',
+  'MANPATH=. man page',
+  'MANPAGER=./evil man ls',
+])('asks, since it may run, write or read what nobody looked at: %s', (command) => {
+  const { cwd, outside } = projectWithPrograms()
+  expect(judged(command, { cwd, env: { PATH: join(outside, 'bin'), HOME: outside } })).toBe('ask')
 })

@@ -87,7 +87,24 @@ const texts = [
   "'$f'",
   '\\n',
 ]
+/** Output of git in the place of a word. */
+const outputs = [
+  '$(git rev-parse HEAD)',
+  '"$(git rev-parse --short HEAD)"',
+  '$(git merge-base main HEAD)..HEAD',
+  '$(git rev-list -1 HEAD)',
+  '$(git log -1 --format=%H)',
+  '$(git describe --always)',
+  '$(git rev-parse --git-dir)',
+  '$(git rev-parse a.ts)',
+  '-$(git rev-parse HEAD)',
+  '--output=$(git rev-parse HEAD)',
+  '--author="$(cat paths)"',
+  '$f..HEAD',
+]
 const assigned = [
+  'f=$(git rev-parse HEAD)',
+  'BASE=$(git merge-base main HEAD)',
   'f=a.ts',
   'f=../outside/x',
   'f=.env',
@@ -123,6 +140,9 @@ const uses =
   '"$f" "${f}" $f "$f/.ssh/id" "$f"/.ssh/id "$f/id" a="$f" "a=$f" "x:$f" "src/$f" "$g$f" "$g/$f" ../"$f" "$f"x "./$f" "$f/../id" ""$f \'\'"$f" ~"$f" "~$f" "$f$g" {"$f",a.ts} "$f"* a=~/.ssh/id x:~/.ssh/id a+=~/.ssh/id'.split(
     ' ',
   )
+const psParts = 'aux axe -ef -e -x e x -eo pid,args args -C sh -u root x 1 -p $$ --sort=pid --forest -L -f -j'.split(
+  ' ',
+)
 const readers = 'cat,tail,head,ls,grep -r .,sed p,sort,cut -c1-,diff a.ts,find,stat,base64,od -c,awk 1'.split(',')
 const sinks = [
   '> /dev/null',
@@ -322,6 +342,8 @@ export class CommandMaker {
       ])
     if (kind < 0.92)
       return this.#pick([
+        `while IFS= read -r f; do ${this.#simple()}; done < <(${this.#simple()})`,
+        `${this.#simple()} | while read -r f; do ${this.#simple()}; done`,
         `case $f in *) ${this.#simple()};; esac`,
         `while read -r f; do ${this.#simple()}; done < ${this.#operand()}`,
         `cat <<E\n${this.#pick(variables)}\nE`,
@@ -356,6 +378,7 @@ export class CommandMaker {
     if (kind < 0.44)
       return (
         this.#pick([
+          `ps ${this.#some(3, () => this.#pick(psParts))}`,
           `[ ${this.#pick(['-f', '-v', '-n', '!', '-d'])} ${this.#operand()} ]`,
           `test ${this.#operand()} = ${this.#operand()}`,
           `echo ${this.#some(3, () => this.#operand())}`,
@@ -493,12 +516,16 @@ export class CommandMaker {
             ' -C sub',
             ' --no-pager',
             ' -c core.pager=id',
+            ' -c color.ui=false',
+            ' -c color.ui=always -c core.fsmonitor=./evil',
+            ' -c core.quotePath=../x',
             ' -C link',
             ' --git-dir=.git',
             ' -p',
             ' --literal-pathspecs',
           ])
-    return grammar === undefined ? 'git' : `git${before} ${name} ${this.#words(grammar)}`
+    const ids = this.#random() < 0.85 ? '' : ` ${this.#pick(outputs)}`
+    return grammar === undefined ? 'git' : `git${before} ${name} ${this.#words(grammar)}${ids}`
   }
 
   #find(): string {
@@ -509,7 +536,20 @@ export class CommandMaker {
       '-print',
       '-ls',
       '-delete',
-      '-exec cat {} ;',
+      '-exec cat {} +',
+      '-exec grep -h . {} \\;',
+      '-exec uniq {} +',
+      '-exec ls -R {} +',
+      '-exec cat {} ../outside/x \\;',
+      '-exec awk {} \\;',
+      '-type d',
+      '-type l',
+      "-name '('",
+      "-name ')'",
+      '!',
+      "'('",
+      "')'",
+      ',',
       '-follow',
       '-newer a.ts',
       '-samefile ../outside/x',
@@ -521,8 +561,8 @@ export class CommandMaker {
       '-quit',
       '-prune',
       '-o',
-      '-execdir id ;',
-      '-ok id ;',
+      '-execdir id \\;',
+      '-ok id \\;',
       '-size 0',
       '-path "*x"',
       '-regex .',

@@ -1,6 +1,6 @@
 import { createPermissions, type RulePermissions } from '@halting/agent'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
-import { gitTurnedOff } from '../../src/tools/git-environment.ts'
+import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
 import { bashCall } from './support.ts'
 import { canary, runAsOne, runMany, together, type World } from './world.ts'
 
@@ -65,7 +65,7 @@ export async function findHarm({ reading, editing }: Allowed, trial: Trial): Pro
     (text.match(new RegExp(canary, 'g')) ?? []).find((found) => hasRules || found !== 'CANARY-DENIED') ?? ''
   const path: Readonly<Record<string, string>> =
     programs === undefined ? {} : { PATH: `${programs}:${process.env['PATH'] ?? '/usr/bin:/bin'}` }
-  const env = { ...gitTurnedOff(), ...path }
+  const env = { ...environmentWithoutRule(), ...path }
   const found: string[] = []
   await together(pieces(reading, 300), 2, async (commands) => {
     const { printed, changed } = await runAsOne(world, commands, env)

@@ -1,7 +1,7 @@
 // Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec.md against a corpus of hostile commands: each does its harm where nobody judges it, and none is let through.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { gitTurnedOff } from '../../src/tools/git-environment.ts'
+import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
 import { isDeep, isWhole } from '../support/deep.ts'
 import { type HostileRow, readCorpus } from './corpus/read-corpus.ts'
@@ -94,12 +94,12 @@ test('there are 500 of them at least, none twice', () => {
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
 })
 
-/** git that runs without a rule has its settings turned off: what is let through is run as the tool runs it. */
+/** What runs without a rule gets an environment of its own: what is let through is run as the tool runs it. */
 async function isDisarmed(row: HostileRow): Promise<boolean> {
   const world = worldOf(row)
   const command = placed(row.command, world)
-  if (!isBubblewrapThere || !command.includes('git') || !isReadOnlyCommand(command)) return false
-  const [outcome] = await runMany(world, [command], gitTurnedOff())
+  if (!isBubblewrapThere || !/\b(?:git|less|more)\b/.test(command) || !isReadOnlyCommand(command)) return false
+  const [outcome] = await runMany(world, [command], environmentWithoutRule())
   return outcome !== undefined && !didHarm(row, outcome)
 }
 

@@ -125,7 +125,7 @@ const tempting = (project: string): Record<string, string> => ({
   PAGER: `${project}/evil`,
   EDITOR: `${project}/evil`,
   VISUAL: `${project}/evil`,
-  LESSOPEN: `|${project}/evil`,
+  LESSOPEN: `|${project}/evil %s`,
   SECRET_TOKEN: 'CANARY-ENV',
 })
 

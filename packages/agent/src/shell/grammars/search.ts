@@ -99,7 +99,10 @@ function programCheck(
     const isGivenEarly = giving.some(({ isLate }) => !isLate)
     const programs = [...giving.map(({ value }) => value), ...(isGivenEarly ? [] : operands.slice(0, 1))]
     if (programs.length === 0) return options.some(({ name }) => information.has(name)) ? [] : unknown(why)
-    return programs.every((word) => word?.kind === 'literal' && isHarmless(word.value)) ? [] : unknown(why)
+    const isKnown = programs.every(
+      (word) => word?.kind === 'literal' && word.isFound !== true && isHarmless(word.value),
+    )
+    return isKnown ? [] : unknown(why)
   }
 }
 

@@ -51,6 +51,49 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ options }) => (options.length > 0 ? [] : unknown('it runs a command')),
   },
   test: { options: '', operands: ['text'], check: () => [] },
+  // Of a shell that is not interactive it is empty. Its options read, write and change files.
+  history: {
+    options: '',
+    operands: ['text'],
+    check: ({ operands }) =>
+      operands.length < 2 && operands.every(({ kind, value }) => kind === 'literal' && /^\d+$/.test(value))
+        ? []
+        : unknown('it may read or write a file'),
+  },
+  // -x runs a command.
+  jobs: { options: '-lnprs', refused: '-x', operands: [] },
+  // With a value they set it.
+  ulimit: { options: '-abcdefiklmnpqrstuvxHPRST', operands: [] },
+  umask: { options: '-pS', operands: [] },
+  read: {
+    options: '-rs -d:text -n:number -p:text -t:text',
+    refused: '-a -e -i -N -u',
+    operands: ['text'],
+    check: ({ operands }) =>
+      operands.every(({ kind, value }) => kind === 'literal' && /^[A-Za-z_]\w*$/.test(value))
+        ? []
+        : unknown('a subscript in it can run commands'),
+  },
+  pgrep: {
+    options:
+      '-acfilnovwxA -d:text -g:text -G:text -O:number -P:text -r:text -s:text -t:text -u:text -U:text --delimiter:text ' +
+      '--list-name --list-full --inverse --lightweight --count --full --pgroup:text --group:text --ignore-case --newest ' +
+      '--oldest --older:number --parent:text --session:text --terminal:text --euid:text --uid:text --exact --runstates:text ' +
+      '--ignore-ancestors --cgroup:text --nslist:text --help --version',
+    // Whether a variable of a process has a value is a way to read it. The others read a file.
+    refused: '--env -F --pidfile -L --logpidfile --ns -h -V',
+    operands: ['text'],
+  },
+  ss: {
+    options:
+      '-046aeHilmnOopsStTuvwxMdzZ --numeric --all --listening --options --extended --memory --processes --threads --info ' +
+      '--summary --tcp --udp --raw --unix --ipv4 --ipv6 --packet --no-header --oneline --tos --cgroup --tipcinfo --context ' +
+      '--contexts --mptcp --sctp --dccp --tipc --vsock --xdp --inet-sockopt --help --version',
+    // They ask name servers, go on without end, close connections, write and read files.
+    refused:
+      '-r --resolve -E --events -K --kill -D --diag -F --filter -N --net -A --query --socket -f --family -b --bpf -h -V',
+    operands: [],
+  },
   free: {
     options:
       '-bkmghltvwV --bytes --kilo --mega --giga --tera --peta --kibi --mebi --gibi --tebi --pebi --human ' +

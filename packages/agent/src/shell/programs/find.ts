@@ -27,26 +27,60 @@ function unknownAction(args: readonly ShellWord[]): string | undefined {
   return undefined
 }
 
-/** Find has no options as others have: paths, then an expression of words with a meaning each. */
-export function findEffects(args: readonly ShellWord[]): readonly Effect[] {
+/** What find does with words that only the shell knows: they may be actions. */
+function unseenWord(args: readonly ShellWord[]): readonly Effect[] {
   const action = unknownAction(args)
-  if (action !== undefined) return unknown(`${action} of find is not known to change nothing`)
-  const effects: Effect[] = []
+  return action === undefined
+    ? unseen('a name could be an action of find')
+    : unknown(`${action} of find is not known to change nothing`)
+}
+
+/** What another command does with its words. */
+type Describe = (words: readonly ShellWord[]) => readonly Effect[]
+
+/** Find has no options as others have: paths, then an expression of words with a meaning each. */
+export function findEffects(args: readonly ShellWord[], describe: Describe): readonly Effect[] {
+  const roots: ShellWord[] = []
   let at = 0
   while (args[at]?.value === '-P') at += 1
   for (; at < args.length; at += 1) {
     const word = args[at]
     if (word === undefined || (word.kind === 'literal' && /^(?:-|[!(),]$)/.test(word.value))) break
-    if (word.kind === 'dynamic' || (word.kind === 'glob' && couldStartWithDash(word.value)))
-      return unseen('a name could be an action of find')
-    effects.push({ kind: 'list', word })
+    if (word.kind === 'dynamic' || (word.kind === 'glob' && couldStartWithDash(word.value))) return unseenWord(args)
+    roots.push(word)
   }
-  if (effects.length === 0) effects.push({ kind: 'list', word: literalWord('.') })
-  for (; at < args.length; at += 1) {
-    const word = args[at]
-    if (word?.kind !== 'literal') return unseen('a name could be an action of find')
+  if (roots.length === 0) roots.push(literalWord('.'))
+  return [
+    ...roots.map((word): Effect => ({ kind: 'list', word })),
+    ...expressionEffects(args.slice(at), roots, describe),
+  ]
+}
+
+const mostCommands = 4
+const mostRoots = 8
+
+function expressionEffects(
+  words: readonly ShellWord[],
+  roots: readonly ShellWord[],
+  describe: Describe,
+): readonly Effect[] {
+  const effects: Effect[] = []
+  const tests = new TestsSoFar()
+  let commands = 0
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at]
+    if (word?.kind !== 'literal') return unseenWord(words)
+    if (word.value === '-exec') {
+      const inner = commandOfFind(words.slice(at + 1))
+      if (inner === undefined) return unknown('where the command of -exec ends is not known')
+      if ((commands += 1) > mostCommands || roots.length > mostRoots) return unknown('find runs too much to look at')
+      effects.push(...execEffects(inner, roots, tests.isNoLink, describe))
+      at += inner.words.length + 1
+      continue
+    }
+    const value = withoutValue.has(word.value) ? undefined : words[at + 1]
+    tests.add(word.value, value)
     if (withoutValue.has(word.value)) continue
-    const value = args[at + 1]
     if (value === undefined || value.kind === 'glob' || (value.kind === 'dynamic' && value.isOne !== true))
       return unknown(`what ${word.value} of find takes is not known`)
     if (withFile.has(word.value)) effects.push({ kind: 'list', word: value })
@@ -54,4 +88,84 @@ export function findEffects(args: readonly ShellWord[]): readonly Effect[] {
     at += 1
   }
   return effects
+}
+
+/** What is true of every path that gets to where an expression is read, as far as that shows without parentheses. */
+class TestsSoFar {
+  #depth = 0
+  #isNegated = false
+  #isNoLink = false
+
+  /** `-type f` or `-type d` is true. */
+  get isNoLink(): boolean {
+    return this.#isNoLink
+  }
+
+  add(name: string, value: ShellWord | undefined): void {
+    if (name === '(') this.#depth += 1
+    else if (name === ')') this.#depth -= 1
+    else if (this.#depth === 0 && /^(?:-o|-or|,)$/.test(name)) this.#isNoLink = false
+    const isPlain = this.#depth === 0 && !this.#isNegated && value?.kind === 'literal'
+    if (name === '-type' && isPlain && /^[fd](?:,[fd])?$/.test(value.value)) this.#isNoLink = true
+    this.#isNegated = name === '!' || name === '-not'
+  }
+}
+
+interface CommandOfFind {
+  readonly words: readonly ShellWord[]
+  /** `{} +`: it is given many names at once. */
+  readonly takesMany: boolean
+}
+
+/** The words up to `;`, or up to a `+` right behind `{}`. Undefined without one. */
+export function commandOfFind(words: readonly ShellWord[]): CommandOfFind | undefined {
+  const isMany = (at: number): boolean => words[at]?.value === '+' && words[at - 1]?.value === '{}'
+  const end = words.findIndex(({ value }, at) => value === ';' || isMany(at))
+  return end === -1 ? undefined : { words: words.slice(0, end), takesMany: words[end]?.value === '+' }
+}
+
+/**
+ * `find src -exec grep -l x {} +`: the command as it is with paths below `src` in the place of `{}`. Such a path begins as
+ * `src` does, so that it is no option.
+ */
+function execEffects(
+  { words, takesMany }: CommandOfFind,
+  roots: readonly ShellWord[],
+  isNoLink: boolean,
+  describe: Describe,
+): readonly Effect[] {
+  const isKnown = words.every(
+    ({ kind, value }, at) => kind === 'literal' && (value === '{}' ? at > 0 : !value.includes('{}')),
+  )
+  if (!isKnown) return unknown('what -exec of find runs is known only when it runs')
+  return roots.flatMap((root) => {
+    const found: ShellWord = { ...root, isFound: true }
+    // A program may do something else with its second or third name.
+    const given = words.flatMap((word) => (word.value !== '{}' ? [word] : takesMany ? [found, found, found] : [found]))
+    return describe(given).flatMap((effect) => effectBelow(effect, found, isNoLink))
+  })
+}
+
+/** What is done to a path that find found is done to all that lies below its root. */
+function effectBelow(effect: Effect, found: ShellWord, isNoLink: boolean): readonly Effect[] {
+  switch (effect.kind) {
+    case 'list':
+    case 'read':
+    case 'read tree':
+      if (effect.word !== found) return [effect]
+      // Find gives links too, and who reads or lists one follows it.
+      if (!isNoLink) return [{ kind: 'read through links', word: found }]
+      return [{ kind: effect.kind === 'list' ? 'list' : 'read tree', word: found }]
+    case 'unseen':
+    case 'unknown':
+      return [effect]
+    case 'read through links':
+    case 'write':
+    case 'write tree':
+    case 'relocate':
+    case 'git':
+    case 'chosen':
+    case 'hardened':
+      return unknown('what find runs is not known to read only')
+  }
 }

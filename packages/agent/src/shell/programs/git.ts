@@ -4,7 +4,7 @@ import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
 
 const globals: Grammar = {
-  options: '-C:list --no-pager --no-optional-locks --literal-pathspecs --version',
+  options: '-c:text -C:list --no-pager --no-optional-locks --literal-pathspecs --version',
   operands: ['text'],
   optionsFirst: true,
 }
@@ -19,6 +19,9 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   if (read.kind !== 'read') return unknown(read.why)
   const { options, operands } = read.given
   const folders = options.filter(({ name }) => name === '-C')
+  const setting = options.find(({ name, value }) => name === '-c' && !isHarmlessSetting(value))?.value
+  if (setting !== undefined)
+    return unknown(`${setting.value.split('=', 1)[0] ?? ''} is not a setting that is known to be harmless`)
   const [command] = operands
   const rest = args.slice(args.length - operands.length + 1)
   if (command === undefined)
@@ -46,6 +49,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     return unknown('the shell finds names for a pattern in its own folder, and git looks for them in another')
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
+    if (effect.word.isRevision === true) return []
     if (effect.word.value.split(':').length > 6) return unknown('a word with so many colons is not looked at')
     return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
   })
@@ -60,6 +64,22 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     },
     ...paths,
   ]
+}
+
+/** Settings about colours and forms of what git shows, by their names in small letters. None names a program, a file or an address. */
+const harmlessSettings: ReadonlySet<string> = new Set(
+  (
+    'column.ui core.quotepath core.abbrev log.date log.decorate log.abbrevcommit diff.renames diff.renamelimit diff.noprefix ' +
+    'diff.mnemonicprefix diff.context diff.interhunkcontext diff.algorithm diff.colormoved status.short status.branch ' +
+    'status.showstash status.relativepaths status.showuntrackedfiles status.aheadbehind grep.linenumber grep.column ' +
+    'grep.patterntype blame.date blame.showemail branch.sort tag.sort'
+  ).split(' '),
+)
+
+function isHarmlessSetting(word: ShellWord | undefined): boolean {
+  const [, name = ''] = /^([A-Za-z.]+)(?:=[\w ,:.%+-]*)?$/.exec(word?.value ?? '') ?? []
+  const key = name.toLowerCase()
+  return word?.kind === 'literal' && (harmlessSettings.has(key) || /^color\.[a-z]+(?:\.[a-z]+)?$/.test(key))
 }
 
 /** Addresses of repositories hold tokens, and so do headers: what prints them is held against what stands there. */

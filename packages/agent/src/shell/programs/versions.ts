@@ -10,8 +10,6 @@ const words: Readonly<Record<string, string>> = {
   npm: '-v --version',
   python: '-V --version',
   python3: '-V --version',
-  pip: '-V --version',
-  pip3: '-V --version',
   ruby: '--version',
   perl: '-v --version',
   cargo: '-V --version',
@@ -31,7 +29,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** Files by which version managers (asdf, mise, pyenv, rbenv and others) choose the program, in the folder or one above it. */
-const ofManagers =
+export const ofManagers: readonly string[] =
   '.tool-versions mise.toml .mise.toml mise.local.toml .mise.local.toml .config/mise.toml .config/mise/config.toml mise/config.toml .mise/config.toml .rtx.toml .prototools .python-version .ruby-version .node-version .nvmrc .go-version .java-version .perl-version'.split(
     ' ',
   )

@@ -1,0 +1,67 @@
+import { type Effect, type Given, type Grammar, type Outside, unknown } from '../effects.ts'
+
+/** What finds and formats pages lies where the system keeps them, so that no page is one of the project. */
+const pages: Outside = { programs: ['man'], variables: ['PATH', 'MANPATH'] }
+
+/** Programs that show text page by page on a terminal, and as it is elsewhere: commands have no terminal. */
+export const viewers: Readonly<Record<string, Grammar>> = {
+  less: {
+    options: '-aAcCdeEfFgGiIKLmMnNqQrRsSuUwWX',
+    // They write a file, read one with keys or tags, or look at nothing that is shown.
+    refused: '-o -O -k -t -T --tag-file -p -P -b -B -D -h -j -J -V -x -y -z',
+    operands: ['read'],
+    check: pagerEffects,
+  },
+  more: {
+    options: '',
+    refused:
+      '-d --silent -l --logical -f --no-pause -p --print-over -c --clean-print -e --exit-on-eof -s --squeeze -u --plain -n --lines -h -V',
+    operands: ['read'],
+    check: pagerEffects,
+  },
+  zcat: compressed('-lv --verbose '),
+  gunzip: compressed('-clv --stdout --to-stdout --verbose '),
+  gzip: compressed('-cdlv --stdout --to-stdout --decompress --uncompress --verbose '),
+  man: {
+    options: '-fkaw --whatis --apropos --all --where --path --location',
+    // They run what they name, or read pages and settings elsewhere.
+    refused:
+      '-P --pager -H --html -p --preprocessor -l --local-file -C --config-file -M --manpath -m --systems -R --recode',
+    operands: ['text'],
+    check: ({ operands, options }) =>
+      [...operands, ...options.flatMap(({ value }) => value ?? [])].every(
+        ({ kind, value }) => kind === 'literal' && /^[A-Za-z0-9_][\w.+:-]*$/.test(value),
+      )
+        ? [{ kind: 'chosen', by: [], neverBy: [], outside: pages }]
+        : unknown('man may read a page that is a file of the project'),
+  },
+}
+
+/** What begins with a plus is a command of less, and LESSOPEN names a program that opens each file. */
+function pagerEffects({ operands }: Given): readonly Effect[] {
+  if (operands.some(({ value }) => value.startsWith('+'))) return unknown('it runs a command of its own')
+  return [{ kind: 'hardened', why: 'LESSOPEN may name a program that is run for each file' }]
+}
+
+/** It writes to its output, and beside no file: with `-c`, or where it only lists or tests. */
+const toOutput: ReadonlySet<string> = new Set('-c --stdout --to-stdout -l --list -t --test'.split(' '))
+
+function compressed(more: string): Grammar {
+  const isAlwaysToOutput = !more.startsWith('-c')
+  return {
+    options: `${more}-qt --quiet --test --list --help --version`,
+    refused:
+      '-f --force -k --keep -n --no-name -N --name -r --recursive -S --suffix --synchronous --rsyncable -L --license -1 --fast -9 --best -h -V -a --ascii',
+    operands: ['read'],
+    check: ({ operands, options, ordered }) => {
+      if (operands.length === 0) return []
+      if (ordered !== undefined) return unknown('an option behind its operands is a file to some implementations')
+      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknown('it takes the file away')
+      // A name without a known ending is looked for with one, too.
+      if (!operands.every(({ kind, value }) => kind !== 'dynamic' && /\.(?:gz|tgz)$/.test(value)))
+        return unknown('it may read a file with another ending')
+      // BSD has zcat read what compress made.
+      return operands.map((word) => ({ kind: 'read', word: { ...word, value: `${word.value}.Z` } }))
+    },
+  }
+}
