@@ -110,27 +110,42 @@ function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'abo
   return isFolderAbove ? 'above' : 'none'
 }
 
+/** Whether the pattern fits the path or a folder above it, and spells these of its names: no wildcard stands for them, and no folder above has them in it. */
+export function fitsSpelled(pattern: GlobPattern, segments: readonly string[], spelled: ReadonlySet<number>): boolean {
+  const { reached, isFolderAbove } = reachedWith(pattern, segments, spelled)
+  return reached.has(pattern.length) || isFolderAbove
+}
+
+const none: ReadonlySet<number> = new Set()
+
 export function reachedWith(
   pattern: GlobPattern,
   segments: readonly string[],
+  spelled: ReadonlySet<number> = none,
 ): { readonly reached: ReadonlySet<number>; readonly isFolderAbove: boolean } {
   // The places in the pattern that can be reached with the segments read so far.
   let reached = withEmptyAny(new Set([0]), pattern)
   let isFolderAbove = false
-  for (const segment of segments) {
-    isFolderAbove ||= reached.has(pattern.length)
+  for (const [index, segment] of segments.entries()) {
+    const isSpelled = spelled.has(index)
+    isFolderAbove = !isSpelled && (isFolderAbove || reached.has(pattern.length))
     const next = new Set<number>()
     for (const at of reached) {
       const part = pattern[at]
-      if (part === 'any') next.add(at)
-      else if (part !== undefined && fitsName(part, segment)) next.add(at + 1)
+      if (part === 'any') {
+        if (!isSpelled) next.add(at)
+      } else if (part !== undefined && (!isSpelled || isLiteral(part)) && fitsName(part, segment)) next.add(at + 1)
     }
     // A last `**` has to stand for something.
-    if (pattern.at(-1) === 'any' && next.has(pattern.length - 1) && reached.has(pattern.length - 1))
+    if (!isSpelled && pattern.at(-1) === 'any' && next.has(pattern.length - 1) && reached.has(pattern.length - 1))
       next.add(pattern.length)
     reached = withEmptyAny(next, pattern)
   }
   return { reached, isFolderAbove }
+}
+
+function isLiteral(tokens: readonly Token[]): boolean {
+  return tokens.every((token) => typeof token === 'object')
 }
 
 /** `**` may stand for no folder, except at the end. */

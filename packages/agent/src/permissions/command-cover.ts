@@ -20,7 +20,7 @@ import { canConfine, type ConfinablePart, confinementProblem } from './confine.t
 import { relocateProblem } from './links.ts'
 import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
-import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
+import { couldFitBelow, holdsProcesses, isPathAllowed, type RuleBook, rulesForPath } from './rule-book.ts'
 import { holdsLinkTo } from './tree-rules.ts'
 import { mayMeetUnseen } from './unseen-files.ts'
 
@@ -177,12 +177,12 @@ function redirectVerdicts(
     return [{ part, by: undefined, why: otherNames, wouldAllow: 'Bash' }]
   const outside = places.paths.filter((path) => !isPathAllowed(book, access, path))
   if (outside.length === 0) return [{ part, by: `${direction === 'out' ? 'writing' : 'reading'} there is allowed` }]
-  return outside.map((path) => ({
-    part,
-    by: undefined,
-    why: `no rule allows it to ${direction === 'out' ? 'write' : 'read'} ${path}`,
-    ...named(pathRule(direction === 'out' ? 'Edit' : 'Read', path, book)),
-  }))
+  return outside.flatMap((path) => {
+    const why = `no rule allows it to ${direction === 'out' ? 'write' : 'read'} ${path}`
+    // Where its name would be a pattern for others too, none is.
+    const rules = rulesForPath(book, access, path).map((rule) => (/[*?[\]\\]/.test(rule) ? undefined : rule))
+    return rules.map((rule) => ({ part, by: undefined, why, ...named(rule) }))
+  })
 }
 
 /** A loop over a pattern tells the names that fit it, whatever is done with them. */
@@ -190,12 +190,6 @@ function patternVerdicts(word: ShellWord, place: Place): readonly PartVerdict[] 
   const why =
     word.kind !== 'dynamic' ? readProblem({ kind: 'list', word }, place) : place.isConfined ? undefined : unknownPlace
   return why === undefined ? [] : [{ part: `for … in ${word.source}`, by: undefined, why, wouldAllow: 'Bash' }]
-}
-
-/** The rule for one path; undefined where its name would be a pattern for others too. */
-function pathRule(tool: 'Edit' | 'Read', path: string, book: RuleBook): string | undefined {
-  const text = pathForRule(path, book.cwd)
-  return /[*?[\]\\]/.test(text) ? undefined : `${tool}(${text})`
 }
 
 /** The rule for one command. An asterisk in it would be a wildcard: such a rule would allow more than what was asked. */

@@ -7,7 +7,8 @@ import type { Confinement } from '../sandbox/wall.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
-import { holdsProcesses, isPathAllowed, pathForRule, type PermissionMode, type RuleBook } from './rule-book.ts'
+import { isProtectedPath } from './protected.ts'
+import { holdsProcesses, isPathAllowed, type PermissionMode, type RuleBook, rulesForPath } from './rule-book.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { parseRules } from './rule.ts'
 import { subjectOf, type Subject } from './subject.ts'
@@ -109,8 +110,12 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   if (subject.kind === 'path') {
     const isOpen = call.name === 'Grep' && holdsProcesses(subject.path)
     if (!isOpen && isPathAllowed(book, subject.access, subject.path)) return covered
-    const rule = `${subject.access.kind === 'read' ? 'Read' : 'Edit'}(${pathForRule(subject.path, book.cwd)})`
-    return missing(`no rule allows ${call.name} on ${subject.path}.`, [rule])
+    const isEdit = subject.access.kind === 'edit'
+    const why =
+      isEdit && isProtectedPath(subject.path, book.directories)
+        ? `what ${call.name} writes to ${subject.path} is run or obeyed later, and no rule names it.`
+        : `no rule allows ${call.name} on ${subject.path}.`
+    return missing(why, rulesForPath(book, subject.access, subject.path))
   }
   if (subject.kind === 'domain') {
     return missing(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
@@ -169,7 +174,8 @@ export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
   if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)
-    return { type: isOutside ? 'workingDir' : 'mode', blockedPath: subject.path }
+    const isObeyed = subject.access.kind === 'edit' && isProtectedPath(subject.path, book.directories)
+    return { type: isOutside ? 'workingDir' : isObeyed ? 'safetyCheck' : 'mode', blockedPath: subject.path }
   }
   const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined
   return { type: isInDoubt || book.mode === 'bypassPermissions' ? 'safetyCheck' : 'other' }

@@ -1,5 +1,5 @@
 import { join, relative, sep } from 'node:path'
-import { couldFitBelow, fitsPathOrAbove, type GlobPattern, globPattern } from '../glob-pattern.ts'
+import { couldFitBelow, fitsPathOrAbove, fitsSpelled, type GlobPattern, globPattern } from '../glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../paths.ts'
 
 /** A gitignore pattern with the place from which it counts. */
@@ -15,6 +15,8 @@ export interface PathPattern {
   /** The folders, or the paths, in which all that it fits lies. */
   readonly stems: readonly string[]
   matches(path: string): boolean
+  /** The same, and the pattern spells these names of the path, counted from the root. */
+  spells(path: string, names: ReadonlySet<number>): boolean
   /** Whether it may fit something that lies in a folder. */
   couldFitBelow(folder: string): boolean
 }
@@ -50,6 +52,16 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
       anchors.some(
         (root) => isInside(path, root) && fitsPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
       ),
+    spells: (path, names) =>
+      anchors.some((root) => {
+        const depth = root.split('/').filter(Boolean).length
+        const below = new Set([...names].map((at) => at - depth))
+        // What the place is called from which the pattern counts is not spelled by it.
+        const isBelow = [...below].every((at) => at >= 0)
+        return (
+          isBelow && isInside(path, root) && fitsSpelled(glob, relative(root, path).split(sep).filter(Boolean), below)
+        )
+      }),
     couldFitBelow: (folder) =>
       anchors.some(
         (root) =>

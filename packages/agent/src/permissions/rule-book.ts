@@ -1,7 +1,7 @@
-import { bothEnds, isExactPath, isInside, realPath } from '../paths.ts'
+import { bothEnds, isExactPath, isInside } from '../paths.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
-import { isProtected } from './protected.ts'
+import { isProtected, protectingNames } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
@@ -99,13 +99,28 @@ function fitsPath(rule: PermissionRule, end: string): boolean {
 
 /** Whether both ends of the path are allowed, by a rule or by where they are. Deny and ask rules come before this. */
 export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
-  return bothEnds(path).every(
-    (end) =>
-      // Where it leads cannot be told.
-      isExactPath(end) &&
-      (isAllowedByPlace(book, access, end) ||
-        book.allow.some((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))),
-  )
+  return bothEnds(path).every((end) => isEndAllowed(book, access, end))
+}
+
+function isEndAllowed(book: RuleBook, access: Access, end: string): boolean {
+  // Where it leads cannot be told.
+  if (!isExactPath(end)) return false
+  return isAllowedByPlace(book, access, end) || isAllowedByRule(book, access, end)
+}
+
+/** The rules that a path wants for it to be allowed: one for each end that is not. */
+export function rulesForPath(book: RuleBook, access: Access, path: string): readonly string[] {
+  const tool = access.kind === 'read' ? 'Read' : 'Edit'
+  const missing = bothEnds(path).filter((end) => !isEndAllowed(book, access, end))
+  return [...new Set(missing.map((end) => `${tool}(${pathForRule(end, book.cwd)})`))]
+}
+
+/** What is run or obeyed later is changed by a rule alone that spells its name (spec R-RULE-7t). */
+function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
+  const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
+  if (rules.length === 0 || access.kind === 'read') return rules.length > 0
+  const names = protectingNames(end, book.directories)
+  return names.size === 0 || rules.some(({ spec }) => spec.kind === 'path' && spec.pattern.spells(end, names))
 }
 
 function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
@@ -138,12 +153,10 @@ export function holdsProcesses(folder: string): boolean {
   return bothEnds(folder).some((end) => end === '/' || end === '/proc')
 }
 
-/** A path as a rule would name it. */
-export function pathForRule(path: string, cwd: string): string {
-  const real = realPath(path)
-  const root = realPath(cwd)
-  if (isInside(real, root) && real !== root) return real.slice(root.length)
-  return `/${real}`
+/** One end of a path as a rule would name it. */
+function pathForRule(end: string, cwd: string): string {
+  const root = bothEnds(cwd).find((own) => isInside(end, own) && end !== own)
+  return root === undefined ? `/${end}` : end.slice(root.length)
 }
 
 /** Names of the tools that a bare deny rule removes altogether. */

@@ -22,9 +22,9 @@ export function ruleFor(
   return rule ?? (subject.isSearch ? ruleForPath(rules, subject.access, `${subject.path}/${probe}`) : undefined)
 }
 
-/** Whether one allow rule covers the whole call. Commands and paths are looked at part by part and end by end instead. */
+/** Whether one allow rule covers the whole call. Commands and changes of files are looked at part by part and end by end instead. */
 export function isAllowedWhole(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
-  if (subject.kind === 'command') return false
+  if (subject.kind === 'command' || (subject.kind === 'path' && subject.access.kind === 'edit')) return false
   return bareRule(rules, toolName) !== undefined || namedRule(rules, toolName, subject) !== undefined
 }
 

@@ -1,44 +1,9 @@
-import { dirname, join } from 'node:path'
-import { realPath } from '../paths.ts'
+import { basename, dirname, join } from 'node:path'
+import { neverMadeInSandbox, readOnlyInSandbox } from '../obeyed-places.ts'
+import { isInside, realPath } from '../paths.ts'
 import type { Place } from './description.ts'
 import { gitPlacesIn, isGitFolder, type MadeFile } from './git-places.ts'
 import { foldersBetween, isThere, kindOf, placeAt } from './on-disk.ts'
-
-/**
- * What is written here runs or is obeyed later, outside, by git, an editor, a shell, a service or this program. While
- * commands run an empty folder stands where one of them is not, which whoever reads them passes over.
- */
-const neverMade = [
-  '.git',
-  '.halting',
-  '.claude',
-  '.mcp.json',
-  '.vscode',
-  '.idea',
-  '.husky',
-  '.envrc',
-  '.github/workflows',
-  '.gitlab-ci.yml',
-]
-/** The rest can come to be: a folder in their place breaks programs (yarn at `.npmrc`), and git would add an empty file. */
-const readOnlyWhereThere = [
-  ...neverMade.filter((name) => name !== '.git'),
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.gitmodules',
-  '.gitconfig',
-  '.ripgreprc',
-  '.ssh',
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.profile',
-  '.zshrc',
-  '.zprofile',
-  '.zshenv',
-  '.zlogin',
-]
 
 export interface ProtectedPlaces {
   readonly readOnly: readonly Place[]
@@ -58,12 +23,15 @@ export interface ProtectedPlaces {
 export function protectedPlaces(root: string, plain: ReadonlySet<string> = new Set()): ProtectedPlaces {
   const isGit = !plain.has(root) && isGitFolder(root)
   const git = gitPlacesIn(root, isGit)
-  const readOnly = readOnlyWhereThere.flatMap((name) => placeAt(join(root, name)))
+  const obeyed = readOnlyInSandbox
+    .flatMap((name) => whereItLies(root, name))
+    .map((path) => ({ path, kind: kindOf(path) }))
+  const readOnly = obeyed.flatMap(({ path, kind }) => (kind === undefined ? [] : [{ path, kind }]))
   // Where `.git` is broken, git takes the folder itself for a repository; with a `commondir` that is a folder it gives up.
   const common = isGit ? [] : [join(root, 'commondir')]
-  const notThere = neverMade.map((name) => join(root, name)).filter((path) => kindOf(path) === undefined)
+  const notThere = neverMadeInSandbox.map((name) => join(root, name)).filter((path) => kindOf(path) === undefined)
   const missing = [...notThere.filter(canBeKept), ...common.filter((path) => kindOf(path) === undefined)]
-  const others = readOnlyWhereThere.map((name) => join(root, name)).filter((path) => !isThere(path))
+  const others = obeyed.flatMap(({ path, kind }) => (kind === undefined ? [path] : []))
   const places = [...readOnly, ...git.readOnly, ...common.flatMap(placeAt)]
   const within = [...git.folders, ...[...places, ...git.made].map(({ path }) => path), ...missing, ...git.missing]
   return {
@@ -80,6 +48,14 @@ export function protectedPlaces(root: string, plain: ReadonlySet<string> = new S
     gitFolders: git.withoutCommon,
     plain: isGit ? [] : [root],
   }
+}
+
+/** The path of a name in a folder. A folder in between may be a link: what that leads to out of the folder, no command can write. */
+function whereItLies(root: string, name: string): readonly string[] {
+  const path = join(root, name)
+  if (!name.includes('/')) return [path]
+  const real = join(realPath(dirname(path)), basename(path))
+  return isInside(real, root) ? [real] : []
 }
 
 /** The folder that it would lie in is one, or can be made: below a link nothing is mounted. */

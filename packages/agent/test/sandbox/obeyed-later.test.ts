@@ -1,7 +1,7 @@
 // What a command in the sandbox would have git or this program obey later, outside (spec R-BOX-1, R-BOX-9).
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBashTool, Workspace } from '@halting/agent'
 import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
@@ -121,6 +121,55 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(made).toEqual([join(project, '.npmrc'), join(project, '.yarnrc.yml')])
     expect((await runTool(bash, { command: 'echo more >> .npmrc' })).text).toMatch(/Read-only file system/)
     expect(made).toHaveLength(2)
+  })
+
+  test('what other tools obey is read-only where it is, and told where it comes to be', async () => {
+    const { project, home } = await makeWorld()
+    const shut = [
+      '.cursor/mcp.json',
+      '.codex/config.toml',
+      '.gemini/settings.json',
+      '.zed/settings.json',
+      'opencode.json',
+    ]
+    shut.push(
+      '.devcontainer.json',
+      '.lfsconfig',
+      '.vimrc',
+      '.gdbinit',
+      '.yarn/releases/yarn.cjs',
+      '.pnp.cjs',
+      '.cargo/config.toml',
+    )
+    const open = [
+      '.cargo/registry/x',
+      '.hg/store/x',
+      '.yarn/cache/x',
+      '.docker/x',
+      '.github/CODEOWNERS',
+      'src/.vimrc.ts',
+    ]
+    for (const file of [...shut, ...open, '.hg/hgrc']) {
+      mkdirSync(dirname(join(project, file)), { recursive: true })
+      writeFileSync(join(project, file), '')
+    }
+    const made: string[] = []
+    const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
+    onTestFinished(() => workspace.dispose())
+    const settings = sandboxSettingsOf([{ enabled: true }])
+    const onMade = (path: string): void => void made.push(path)
+    workspace.sandbox = await openSandbox({ cwd: project, directories: [project], home, settings, onMade })
+    const bash = createBashTool(workspace)
+    const run = (command: string): Promise<{ text: string }> => runTool(bash, { command })
+    expect(await written(run, [...shut, '.hg/hgrc'])).toBe('(no output)')
+    expect((await written(run, open)).split('\n')).toEqual(open.map((_, at) => String(at)))
+    // No folder above is taken away with them in it.
+    expect((await run('mv .yarn x 2>/dev/null || mv .cargo y 2>/dev/null || echo no')).text).toBe('no')
+    expect(made).toEqual([])
+    await run('mkdir .windsurf .roo; echo x > .windsurf/hooks.json; echo x > sitecustomize.py; mkdir -p .yarn/plugins')
+    expect(made.toSorted()).toEqual(
+      ['.roo', '.windsurf', '.yarn/plugins', 'sitecustomize.py'].map((name) => join(project, name)),
+    )
   })
 
   test('another config by commondir is not there for a moment', async () => {
