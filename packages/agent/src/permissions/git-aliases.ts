@@ -58,10 +58,10 @@ function aliasInSettings(name: string, words: Words, whereabouts: Whereabouts): 
   return directories.flatMap((start) => {
     const folder = steps.reduce((from, { value }) => absolutePath(value, from), start)
     const found = settingsOf(folder, whereabouts)?.filter(
-      ([section, key]) =>
+      ({ section, key }) =>
         (section === 'alias' && key === name.toLowerCase()) || (section === `alias.${name}` && key === 'command'),
     )
-    const last = found?.at(-1)?.[2]
+    const last = found?.at(-1)?.value
     return last === undefined ? [] : [last]
   })
 }
