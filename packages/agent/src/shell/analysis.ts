@@ -67,7 +67,7 @@ function analyse(command: string, depth: number): ShellAnalysis {
   const { script, problem } = readScript(command)
   if (problem !== undefined) found.opaque.push(problem)
   try {
-    if (script !== undefined) new Collector(found, assignedIn(script)).collect(script, true)
+    if (script !== undefined) new Collector(found, assignedIn(script, command.includes('\n'))).collect(script, true)
   } catch (thrown) {
     if (thrown instanceof TooMany) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.opaque.push(notUnderstood(thrown))
@@ -237,7 +237,7 @@ class Collector {
 }
 
 function isNumber(word: ShellWord | undefined): boolean {
-  return word?.kind === 'literal' && /^\d{1,15}$/.test(word.value)
+  return word?.kind === 'literal' && /^(?:0|[1-9]\d{0,14})$/.test(word.value)
 }
 
 function assignmentsOf(node: Command): readonly Assignment[] {

@@ -6,16 +6,19 @@ export interface HereDocument {
   readonly stripsTabs: boolean
 }
 
+const unusual = 'the delimiter of a here-document is unusual'
+
 /** Reads the delimiter after `<<`: a plain word, or a word that is quoted as a whole. */
 export function readEnd(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
   const pos = reader.position
   const quote = /['"\\]/.test(reader.peek()) ? reader.take() : ''
+  // After a backslash no lines are joined.
+  if (quote === '\\' && !/\w/.test(reader.peekRaw())) throw new Unreadable(unusual)
   if (quote === "'") while (/[\w .+:,@%/-]/.test(reader.peekRaw())) reader.takeRaw()
   else reader.takeWhile(quote === '"' ? /[\w .+:,@%/-]/ : /[\w.+:,@%/-]/)
   const end = reader.textFrom(pos + quote.length)
   const isClosed = quote === '' || quote === '\\' || reader.takeRaw() === quote
-  if (end === '' || !isClosed || !/^[ \t\n;&|()<>]?$/.test(reader.peek()))
-    throw new Unreadable('the delimiter of a here-document is unusual')
+  if (end === '' || !isClosed || !/^[ \t\n;&|()<>]?$/.test(reader.peek())) throw new Unreadable(unusual)
   return { end, isQuoted: quote !== '' }
 }
 

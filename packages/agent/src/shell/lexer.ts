@@ -44,6 +44,22 @@ interface Frame {
   hereDocuments: HereDocument[]
 }
 
+/**
+ * Bash parses a substitution, prints it and parses what it printed. After a here-document it prints no separator, so that
+ * `$(cat <<E … E⏎ls ; find)` runs `ls find`: in a substitution a here-document has to be alone.
+ */
+interface Substitution {
+  hasSeparator: boolean
+  hereDocument: 'none' | 'begun' | 'read'
+}
+
+const misprinted = 'a here-document in a substitution is followed by other commands'
+
+function beginHereDocument(substitution: Substitution): void {
+  if (substitution.hasSeparator) throw new Unreadable(misprinted)
+  substitution.hereDocument = 'begun'
+}
+
 const mostFacts = 5000
 const openers: ReadonlySet<string> = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{'])
 const closers: ReadonlySet<string> = new Set(['fi', 'done', 'esac', '}'])
@@ -57,17 +73,27 @@ class CommandLexer {
   readonly #values = new Map<number, string>()
   readonly #words: WordLexer
   #isInBackticks = false
+  #substitution: Substitution | undefined
 
   constructor(command: string) {
     this.#reader = new SourceReader(command)
     this.#words = new WordLexer(this.#reader, { facts: this.#facts, values: this.#values }, (close) =>
-      this.#nestedList(close),
+      this.#readSubstitution(close),
     )
   }
 
   read(): Findings {
     this.#list('')
     return { text: this.#reader.textFrom(0), facts: this.#facts, values: this.#values }
+  }
+
+  #readSubstitution(close: ')' | '`'): void {
+    const outer = this.#substitution
+    const inner: Substitution = { hasSeparator: false, hereDocument: 'none' }
+    this.#substitution = inner
+    this.#nestedList(close)
+    if (outer !== undefined && inner.hereDocument !== 'none') beginHereDocument(outer)
+    this.#substitution = outer
   }
 
   #nestedList(close: ')' | '`'): void {
@@ -99,6 +125,7 @@ class CommandLexer {
     if (next === '#') this.#comment()
     else if (next === '\n') this.#newline(frame)
     else if (next === ')') return this.#closing(frame)
+    else if (this.#substitution?.hereDocument === 'read') throw new Unreadable(misprinted)
     else if (next === '(') this.#opening(frame)
     else if (/[;&|]/.test(next) && !(next === '&' && reader.peekSecond() === '>')) this.#separator(frame)
     else if (/[<>&]/.test(next) && reader.peekSecond() !== '(') this.#redirect(frame)
@@ -121,17 +148,28 @@ class CommandLexer {
     if (frame.isBeforeHereDocument) throw new Unreadable('a here-document begins inside a word')
     if (/^(?:loop variable|case subject|rest of pattern|function name)$/.test(next))
       throw new Unreadable('a line ends inside a command')
-    if (frame.hereDocuments.length === 0) reader.take()
-    else {
+    if (frame.hereDocuments.length === 0) {
+      if (next !== 'command') this.#separate()
+      reader.take()
+    } else {
       reader.isHereDocumentNext = false
       reader.take()
       for (const document of frame.hereDocuments) this.#hereDocument(document)
       frame.hereDocuments = []
+      if (this.#substitution !== undefined) this.#substitution.hereDocument = 'read'
     }
     if (!/^(?:loop words|case in|pattern)$/.test(next)) frame.next = 'command'
   }
 
+  #separate(): void {
+    const substitution = this.#substitution
+    if (substitution === undefined) return
+    if (substitution.hereDocument !== 'none') throw new Unreadable(misprinted)
+    substitution.hasSeparator = true
+  }
+
   #separator(frame: Frame): void {
+    this.#separate()
     const text = this.#reader.takeWhile(/[;&|]/)
     if (!/^(?:;|;;|;&|;;&|&|&&|\||\|\||\|&)$/.test(text)) throw new Unreadable('two operators in a row')
     if (/^(?:pattern|case in|case subject|loop variable|function name)$/.test(frame.next))
@@ -198,6 +236,7 @@ class CommandLexer {
     if (operator === '<<' || operator === '<<-') {
       frame.hereDocuments.push({ ...readEnd(reader), stripsTabs: operator === '<<-' })
       reader.isHereDocumentNext = true
+      if (this.#substitution !== undefined) beginHereDocument(this.#substitution)
       return
     }
     const word = this.#words.word()

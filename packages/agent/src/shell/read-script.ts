@@ -31,8 +31,21 @@ function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
   const [error] = script.errors ?? []
   if (error !== undefined) return `it could not be parsed: ${error.message}`
   if (lexed.kind !== 'read') return doubt(lexed)
+  if (dependsOnEncoding(lexed.text)) return 'which characters it contains depends on the language of the shell'
   if (holdsOperatorAsText(script)) return 'the shell may read plain text in it as an operator'
   return agreesWith(lexed, script) ? undefined : 'its quotes or operators can be read in more than one way'
+}
+
+/**
+ * In some encodings, such as GBK, the last byte of a UTF-8 character and an ASCII character after it, such as a backslash, are
+ * one character. Bash reads by the encoding of its environment, or of a variable that an earlier line has set.
+ */
+function dependsOnEncoding(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- the range of ASCII
+  if (/^[\u0000-\u007F]*$/.test(text)) return false
+  const { LC_ALL, LC_CTYPE, LANG } = process.env
+  const locale = [LC_ALL, LC_CTYPE, LANG].find((value) => value !== undefined && value !== '')
+  return /\b(?:LC_[A-Z]|LANG)/.test(text) || (locale !== undefined && !/^(?:C|POSIX)$|utf-?8/i.test(locale))
 }
 
 /** The parser recovers from every error that its authors know of; anything else that it throws is reported here. */

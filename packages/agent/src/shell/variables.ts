@@ -1,5 +1,6 @@
 import type { CommandArgument, SyntaxNode } from 'unbash'
 import { forEachChild } from 'unbash'
+import { mayFail } from './expansion-errors.ts'
 import { assignsByFormat } from './grammars/system.ts'
 import { setsNothing } from './opaque.ts'
 import { type ShellWord, shellWord } from './words.ts'
@@ -21,8 +22,11 @@ export interface Assigned {
   readonly isAny: boolean
 }
 
-/** Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. */
-export function assignedIn(script: SyntaxNode): Assigned {
+/**
+ * Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. `hasLines`: an error in one
+ * line skips its assignments, and the next line runs.
+ */
+export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {
   const unknown = new Set<string>()
   const loops = new Map<string, number>()
   const told = { isAny: false }
@@ -31,7 +35,7 @@ export function assignedIn(script: SyntaxNode): Assigned {
     if (node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor' || node.type === 'ArithmeticExpansion') {
       if (!('text' in node) || (/[=+-]/.test(node.text) && !setsNothing(node.text))) told.isAny = true
     }
-    if (node.type === 'FileDescriptorVariable') told.isAny = true
+    if (node.type === 'FileDescriptorVariable' || (hasLines && mayFail(node))) told.isAny = true
     if (
       node.type === 'ParameterExpansion' &&
       node.operation?.type === 'Default' &&

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { forEachChild, parse, type SyntaxNode } from 'unbash'
 import { analyseShell } from '../../src/shell/analysis.ts'
 import { answerOfExitOne } from '../../src/shell/exit-answer.ts'
@@ -126,6 +126,35 @@ describe('two readings', () => {
     expect(analyseShell(command).opaque.length).toBeGreaterThan(0)
     expect(judged(command, { cwd: '/', allow: ['Bash(ls:*)', 'Bash(cat:*)', 'Bash(echo:*)'] })).toBe('ask')
   })
+})
+
+const restored = process.env['LC_ALL']
+afterEach(() => {
+  if (restored === undefined) delete process.env['LC_ALL']
+  else process.env['LC_ALL'] = restored
+})
+
+// In GBK the last byte of the sign and the backslash are one character, so that the quote ends and the rest runs.
+test('text that another encoding would read differently asks', () => {
+  const line = String.raw`echo "€"; ls #"`
+  expect(judged(line, { cwd: '/' })).toBe('allow')
+  expect(
+    judged(
+      `LC_ALL=zh_CN.GBK
+${line}`,
+      { cwd: '/' },
+    ),
+  ).toBe('ask')
+  expect(
+    judged(
+      `for LC_CTYPE in zh_CN.GBK; do ls; done
+${line}`,
+      { cwd: '/' },
+    ),
+  ).toBe('ask')
+  process.env['LC_ALL'] = 'zh_CN.GBK'
+  expect(judged(`${line} `, { cwd: '/' })).toBe('ask')
+  expect(judged('echo "e"; ls', { cwd: '/' })).toBe('allow')
 })
 
 /** Finds words by their shape, without knowing the types of nodes. */
