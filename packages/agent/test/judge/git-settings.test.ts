@@ -176,7 +176,7 @@ describe('settings that git and everyday tools write', () => {
     'git lfs install --local --skip-smudge':
       '[filter "lfs"]\n\tsmudge = git-lfs smudge --skip -- %f\n\tprocess = git-lfs filter-process --skip\n',
     'programs for GitHub and editors':
-      '[remote "origin"]\n\tgh-resolved = base\n\tgithub-pr-remote = true\n[branch "x"]\n\tvscode-merge-base = origin/main\n\tgithub-pr-owner-number = "a#b#1"\n\tgk-merge-base = origin/main\n[gui]\n\twmstate = normal\n[merge]\n\ttool = vsdiffmerge\n[difftool "vsdiffmerge"]\n\tcmd = \"x\" //t\n\tkeepBackup = false\n',
+      '[remote "origin"]\n\tgh-resolved = base\n\tgithub-pr-remote = true\n[branch "x"]\n\tvscode-merge-base = origin/main\n\tgithub-pr-owner-number = "a#b#1"\n\tgk-merge-base = origin/main\n[gui]\n\twmstate = normal\n[merge]\n\ttool = vsdiffmerge\n[difftool "vsdiffmerge"]\n\tcmd = "x" //t\n\tkeepBackup = false\n',
     'a job of CI':
       '[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic x\n[gc]\n\tauto = 0\n[url "https://github.com/"]\n\tinsteadOf = git@github.com:\n',
     'a manager of hooks': '[core]\n\thooksPath = .husky/_\n',
