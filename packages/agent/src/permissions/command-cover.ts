@@ -16,7 +16,7 @@ import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
 import { findsOwnFirst, gitProblem, secretShown, workTreeAround } from './git-settings.ts'
 import { chosenProblem } from './chosen-programs.ts'
-import { canConfine, type ConfinablePart, confinementProblem } from './confine.ts'
+import { canConfine, type ConfinablePart, confinementProblem, seesMachine } from './confine.ts'
 import { relocateProblem } from './links.ts'
 import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
@@ -71,7 +71,9 @@ function runsConfined(analysis: ShellAnalysis, book: RuleBook): boolean {
   return (
     canConfine(book) &&
     isConfinableAnalysis(analysis) &&
-    analysis.commands.every((part) => part.words.length === 0 || ruleAllowing(part, book) === undefined)
+    analysis.commands.every(
+      (part) => part.words.length === 0 || (ruleAllowing(part, book) === undefined && !seesMachine(part)),
+    )
   )
 }
 

@@ -38,18 +38,33 @@ export function confinementProblem(
   const byRule = parts.filter(({ isRule }) => isRule === true).length
   if (byRule === parts.length) return undefined
   const analysis = analyseShell(command)
-  if (byRule > 0) {
-    if (!isPlainLine(command))
-      return 'a part of it runs by a rule, unconfined, and the line is not plain enough to vouch for the rest'
-    const other = parts.find(({ isRule, of }) => isRule !== true && of !== undefined && !isHarmlessBesideRules(of))
-    return other === undefined
-      ? undefined
-      : `a part of it runs by a rule, unconfined, and ${other.part} is not run so without a rule`
+  const unconfined = analysis.commands.find(seesMachine)
+  if (byRule > 0 || unconfined !== undefined) {
+    const cause =
+      byRule > 0
+        ? 'a part of it runs by a rule, unconfined'
+        : `${programOf(unconfined)} shows nothing where it is confined`
+    if (!isPlainLine(command)) return `${cause}, and the line is not plain enough to run without a rule`
+    const other = parts.find(
+      ({ isRule, of }) => isRule !== true && of !== undefined && !seesMachine(of) && !isHarmlessBesideRules(of),
+    )
+    return other === undefined ? undefined : `${cause}, and ${other.part} does not run so without a rule`
   }
   if (means.kind !== 'none' || !isConfinableAnalysis(analysis)) return undefined
   return isPlainLine(command)
     ? undefined
     : `nothing confines commands here (${means.why}), and the line is not plain enough to run without`
+}
+
+/** Programs that read what the kernel shows to nobody who is confined: sockets and open files of other processes. */
+const unconfinable: ReadonlySet<string> = new Set(['ss', 'lsof'])
+
+export function seesMachine(command: SimpleCommand): boolean {
+  return unconfinable.has(programOf(command))
+}
+
+function programOf(command: SimpleCommand | undefined): string {
+  return command === undefined ? '' : (innermost(command)[0]?.value ?? '')
 }
 
 /** Programs that show the processes of the machine. */
@@ -68,7 +83,8 @@ export function confinementOf(
   if (hookDecision === 'allow' || !canConfine(book)) return undefined
   const analysis = analyseShell(command)
   if (parts.some(({ isRule }) => isRule === true) || !isConfinableAnalysis(analysis)) return undefined
-  const looks = isPlainLine(command) && analysis.commands.some((one) => looking.has(innermost(one)[0]?.value ?? ''))
+  if (analysis.commands.some(seesMachine)) return undefined
+  const looks = isPlainLine(command) && analysis.commands.some((one) => looking.has(programOf(one)))
   return { kind: looks ? 'look' : 'read', readable: readableFor(analysis, book) }
 }
 
@@ -97,6 +113,6 @@ function ofRepositories(analysis: ShellAnalysis, book: RuleBook): readonly strin
   const folders = analysis.commands
     .flatMap(effectsOfCommand)
     .flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
-  const isGit = analysis.commands.some((one) => innermost(one)[0]?.value === 'git')
+  const isGit = analysis.commands.some((one) => programOf(one) === 'git')
   return [...[...new Set(folders)].flatMap(repositoryPlaces), ...(isGit ? personalGitFiles() : [])].flatMap(bothEnds)
 }

@@ -38,6 +38,13 @@ describe('Where the kernel confines', () => {
     expect(decided(open(), command)).toEqual(['allow', 'look']),
   )
 
+  test('what shows sockets and open files of others runs unconfined in a plain line, and asks in any other', () => {
+    for (const command of ['ss -tlnp', 'lsof -nP -iTCP -sTCP:LISTEN', 'ss -tln | grep LISTEN'])
+      expect(decided(open(), command)).toEqual(['allow', undefined])
+    for (const command of ['ss -tlnp | grep "$x"', 'ss -tlnp; git status', 'echo $(ss -tlnp)'])
+      expect(decided(open(), command)[0]).toBe('ask')
+  })
+
   test('a line that is not plain sees no processes', () => {
     expect(decided(open(), 'ps aux | grep "$x"')).toEqual(['allow', 'read'])
   })
