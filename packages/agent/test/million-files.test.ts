@@ -1,4 +1,5 @@
 // Holds rules of docs/spec.md: R-HAND-6, R-HAND-6d, R-UNDO-2a: a folder of a million files gets an answer that is bounded and true, and takes no memory to speak of.
+// With HALTING_DEEP=1 there are a hundred thousand, which is beyond every bound, too.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,10 +9,10 @@ import { createPermissions, FileCheckpoints } from '@halting/agent'
 import { gitSummary } from '../src/instructions/git-summary.ts'
 import { mentioned } from '../src/instructions/mentions.ts'
 import { relocateProblem } from '../src/permissions/links.ts'
-import { isDeep } from './support/deep.ts'
+import { isDeep, isWhole } from './support/deep.ts'
 import { codingTools } from './support/harness.ts'
 
-const many = 1_000_000
+const many = isWhole ? 1_000_000 : 100_000
 const memory = '/dev/shm'
 
 /** Where there are inodes for so many. */
@@ -66,7 +67,7 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
 
   test('Glob says how many there are, and finds one', async () => {
     expect((await answer('Glob', { pattern: '*' })).text).toContain(`[100 of ${many} files, the ones changed last`)
-    expect(await answer('Glob', { pattern: 'f777777' })).toEqual({ text: 'd/f777777', isError: false })
+    expect(await answer('Glob', { pattern: 'f77777' })).toEqual({ text: 'd/f77777', isError: false })
   })
 
   test('Grep searches them all', async () => {

@@ -3,7 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { findProgram } from './find-bubblewrap.ts'
-import { machineNumbers } from './landlock.ts'
+import { machineNumbers } from './system-calls.ts'
 
 /** What confines commands that run because they were judged to read only. */
 export type WallMeans =

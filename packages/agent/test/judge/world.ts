@@ -161,7 +161,7 @@ export async function runMany(
     for (const folder of ['in', 'out', 'copy']) mkdirSync(join(side, folder))
     for (const [at, script] of scripts.entries()) writeFileSync(join(side, 'in', String(at)), script)
     writeFileSync(join(side, 'launch'), launch.map((word) => `${word}\0`).join(''))
-    await inBubblewrap(world, side, driver(root, project, side, scripts.length), env)
+    await inBubblewrap(world, side, { script: driver(root, project, side, scripts.length), env })
     const read = (name: string): string => readFileSync(join(side, 'out', name), 'latin1')
     const before = linesOf(read('before'))
     return scripts.map((_, at) => ({
@@ -223,7 +223,7 @@ export async function runAsOne(
         ( eval "\${__all[__at]}"; [[ "${heeded}" == "$__now" ]] || echo "CANARY""-VARIABLE" "\${__all[__at]}" ) < /dev/null 2>&1
       done > ${side}/out/printed
       look > ${side}/out/after`
-    await inBubblewrap(world, side, script, env)
+    await inBubblewrap(world, side, { script, env })
     const read = (name: string): string => readFileSync(join(side, 'out', name), 'latin1')
     return { printed: read('printed'), changed: changedPaths(linesOf(read('before')), linesOf(read('after'))) }
   } finally {
@@ -235,18 +235,24 @@ function linesOf(text: string): ReadonlyMap<string, string> {
   return new Map(text.split('\n').map((line) => [line.slice(0, line.indexOf('\t')), line] as const))
 }
 
-/** Runs a script where nothing but `side` and a copy of the world can be written; ends it after `mostMs`. */
+interface Confined {
+  readonly script: string
+  readonly env: Readonly<Record<string, string>>
+  /** Further arguments of bubblewrap. */
+  readonly options?: readonly string[]
+  readonly mostMs?: number
+}
+
+/** Runs a script where nothing but `side` and a copy of the world can be written. */
 export function inBubblewrap(
   world: World,
   side: string,
-  script: string,
-  env: Readonly<Record<string, string>>,
-  mostMs = 0,
+  { script, env, options = [], mostMs = 0 }: Confined,
 ): Promise<void> {
   const args = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', '/dev/shm']
   args.push('--bind', side, side, '--ro-bind', world.root, `${side}/template`, '--bind', `${side}/copy`, world.root)
   args.push('--unshare-net', '--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session')
-  args.push('bash', '-c', script)
+  args.push(...options, 'bash', '-c', script)
   return new Promise((resolve) => {
     const child = execFile(
       'bwrap',

@@ -7,6 +7,7 @@ import { CallableHook, type LoopEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { telemetry } from '../../src/telemetry/index.ts'
+import { isWhole } from '../support/deep.ts'
 import { calls, done, tools } from './runs.ts'
 import { prices, told } from './support.ts'
 
@@ -21,7 +22,7 @@ const drop = {
   selectAggregationTemporality: () => AggregationTemporality.CUMULATIVE,
 }
 
-const turns = 100_000
+const turns = isWhole ? 100_000 : 40_000
 
 /** The same, with the id of a call of that turn. */
 function inTurn(event: LoopEvent, turn: number): LoopEvent {

@@ -49,6 +49,9 @@ export async function runTraced(world: World, lines: readonly string[]): Promise
   return found
 }
 
+/** A user of its own, so that root has no rights over this machine. */
+const withoutRights = ['--unshare-user-try', '--cap-drop', 'ALL']
+
 /** Those of the first lines, up to one that ended the shell that runs them. */
 async function runUntilLost(world: World, lines: readonly string[]): Promise<readonly TracedRun[]> {
   const side = realpathSync(mkdtempSync(join(tmpdir(), 'halting-traced-')))
@@ -56,7 +59,12 @@ async function runUntilLost(world: World, lines: readonly string[]): Promise<rea
     for (const folder of ['out', 'copy', 'tools']) mkdirSync(join(side, folder))
     writeFileSync(join(side, 'lines'), lines.map((line) => `${line}\0`).join(''))
     writeFileSync(join(side, 'preparation'), preparation)
-    await inBubblewrap(world, side, driver(world, side), {}, 120_000 + lines.length * 100)
+    await inBubblewrap(world, side, {
+      script: driver(world, side),
+      env: {},
+      options: withoutRights,
+      mostMs: 120_000 + lines.length * 100,
+    })
     const read = (name: string): string => readFileSync(join(side, 'out', name), 'latin1')
     const isDone = existsSync(join(side, 'out', 'done'))
     const ended = isDone ? lines.length : Number(read('at').split(' ')[0])
