@@ -1,4 +1,5 @@
 import { headOf } from '@halting/core/adapters'
+import { leadsElsewhere } from '../git/leads-elsewhere.ts'
 import { inertGit } from '../tools/inert-git.ts'
 import type { Environment } from '../tools/limits.ts'
 
@@ -7,8 +8,12 @@ const mostLines = 30
 const lineCharacters = 200
 const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
 
-/** Branch and changed files in a few lines; undefined outside of a repository, and where git does not say in time. */
+/**
+ * Branch and changed files in a few lines; undefined outside of a repository, for one that may show files of another, and where git does not answer in
+ * time.
+ */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
+  if (leadsElsewhere(cwd)) return undefined
   const git = await inertGit(cwd, env, limits)
   const args = ['status', '--porcelain=v1', '-z', '--branch', '--untracked-files=normal', '--ignore-submodules=all']
   const told = await git([...args, '--', '.'])

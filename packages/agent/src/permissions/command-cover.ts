@@ -235,12 +235,10 @@ export function gitEffectProblem(
     // What makes a bare repository can be written in the same line: nobody could look at its settings.
     if (changes === 'repository' || (changes === 'files' && !findsOwnFirst(folder)))
       return 'the line may change the repository before git runs there'
-    const key = `${effect.entersSubmodules} ${folder}`
+    const { entersSubmodules, readsIndex } = effect
+    const key = `${entersSubmodules} ${readsIndex} ${folder}`
     if (!repositories.has(key))
-      repositories.set(
-        key,
-        gitProblem(folder, { entersSubmodules: effect.entersSubmodules, isHardened, env: book.env }),
-      )
+      repositories.set(key, gitProblem(folder, { entersSubmodules, readsIndex, isHardened }, book.env))
     const problem = repositories.get(key)
     if (problem !== undefined) return problem
   }

@@ -18,6 +18,8 @@ export type Effect =
       readonly folder: ShellWord
       readonly history: boolean
       readonly entersSubmodules: boolean
+      /** Files of the work tree are opened by the paths of the index. */
+      readonly readsIndex: boolean
       /** Which settings of git it prints. */
       readonly shows?: ShownSettings
     }

@@ -1,6 +1,7 @@
-// Holds R-RULE-7a and R-RULE-7f of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
+// Holds R-RULE-7a, R-RULE-7f and R-RULE-7q of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createPermissions } from '@halting/agent'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -162,6 +163,122 @@ describe('a setting of the repository that names a program', () => {
     git(cwd, 'config', 'core.fsmonitor', evil)
     expect(judged('git status', { cwd: tree })).toBe('ask')
   })
+})
+
+describe('settings that git and everyday tools write', () => {
+  const written = {
+    'git init, clone, remote, branch, push':
+      '[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\tignorecase = true\n\tprecomposeunicode = true\n\tsymlinks = false\n[extensions]\n\tobjectFormat = sha1\n\trefStorage = files\n\tworktreeConfig = true\n[remote "origin"]\n\turl = git@example.org:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\ttagOpt = --no-tags\n[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n\trebase = true\n\tpushRemote = fork\n[submodule]\n\tactive = .\n[submodule "x"]\n\turl = ../x\n\tactive = true\n',
+    'git sparse-checkout, maintenance, lfs and gc':
+      '[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = true\n\tuntrackedCache = true\n[index]\n\tsparse = true\n[maintenance]\n\tauto = false\n\tstrategy = incremental\n[gc]\n\tauto = 0\n[lfs]\n\trepositoryformatversion = 0\n[lfs "https://example.org/a.git/info/lfs"]\n\taccess = basic\n\tlocksverify = true\n',
+    'git lfs install --local':
+      '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n',
+    'git lfs install --local --skip-smudge':
+      '[filter "lfs"]\n\tsmudge = git-lfs smudge --skip -- %f\n\tprocess = git-lfs filter-process --skip\n',
+    'programs for GitHub and editors':
+      '[remote "origin"]\n\tgh-resolved = base\n\tgithub-pr-remote = true\n[branch "x"]\n\tvscode-merge-base = origin/main\n\tgithub-pr-owner-number = "a#b#1"\n\tgk-merge-base = origin/main\n[gui]\n\twmstate = normal\n[merge]\n\ttool = vsdiffmerge\n[difftool "vsdiffmerge"]\n\tcmd = x //t\n\tkeepBackup = false\n',
+    'a job of CI':
+      '[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic x\n[gc]\n\tauto = 0\n[url "https://github.com/"]\n\tinsteadOf = git@github.com:\n',
+    'a manager of hooks': '[core]\n\thooksPath = .husky/_\n',
+    'a person':
+      '[user]\n\tname = "A \\"B\\" C"\n\temail = a@example.org ; work\n\tsigningkey = ABC\n[commit]\n\tgpgsign = true\n[core]\n\tsshCommand = ssh -i ~/.ssh/work\n\teditor = code --wait\n\tpager = delta\n\tautocrlf\n[pull]\n\trebase = false\n[i18n]\n\tcommitEncoding = cp932\n[diff]\n\talgorithm = histogram\n',
+    'what stands on several lines': '[branch "x"]\n\tdescription = one\\ntwo\\n\n[user]\n\tname = A \\\n B\n',
+  }
+
+  test.each(Object.entries(written))('%s: nothing is asked', (_name, text) => {
+    const { cwd } = repository()
+    writeFileSync(join(cwd, '.git/config'), text)
+    for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'allow'])
+  })
+})
+
+describe('a setting of the repository that reading does not need', () => {
+  const settings = [
+    'alias.x', 'pager.x', 'column.ui', 'commit.template', 'core.askPass', 'core.gitProxy', 'core.notesRef', 'credential.helper', 'diff.x.xfuncname', 'extensions.partialClone', 'filter.lfs.clean', 'filter.x.required', 'gc.recentObjectsHook', 'gpg.format', 'guitool.x.cmd', 'help.browser', 'hook.x.command', 'http.cookieFile', 'http.proxy', 'http.sslKey', 'http.https://x/.sslCert', 'i18n.logOutputEncoding', 'include.path', 'includeIf.onbranch:x.path', 'includeIf.hasconfig:remote.*.url:x.path', 'init.templateDir', 'interactive.diffFilter', 'lfs.customtransfer.x.path', 'lfs.extension.z.clean', 'lfs.standalonetransferagent', 'lfs.storage', 'log.mailmap', 'mailmap.blob', 'man.x.cmd', 'merge.x.driver', 'notes.displayRef', 'pretty.x', 'protocol.allow', 'protocol.ext.allow', 'remote.o.partialCloneFilter', 'remote.o.promisor', 'remote.o.proxy', 'remote.o.receivepack', 'remote.o.vcs', 'sendemail.smtpServer', 'status.submoduleSummary', 'submodule.x.update', 'transfer.bundleURI', 'trailer.x.cmd', 'uploadpack.packObjectsHook', 'web.browser', 'browser.x.cmd',
+  ] // prettier-ignore
+
+  test.each(settings)('%s asks, by its name', (name) => {
+    const { cwd } = repository()
+    git(cwd, 'config', name, 'x')
+    for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
+    const { parts } = createPermissions({ cwd }).explain('git status')
+    expect(parts[0]?.because.toLowerCase()).toContain(`.git/config sets ${name.toLowerCase()},`)
+  })
+
+  test.each([
+    ['a line of another setting', '[branch "x"]\n\tremote = "o\\nlfs.extension.z.clean=x"\n'],
+    ['a line of another setting, in a description', '[branch "x"]\n\tdescription = "o\\nlfs.extension.z.clean=x"\n'],
+    ['a NUL byte', '[branch "x\0y"]\n\tremote = o\n'],
+    ['a NUL byte in a value', '[user]\n\tname = x\0y\n'],
+    ['no section', 'name = x\n'],
+    ['no name of a section', '[ "x"]\n\tname = x\n'],
+    ['a converter that is known to be broken', '[i18n]\n\tlogOutputEncoding = ISO-2022-CN-EXT\n'],
+    ['references elsewhere', '[extensions]\n\trefStorage = "reftable:///elsewhere"\n'],
+    ['a filter of Git LFS with another command', '[filter "lfs"]\n\tclean = "git-lfs clean -- %f; x"\n'],
+    ['a filter of Git LFS in another folder', '[filter "lfs"]\n\tprocess = ./git-lfs filter-process\n'],
+    ['a bare repository', '[core]\n\tbare\n'],
+    ['a work tree without a value', '[core]\n\tworktree\n'],
+  ])('%s asks', (_name, text) => {
+    const { cwd } = repository()
+    writeFileSync(join(cwd, '.git/config'), text)
+    for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
+  })
+
+  test('hooks are found where git looks for them', () => {
+    const { cwd } = repository()
+    mkdirSync(join(cwd, 'ho oks'))
+    writeFileSync(join(cwd, 'ho oks/post-index-change'), '')
+    for (const value of [
+      'ho oks',
+      '"ho oks" ; x',
+      'ho" "oks # x',
+      'ho\\\n oks',
+      `${cwd}/ho oks`,
+      '~nobody/x',
+      '%(prefix)/x',
+      ':(optional)ho oks',
+    ]) {
+      writeFileSync(join(cwd, '.git/config'), `[core]\n\thooksPath = ${value}\n`)
+      expect([value, judged('git status && make', { cwd, allow: ['Bash(make)'] })]).toEqual([value, 'ask'])
+      expect([value, judged('git status', { cwd })]).toEqual([value, 'allow'])
+    }
+  })
+})
+
+test('files that the person includes are read, whatever the condition is', () => {
+  const home = temporaryFolder()
+  const { cwd } = repository()
+  const before = process.env['HOME']
+  const under = (text: string, included = ''): string => {
+    writeFileSync(join(home, 'included'), included)
+    // The time of the file tells that it is another one.
+    rmSync(join(home, '.gitconfig'), { force: true })
+    writeFileSync(join(home, '.gitconfig'), text)
+    utimesSync(join(home, '.gitconfig'), new Date(), new Date((times += 1_000)))
+    return judged('git status', { cwd })
+  }
+  let times = 1_000_000
+  process.env['HOME'] = home
+  try {
+    const harmful = '[filter "x"]\n\tclean = x\n'
+    for (const section of [
+      'include',
+      'includeIf "gitdir:~/x/"',
+      'includeIf "onbranch:x"',
+      'IncludeIf "hasconfig:remote.*.url:x"',
+    ]) {
+      expect([section, under(`[${section}]\n\tpath = "incl""uded" ; x\n`, harmful)]).toEqual([section, 'ask'])
+      expect([section, under(`[${section}]\n\tpath = ~/included\n`, '[user]\n\tname = x\n')]).toEqual([
+        section,
+        'allow',
+      ])
+      expect([section, under(`[${section}]\n\tpath = ~somebody/included\n`)]).toEqual([section, 'ask'])
+    }
+    expect(under('[core]\n\tfsmonitor = "" x\n')).toBe('ask')
+    expect(under('[alias]\n\tx = "!f() {\\n\\tgit x\\n}; f"\n')).toBe('allow')
+  } finally {
+    process.env['HOME'] = before
+  }
 })
 
 test('beside a command that a rule allows git keeps its settings, so more is asked about', () => {

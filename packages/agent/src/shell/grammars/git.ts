@@ -76,8 +76,10 @@ export const gitCommands: Readonly<Record<string, Grammar>> = {
     options:
       '-q --verify --quiet --short?text --abbrev-ref?text --symbolic --symbolic-full-name --all --branches?text --tags?text ' +
       '--remotes?text --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --absolute-git-dir ' +
-      '--is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree ' +
+      '--is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository ' +
       '--show-object-format --revs-only --no-revs --flags --no-flags --since:text --until:text --git-path:text',
+    // It runs git in the repository around this one, without the settings that turn programs off.
+    refused: '--show-superproject-working-tree',
     operands: ['read'],
   },
   'rev-list': {
@@ -138,7 +140,7 @@ export const gitCommands: Readonly<Record<string, Grammar>> = {
     refused: '--stdin',
     operands: ['list'],
   },
-  'check-attr': { options: '-az --all --cached', refused: '--stdin --source', operands: ['text'] },
+  'check-attr': { options: '-az --all --cached', refused: '--stdin --source', operands: ['list'] },
   'count-objects': { options: '-vH --verbose --human-readable', operands: [] },
   cherry: { options: '-v --abbrev?text', operands: ['text'] },
   version: { options: '--build-options', operands: [] },

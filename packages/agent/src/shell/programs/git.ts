@@ -41,6 +41,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
       folder,
       history: showsContent(command.value, given.given),
       entersSubmodules: intoSubmodules.has(command.value),
+      readsIndex: indexReaders.has(command.value),
       ...shownSettings(command.value, given.given),
     },
     ...paths,
@@ -59,6 +60,8 @@ function shownSettings(command: string, given: Given): { readonly shows?: ShownS
 }
 
 const intoSubmodules: ReadonlySet<string> = new Set(['status', 'diff', 'grep', 'stash'])
+
+const indexReaders: ReadonlySet<string> = new Set([...intoSubmodules, 'ls-files', 'check-attr', 'check-ignore'])
 
 /** `HEAD:path`, `:0:path`: what stands behind a colon may be a path, and the whole of it too. */
 function pathsIn(word: ShellWord): readonly ShellWord[] {
@@ -83,16 +86,7 @@ const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged
 /** Why it may change something after all: subcommands that do other things with operands than without. */
 function refusal(command: string, given: Given): string | undefined {
   const [first] = given.operands.map(({ value }) => value)
-  // A signature is looked at by another program.
-  if (
-    given.options.some(
-      ({ name, value }) =>
-        /^--(?:format|pretty)$/.test(name) &&
-        value !== undefined &&
-        (value.value.includes('%G') || value.kind !== 'literal'),
-    )
-  )
-    return 'it starts gpg'
+  if (given.options.some(startsGpg)) return 'it starts gpg'
   const isRead: boolean = ((): boolean => {
     switch (command) {
       case 'branch':
@@ -125,6 +119,12 @@ function refusal(command: string, given: Given): string | undefined {
     }
   })()
   return isRead ? undefined : `git ${command} changes something with these words`
+}
+
+/** A signature is checked by another program. */
+function startsGpg({ name, value }: Given['options'][number]): boolean {
+  if (value === undefined || !/^--(?:format|pretty|sort)$/.test(name)) return false
+  return value.kind !== 'literal' || /%G|%\(\*?signature|^-?\*?signature/.test(value.value)
 }
 
 const summaries = [

@@ -1,0 +1,130 @@
+/** What the paths of an index say about what git will read. */
+export interface IndexPaths {
+  readonly hasSubmodules: boolean
+  /** Every folder of the work tree that git goes through to reach a tracked file, relative to it; one character a byte. */
+  readonly folders: ReadonlySet<string>
+}
+
+/**
+ * The paths of an index file. Undefined for a file that is not read exactly as git would read it, and for one with a path that leaves the work
+ * tree: git opens tracked paths as they are written there, and does not check them.
+ */
+export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | undefined {
+  const version =
+    bytes.length >= 12 + hashBytes && bytes.toString('latin1', 0, 4) === 'DIRC' ? bytes.readUInt32BE(4) : 0
+  if (version < 2 || version > 4) return undefined
+  const count = bytes.readUInt32BE(8)
+  const end = bytes.length - hashBytes
+  const folders = new Set<string>()
+  const starts: number[] = []
+  let hasSubmodules = false
+  let charactersLeft = mostCharacters
+  let [at, name, folder] = [12, '', '']
+  for (let entry = 0; entry < count; entry += 1) {
+    const flagsAt = at + 40 + hashBytes
+    if (flagsAt + 4 > end) return undefined
+    const flags = bytes.readUInt16BE(flagsAt)
+    const nameAt = flagsAt + ((flags & extended) === 0 ? 2 : 4)
+    const read = version === 4 ? packedName(bytes, nameAt, name) : plainName(bytes, nameAt)
+    // A length that contradicts the end of the name would have git read another name.
+    if (read === undefined || Math.min(read.name.length, longestLength) !== (flags & longestLength)) return undefined
+    const mode = bytes.readUInt16BE(at + 26)
+    if ((charactersLeft -= read.name.length) < 0) return undefined
+    if (!isInsideTree(mode === sparseFolder ? read.name.replace(/\/$/, '') : read.name)) return undefined
+    hasSubmodules ||= (mode & kindOfMode) === submodule
+    starts.push(version !== 4 || read.removes === name.length ? at : -1)
+    name = read.name
+    at = version === 4 ? read.end : at + ((read.end - at + 7) & ~7)
+    const parent = name.slice(0, Math.max(0, name.lastIndexOf('/')))
+    if (parent !== folder) charactersLeft -= addFolders(folders, parent)
+    folder = parent
+  }
+  return at <= end && hasFaithfulOffsets(bytes, { at, end, starts }) ? { hasSubmodules, folders } : undefined
+}
+
+/** Of all names and folders: half a million files have fewer. With more the analysis would take too long. */
+const mostCharacters = 40_000_000
+const extended = 0x4000
+const longestLength = 0xfff
+const kindOfMode = 0o170000
+const submodule = 0o160000
+const sparseFolder = 0o040000
+
+interface EntryName {
+  readonly name: string
+  /** Characters of the name before that it takes away. */
+  readonly removes: number
+  /** Behind the NUL that ends it. */
+  readonly end: number
+}
+
+function plainName(bytes: Buffer, at: number): EntryName | undefined {
+  const end = bytes.indexOf(0, at)
+  return end < 0 ? undefined : { name: bytes.toString('latin1', at, end), removes: 0, end: end + 1 }
+}
+
+/** Version 4 leaves out what a name shares with the one before it. */
+function packedName(bytes: Buffer, from: number, before: string): EntryName | undefined {
+  let at = from
+  let byte = bytes[at++] ?? 0
+  let removes = byte & 0x7f
+  while ((byte & 0x80) !== 0) {
+    byte = bytes[at++] ?? 0
+    removes = (removes + 1) * 128 + (byte & 0x7f)
+    if (removes > before.length) return undefined
+  }
+  const rest = plainName(bytes, at)
+  if (rest === undefined || removes > before.length) return undefined
+  return { name: before.slice(0, before.length - removes) + rest.name, removes, end: rest.end }
+}
+
+/** An empty name is one that a shared index has. */
+function isInsideTree(name: string): boolean {
+  return name === '' || !/(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i.test(name)
+}
+
+/** @returns the characters of what it added. */
+function addFolders(folders: Set<string>, parent: string): number {
+  let characters = 0
+  for (let folder = parent; folder !== '' && !folders.has(folder) && characters <= mostCharacters;) {
+    folders.add(folder)
+    characters += folder.length
+    folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))
+  }
+  return characters
+}
+
+interface ReadEntries {
+  /** Behind the last entry. */
+  readonly at: number
+  /** Behind the last extension. */
+  readonly end: number
+  /** Where entries start that git may begin to read at; -1 for one that needs the name before it. */
+  readonly starts: readonly number[]
+}
+
+/** With several threads git begins in the middle, by offsets in extensions: these have to lead to the same entries. */
+function hasFaithfulOffsets(bytes: Buffer, { at, end, starts }: ReadEntries): boolean {
+  // The last extension says where the others begin; git searches for it at the place that it has with SHA-1.
+  for (const last of [end - 32, end - 44])
+    if (last >= at && isExtension(bytes, last, 'EOIE') && bytes.readUInt32BE(last + 8) !== at) return false
+  for (let next = at; next + 8 <= end;) {
+    const length = bytes.readUInt32BE(next + 4)
+    const behind = next + 8 + length
+    if (behind > end) return false
+    if (isExtension(bytes, next, 'IEOT')) {
+      let entry = 0
+      for (let block = next + 12; block + 8 <= behind; block += 8) {
+        if (starts[entry] !== bytes.readUInt32BE(block)) return false
+        entry += bytes.readUInt32BE(block + 4)
+      }
+      if (entry !== starts.length) return false
+    }
+    next = behind
+  }
+  return true
+}
+
+function isExtension(bytes: Buffer, at: number, name: string): boolean {
+  return bytes.toString('latin1', at, at + 4) === name
+}

@@ -1,0 +1,78 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type IndexPaths, readIndexPaths } from './index-file.ts'
+import type { GitRepository } from './repository.ts'
+import { isMissing } from './small-file.ts'
+
+/** How a command uses the index. */
+export interface IndexUse {
+  readonly entersSubmodules: boolean
+  /** Of the hash that names objects. */
+  readonly hashBytes: number
+}
+
+/** Some 300,000 files. With more the analysis would take too long. */
+const mostBytes = 40_000_000
+
+/**
+ * Why a command that reads tracked files in the work tree could read others: git opens the paths of the index as they are written there, and
+ * `git grep` follows links on the way.
+ */
+export function indexProblem({ gitFolder, workTree }: GitRepository, use: IndexUse): string | undefined {
+  for (const file of indexFiles(gitFolder)) {
+    const paths = pathsIn(file, use.hashBytes)
+    if (typeof paths === 'string') return paths
+    if (use.entersSubmodules && paths.hasSubmodules) return 'it goes into submodules, which have settings of their own'
+    const link = [...paths.folders].find((folder) => isLink(workTree, folder))
+    if (link !== undefined)
+      return `${join(workTree, asText(link))} is a link where the repository has a folder of tracked files`
+  }
+  return undefined
+}
+
+function indexFiles(gitFolder: string): readonly string[] {
+  try {
+    const names = readdirSync(gitFolder).filter((name) => name === 'index' || name.startsWith('sharedindex.'))
+    return names.map((name) => join(gitFolder, name))
+  } catch {
+    return [join(gitFolder, 'index')]
+  }
+}
+
+/** The last ones: a line of commands asks many times, and most lines are about the same repository. */
+const known = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
+const mostKnown = 4
+
+function pathsIn(file: string, hashBytes: number): IndexPaths | string {
+  try {
+    const stats = lstatSync(file)
+    if (!stats.isFile()) return `${file} is not a plain file`
+    if (stats.size > mostBytes) return `${file} is too large to check`
+    const stamp = `${hashBytes}:${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`
+    const before = known.get(file)
+    if (before?.stamp === stamp) return before.paths
+    const paths = readIndexPaths(readFileSync(file), hashBytes)
+    if (paths === undefined) return `${file} names files outside of the work tree, or is not understood`
+    // A file that was written just now may be written again within the same tick of the clock.
+    if (Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) > 3_000) {
+      if (known.size >= mostKnown) known.clear()
+      known.set(file, { stamp, paths })
+    }
+    return paths
+  } catch (error) {
+    return isMissing(error) ? { hasSubmodules: false, folders: new Set() } : `${file} cannot be read`
+  }
+}
+
+/** By the bytes of its name, which need not be UTF-8. */
+function isLink(workTree: string, folder: string): boolean {
+  try {
+    return lstatSync(Buffer.concat([Buffer.from(`${workTree}/`), Buffer.from(folder, 'latin1')])).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
+function asText(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString()
+}

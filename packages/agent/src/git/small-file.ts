@@ -1,0 +1,30 @@
+import { lstatSync, readFileSync } from 'node:fs'
+
+/** What is at a path, without following a link there. */
+export type PathKind = 'missing' | 'file' | 'folder' | 'other'
+
+/** Links, pipes, sockets and devices are `other`, and so is what cannot be inspected. */
+export function pathKind(path: string): PathKind {
+  try {
+    const stats = lstatSync(path)
+    return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'
+  } catch (error) {
+    return isMissing(error) ? 'missing' : 'other'
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}
+
+const mostBytes = 1_000_000
+
+/** The content of a plain file of at most 1 MB. */
+export function readSmallFile(path: string): Buffer | 'missing' | 'unreadable' {
+  try {
+    const stats = lstatSync(path)
+    return stats.isFile() && stats.size <= mostBytes ? readFileSync(path) : 'unreadable'
+  } catch (error) {
+    return isMissing(error) ? 'missing' : 'unreadable'
+  }
+}

@@ -1,0 +1,136 @@
+import type { GitSetting } from '../git/config-file.ts'
+
+/**
+ * Whether a setting in the file of a repository is known to run nothing and to lead nowhere else, in what only reads: those that git and everyday
+ * tools write. Of programs there are those that are turned off by environment, or that reading does not start.
+ */
+export function isHarmlessInRepository({ section, key, value }: GitSetting): boolean {
+  const [name, part] = splitAtDot(section)
+  // Programs that read settings by lines would find further ones in such a value, git-lfs among them.
+  if (/\p{Cc}/u.test(section) || (value !== undefined && hasHiddenLine(name, key, value))) return false
+  if (isOfTool(name)) return true
+  if (part !== undefined) return harmlessParts[name]?.({ part, key, value }) === true
+  if (section === 'core' && key === 'bare') return value?.toLowerCase() === 'false'
+  if (section === 'extensions' && /^(?:objectformat|compatobjectformat)$/.test(key))
+    return /^sha(?:1|256)$/.test(value ?? '')
+  if (section === 'extensions' && key === 'refstorage') return /^(?:files|reftable)$/.test(value ?? '')
+  // The C library has converters that write behind their memory.
+  if (section === 'i18n') return key.endsWith('encoding') && usualEncoding.test(value ?? '')
+  return harmlessKeys[section]?.test(key) === true
+}
+
+function splitAtDot(section: string): readonly [name: string, part: string | undefined] {
+  const at = section.indexOf('.')
+  return at < 0 ? [section, undefined] : [section.slice(0, at), section.slice(at + 1)]
+}
+
+/** The description of a branch has lines. */
+function hasHiddenLine(name: string, key: string, value: string): boolean {
+  if (name === 'branch' && key === 'description') return /[^\P{Cc}\n\t]|\n[^\n]*=/u.test(value)
+  return /\p{Cc}/u.test(value)
+}
+
+const usualEncoding =
+  /^(?:utf-?8|us-ascii|ascii|iso-?8859-\d{1,2}|latin-?\d|cp-?\d+|windows-\d+|koi8-[ru]|gbk|gb2312|gb18030|big5|euc-?(?:jp|kr|cn)|shift[_-]?jis|sjis)$/i
+
+/** git itself takes no notice of these sections. */
+function isOfTool(name: string): boolean {
+  return /^(?:gui|gitk|github|hub|vsts|gitflow|svn-remote|versioncontrol)$/.test(name)
+}
+
+const harmlessKeys: { readonly [section: string]: RegExp | undefined } = {
+  core: /^(?:repositoryformatversion|filemode|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|compression|loosecompression|preloadindex|untrackedcache|commitgraph|multipackindex|bigfilethreshold|trustctime|checkstat|hidedotfiles|longpaths|protecthfs|protectntfs|whitespace|sparsecheckout|sparsecheckoutcone|fscache|sharedrepository|packedgitlimit|packedgitwindowsize|deltabasecachelimit|fsyncobjectfiles|fsync|commentchar|editor|pager|sshcommand)$/,
+  extensions: /^(?:worktreeconfig|relativeworktrees|preciousobjects|noop)$/,
+  feature: /^(?:manyfiles|experimental)$/,
+  user: /^(?:name|email|signingkey|useconfigonly)$/,
+  author: /^(?:name|email)$/,
+  committer: /^(?:name|email)$/,
+  branch: /^(?:autosetupmerge|autosetuprebase|sort)$/,
+  remote: /^pushdefault$/,
+  push: /^(?:default|autosetupremote|followtags|gpgsign|recursesubmodules|useforceifincludes)$/,
+  pull: /^(?:ff|rebase|octopus|twohead)$/,
+  fetch:
+    /^(?:prune|prunetags|recursesubmodules|fsckobjects|parallel|showforcedupdates|writecommitgraph|unpacklimit|negotiationalgorithm|output)$/,
+  transfer: /^(?:fsckobjects|unpacklimit)$/,
+  receive:
+    /^(?:denycurrentbranch|denynonfastforwards|denydeletes|fsckobjects|autogc|unpacklimit|advertisepushoptions|shallowupdate)$/,
+  submodule: /^(?:active|fetchjobs)$/,
+  diff: /^(?:algorithm|renames|renamelimit|mnemonicprefix|noprefix|colormoved|colormovedws|context|interhunkcontext|indentheuristic|wserrorhighlight|statgraphwidth|tool|guitool|relative|suppressblankempty)$/,
+  merge:
+    /^(?:conflictstyle|ff|stat|renames|renamelimit|tool|guitool|log|branchdesc|autostash|directoryrenames|verbosity)$/,
+  difftool: /./,
+  mergetool: /./,
+  log: /^(?:date|decorate|follow|abbrevcommit|showroot|graphcolors|initialdecorationset)$/,
+  status:
+    /^(?:showuntrackedfiles|short|branch|showstash|aheadbehind|renames|renamelimit|relativepaths|displaycommentprefix)$/,
+  grep: /^(?:linenumber|column|patterntype|extendedregexp|threads|fullname)$/,
+  blame: /^(?:coloring|date|blankboundary|showemail|showroot)$/,
+  tag: /^(?:gpgsign|forcesignannotated|sort)$/,
+  commit: /^(?:gpgsign|verbose|cleanup|status)$/,
+  rebase:
+    /^(?:autosquash|autostash|updaterefs|abbreviatecommands|instructionformat|missingcommitscheck|stat|backend|rebasemerges|forkpoint|reschedulefailedexec)$/,
+  rerere: /^(?:enabled|autoupdate)$/,
+  init: /^defaultbranch$/,
+  color: /./,
+  advice: /./,
+  gc: /^(?:auto|autodetach|autopacklimit|aggressivedepth|aggressivewindow|bigpackthreshold|cruftpacks|pruneexpire|worktreepruneexpire|reflogexpire|reflogexpireunreachable|rerereresolved|rerereunresolved|writecommitgraph|packrefs|logexpiry)$/,
+  pack: /^(?:window|windowmemory|depth|threads|compression|packsizelimit|deltacachesize|deltacachelimit|indexversion|usesparse|usebitmaps|writebitmaps|writebitmaphashcache|writereverseindex|readreverseindex|allowpackreuse)$/,
+  index: /^(?:version|threads|sparse|skiphash|recordendofindexentries|recordoffsettable)$/,
+  maintenance: /^(?:auto|strategy|autodetach)$/,
+  http: /^(?:extraheader|postbuffer|sslverify|sslbackend|version|lowspeedlimit|lowspeedtime)$/,
+  // It counts in the files of the person alone.
+  safe: /^(?:directory|barerepository)$/,
+  lfs: /^(?:repositoryformatversion|url|pushurl|fetchinclude|fetchexclude|fetchrecent[a-z]*|prune[a-z]*|concurrenttransfers|batch|basictransfersonly|activitytimeout|dialtimeout|tlstimeout|keepalive|locksverify|lockignoredfiles|setlockablereadonly|allowincompletepush|skipdownloaderrors|gitprotocol)$/,
+}
+
+interface PartSetting {
+  readonly part: string
+  readonly key: string
+  readonly value: string | undefined
+}
+
+const harmlessRemote =
+  /^(?:url|fetch|pushurl|push|tagopt|prune|prunetags|mirror|skipdefaultupdate|skipfetchall|gh-resolved|github-pr-remote)$/
+
+/** Sections with a name of their own: `[remote "origin"]`. */
+const harmlessParts: { readonly [name: string]: ((setting: PartSetting) => boolean) | undefined } = {
+  // Each tool has keys of its own for them.
+  branch: () => true,
+  remote: ({ key }) => harmlessRemote.test(key),
+  submodule: ({ key }) => /^(?:url|active|branch)$/.test(key),
+  url: ({ key }) => /^(?:insteadof|pushinsteadof)$/.test(key),
+  http: ({ key }) => harmlessKeys['http']?.test(key) === true,
+  color: () => true,
+  difftool: () => true,
+  mergetool: () => true,
+  maintenance: ({ key }) => /^(?:enabled|schedule)$/.test(key),
+  lfs: ({ key }) =>
+    /^(?:access|locksverify|contenttype|maxretries|maxretrydelay|maxverifies|enablehrefrewrite)$/.test(key),
+  filter: ({ part, key, value }) => part === 'lfs' && isFilterOfLfs(key, value),
+}
+
+/** As `git lfs install` writes it. */
+function isFilterOfLfs(key: string, value = ''): boolean {
+  return (
+    key === 'required' ||
+    /^git-lfs (?:clean|smudge(?: --skip)?|filter-process(?: --skip)?)(?: (?:-- )?%f)?$/.test(value)
+  )
+}
+
+/** What the person has set for themselves. Drivers of Git LFS are known; other programs that reading starts are asked about. */
+export function isHarmlessOfPerson({ section, key, value = 'true' }: GitSetting): boolean {
+  if (section === 'filter.lfs')
+    return key === 'required' || /^git-lfs (?:clean|smudge|filter-process)\b[^;&|$`<>()\p{Cc}]*$/u.test(value)
+  if (/^(?:filter|diff|merge)\../.test(section))
+    return (
+      !/^(?:clean|smudge|process|textconv|command|driver|cachetextconv|trustexitcode)$/.test(key) ||
+      key.startsWith('cache')
+    )
+  if (section === 'diff' && (key === 'external' || key === 'orderfile' || key === 'submodule')) return false
+  if (section === 'core')
+    return key !== 'fsmonitor' || /^(?:false|true|0|1)$/.test(value)
+      ? key !== 'worktree' && key !== 'alternaterefscommand'
+      : false
+  if (section === 'log' && key === 'showsignature') return value === 'false'
+  return true
+}
