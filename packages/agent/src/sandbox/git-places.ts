@@ -1,5 +1,7 @@
-import { dirname, join, resolve } from 'node:path'
-import { homeFolder, isInside, realPath } from '../paths.ts'
+import { dirname, join } from 'node:path'
+import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
+import { gitFolderNamedIn } from '../git/repository.ts'
+import { isInside, realPath } from '../paths.ts'
 import type { Place } from './description.ts'
 import { firstMissing, foldersIn, isThere, kindOf, placeAt, textAt } from './on-disk.ts'
 
@@ -32,8 +34,7 @@ function placesOf(git: string, root: string): GitPlaces {
   if (kind === undefined) return none
   if (kind === 'folder') return joined([partsOf(git, root), modulesIn(join(git, 'modules'), root)])
   // The `.git` of a worktree or submodule is a file that says where the folder is.
-  const told = /^gitdir: (.+?)\s*$/.exec(textAt(git))?.[1]
-  const folder = told === undefined ? undefined : realPath(resolve(dirname(git), told))
+  const folder = gitFolderNamedIn(git)
   const isOpen = folder !== undefined && isInside(folder, root) && !folder.includes('/.git/')
   return joined([{ ...none, readOnly: [{ path: git, kind }] }, isOpen ? partsOf(folder, root) : none])
 }
@@ -48,11 +49,15 @@ function partsOf(git: string, root: string): GitPlaces {
   if (kindOf(git) !== 'folder') return none
   const at = (name: string): string => join(git, name)
   const isMissing = (name: string): boolean => kindOf(at(name)) === undefined
-  const config = textAt(at('config'))
+  const config = settingsIn(at('config'))
+  const has = (section: string, name: string): boolean =>
+    config.some(
+      (set) => set.section === section && set.key === name && !/^(?:false|no|off|0?)$/i.test(set.value ?? 'true'),
+    )
   const hasOwnCommon = !isMissing('commondir')
   // With such a setting git goes by `commondir` in another way. In a submodule both ways lead to the same folder.
-  const heedsCommon = /\bbare\s*=\s*(?:true|yes|on|1)\b|\bworktree\s*=/i.test(config) && !git.includes('/modules/')
-  const perWorktree = /worktreeconfig/i.test(config) ? ['config.worktree'] : []
+  const heedsCommon = (has('core', 'bare') || has('core', 'worktree')) && !git.includes('/modules/')
+  const perWorktree = has('extensions', 'worktreeconfig') ? ['config.worktree'] : []
   const trees = foldersIn(at('worktrees')).map((name) => at(`worktrees/${name}`))
   const settings = ['config', 'config.worktree', 'commondir', 'gitdir', 'hooks']
   const empty = [
@@ -71,21 +76,24 @@ function partsOf(git: string, root: string): GitPlaces {
       folders: [git],
       withoutCommon: heedsCommon && !hasOwnCommon ? [git] : [],
     },
-    namedBy(config + textAt(at('config.worktree')), git, root),
+    namedBy([...config, ...settingsIn(at('config.worktree'))], git, root),
   ])
 }
 
+function settingsIn(file: string): readonly GitSetting[] {
+  return readGitConfig(Buffer.from(textAt(file))) ?? []
+}
+
 /** Hooks and further settings in the project, which the settings of its repository name. */
-function namedBy(config: string, folder: string, root: string, depth = 0): GitPlaces {
-  const named = [...config.matchAll(/(?:^|\])[ \t]*(hookspath|path)[ \t]*=[ \t]*("[^"\n]*"|[^\n#;]*)/gim)]
-  const places = named.map(([, key = '', value = '']): GitPlaces => {
-    const isHooks = key.toLowerCase() === 'hookspath'
-    const text = value.replaceAll('"', '').trim()
-    const from = isHooks ? dirname(folder) : folder
-    const path = realPath(text.startsWith('~/') ? join(homeFolder(), text.slice(2)) : resolve(from, text))
-    if (text === '' || path === root || !isInside(path, root)) return none
+function namedBy(settings: readonly GitSetting[], folder: string, root: string, depth = 0): GitPlaces {
+  const places = settings.map(({ section, key, value = '' }): GitPlaces => {
+    const isHooks = section === 'core' && key === 'hookspath'
+    if (!isHooks && !isInclude(section, key)) return none
+    const named = value === '' ? undefined : pathInSetting(value, isHooks ? dirname(folder) : folder)
+    const path = named === undefined ? root : realPath(named)
+    if (path === root || !isInside(path, root)) return none
     if (kindOf(path) !== undefined) {
-      const further = isHooks || depth > 4 ? none : namedBy(textAt(path), dirname(path), root, depth + 1)
+      const further = isHooks || depth > 4 ? none : namedBy(settingsIn(path), dirname(path), root, depth + 1)
       return joined([{ ...none, readOnly: placeAt(path) }, further])
     }
     const [first = path] = firstMissing(path)
