@@ -1,4 +1,4 @@
-import { pathOutside } from '../paths.ts'
+import { isInside, pathOutside } from '../paths.ts'
 import { join, resolve } from 'node:path'
 import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
 import type { Environment } from '../tools/limits.ts'
@@ -71,6 +71,9 @@ export class GitProject {
       PATH: pathOutside(root, env['PATH']),
       GIT_OPTIONAL_LOCKS: '0',
       GIT_NO_LAZY_FETCH: '1',
+      // Older versions fetch what is missing all the same, by programs that the repository names.
+      GIT_ALLOW_PROTOCOL: 'none',
+      GIT_SSH_COMMAND: 'false',
       GIT_TERMINAL_PROMPT: '0',
       GIT_DIR: undefined,
       GIT_WORK_TREE: undefined,
@@ -175,6 +178,8 @@ export class GitProject {
       // Others belong to a repository of their own, or are in conflict, which status tells.
       if (stage !== '0' || mode === '160000') continue
       const path = join(this.#top, name)
+      // An index may be made so that its paths lead elsewhere.
+      if (!isInside(path, this.#top)) continue
       // Git was told not to look at these; of a sparse folder most are not there.
       if (tag !== 'H' && unwatched.length <= limits.files && statsAt(path) !== undefined) unwatched.push(path)
       if (tag !== 'H') continue
@@ -201,7 +206,7 @@ export class GitProject {
       if (fields === undefined) continue
       const path = join(this.#top, entry.split(' ').slice(fields).join(' '))
       // A repository within this one is named with a slash behind it.
-      if (!path.endsWith('/') && !files.isHidden(path)) paths.add(path)
+      if (!path.endsWith('/') && isInside(path, this.#top) && !files.isHidden(path)) paths.add(path)
       if (paths.size > limits.files) return undefined
     }
     return paths
