@@ -31,6 +31,7 @@ const onlyDeep = [
   'packages/agent/test/checkpoints/property.test.ts',
   'packages/agent/test/checkpoints/special.test.ts',
   'packages/agent/test/judge/bounds.test.ts',
+  'packages/agent/test/judge/hostile-git.test.ts',
   'packages/agent/test/judge/hostile.test.ts',
   'packages/agent/test/mcp/held.test.ts',
   'packages/agent/test/mcp/hostile.test.ts',
