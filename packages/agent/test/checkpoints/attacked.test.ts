@@ -119,6 +119,15 @@ describe('a repository', () => {
     expect(read('a.txt')).toBe('mine\n')
   })
 
+  test('with an index whose paths lead elsewhere has nothing there inspected or reverted', async () => {
+    const { sh } = opened('git')
+    sh('echo first > a.txt; mkdir zz; echo one > zz/x; git add -A; git commit -qm first; echo mine > ../x')
+    sh('LC_ALL=C sed -i "s#zz/x#../x#" .git/index')
+    await bash('echo two > ../x; echo two > a.txt')
+    expect(await undone()).toEqual([])
+    expect([read('a.txt'), read('../x')]).toEqual(['first\n', 'two\n'])
+  })
+
   test('with a name that is no text says that it was not looked at', async () => {
     const { sh } = opened('git')
     sh(`echo one > $'caf\\xe9'`)

@@ -194,7 +194,7 @@ async function harmIn(
 }
 
 describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
-  const step = Math.ceil(every.length / drawn(every.length))
+  const step = drawn(every.length) === every.length ? 1 : 6
   const drawnOnes = every.filter((_, at) => at % step === 0)
   /** Of the commands it is another part each time. */
   const commandsFor = (at: number): readonly string[] => commands.filter((_, place) => (place + at) % step === 0)
@@ -217,13 +217,27 @@ describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
     expect(found).toEqual([])
   }, 1_800_000)
 
-  test('does harm where nobody judges it', async () => {
-    let harmful = 0
-    const some = every.filter((_, at) => at % 37 === 0)
-    for (const hostile of some)
-      if ((await inWorld(hostile, (world) => harmIn(world, commandsFor(0), () => true, false))).length > 0) harmful += 1
-    expect(harmful).toBeGreaterThan(some.length / 4)
-  }, 1_800_000)
+  // Some of each kind, in every spelling.
+  const harmful = [
+    'info/grafts: a link to a file',
+    'packed-refs: a hard link to a file',
+    'commondir: that of another repository by its path',
+    'refs: a link to that of another repository',
+    'core.fsmonitor (0)',
+    'core.fsmonitor (1)',
+    'core.worktree outside (1)',
+    'filter.x.clean (1)',
+    'the index: above, in version 4',
+    'a .git that is incomplete',
+  ]
+
+  test.each(every.filter(({ name }) => harmful.includes(name)))(
+    'does harm where nobody judges it: $name',
+    async (hostile) => {
+      expect(await inWorld(hostile, (world) => harmIn(world, commands, () => true, false))).not.toEqual([])
+    },
+    600_000,
+  )
 
   test('is no reason to ask where it is none', async () => {
     const asked = await inWorld({ name: '', setup: '' }, async (world) =>
