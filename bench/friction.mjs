@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 
 const named = process.argv.find((argument) => argument.startsWith('--agent='))?.slice('--agent='.length)
 const agent = named === undefined ? new URL('../packages/agent/dist/index.js', import.meta.url) : pathToFileURL(resolve(named))
-const { createPermissions } = await import(agent.href)
+const { createPermissions, SessionWall } = await import(agent.href)
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-friction-')))
 const cwd = join(root, 'project')
@@ -38,13 +38,22 @@ git('commit', '--allow-empty', '-m', 'second')
 
 const list = readFileSync(new URL('friction/read-only.txt', import.meta.url), 'utf8')
 const commands = list.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-const permissions = createPermissions({ cwd })
-const asked = commands.flatMap((command) => {
+/** The commands that ask, with the reason. @param {import('@halting/agent').RulePermissions} permissions */
+const askedBy = (permissions) => commands.flatMap((command) => {
   const { behavior, parts } = permissions.explain(command)
   if (behavior === 'allow') return []
   const because = parts.filter((part) => part.behavior !== 'allow').map((part) => part.because)
   return [{ command, because: [...new Set(because)].join('; ').replaceAll(root, '') }]
 })
-console.log(`${asked.length} of ${commands.length} ask\n\n| command | why it asks |\n| --- | --- |`)
-for (const { command, because } of asked) console.log(`| \`${command.replaceAll('|', '\\|')}\` | ${because.replaceAll('|', '\\|')} |`)
+/** @param {string} title @param {ReturnType<typeof askedBy>} asked */
+function report(title, asked) {
+  console.log(`\n${title}: ${asked.length} of ${commands.length} ask\n\n| command | why it asks |\n| --- | --- |`)
+  for (const { command, because } of asked) console.log(`| \`${command.replaceAll('|', '\\|')}\` | ${because.replaceAll('|', '\\|')} |`)
+}
+report('By reading alone', askedBy(createPermissions({ cwd })))
+if (SessionWall !== undefined) {
+  const [path, home] = [process.env['PATH'] ?? '', join(root, 'home')]
+  const wall = new SessionWall({ home, configFolder: join(root, 'config'), path, writable: [cwd], setting: 'auto', isSandboxed: () => false })
+  report(`With the kernel behind it (${wall.means().kind})`, askedBy(createPermissions({ cwd, wall })))
+}
 rmSync(root, { recursive: true })
