@@ -39,7 +39,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
     if (parent !== folder) charactersLeft -= addFolders(folders, parent)
     folder = parent
   }
-  return at <= end && hasFaithfulOffsets(bytes, { at, end, starts }) ? { hasSubmodules, folders } : undefined
+  return at <= end && hasPlainExtensions(bytes, { at, end, hashBytes, starts }) ? { hasSubmodules, folders } : undefined
 }
 
 /** Of all names and folders: half a million files have fewer. With more the analysis would take too long. */
@@ -64,18 +64,25 @@ function plainName(bytes: Buffer, at: number): EntryName | undefined {
 }
 
 /** Version 4 leaves out what a name shares with the one before it. */
-function packedName(bytes: Buffer, from: number, before: string): EntryName | undefined {
+function packedName(bytes: Buffer, at: number, before: string): EntryName | undefined {
+  const removes = readVarint(bytes, at)
+  const rest = removes === undefined ? undefined : plainName(bytes, removes.end)
+  if (removes === undefined || rest === undefined || removes.value > before.length) return undefined
+  const name = before.slice(0, before.length - removes.value) + rest.name
+  return { name, removes: removes.value, end: rest.end }
+}
+
+/** Undefined for more than any count or length in an index is. */
+function readVarint(bytes: Buffer, from: number): { readonly value: number; readonly end: number } | undefined {
   let at = from
   let byte = bytes[at++] ?? 0
-  let removes = byte & 0x7f
+  let value = byte & 0x7f
   while ((byte & 0x80) !== 0) {
     byte = bytes[at++] ?? 0
-    removes = (removes + 1) * 128 + (byte & 0x7f)
-    if (removes > before.length) return undefined
+    value = (value + 1) * 128 + (byte & 0x7f)
+    if (value > mostCharacters) return undefined
   }
-  const rest = plainName(bytes, at)
-  if (rest === undefined || removes > before.length) return undefined
-  return { name: before.slice(0, before.length - removes) + rest.name, removes, end: rest.end }
+  return { value, end: at }
 }
 
 /** An empty name is one that a shared index has. */
@@ -99,12 +106,16 @@ interface ReadEntries {
   readonly at: number
   /** Behind the last extension. */
   readonly end: number
+  readonly hashBytes: number
   /** Where entries start that git may begin to read at; -1 for one that needs the name before it. */
   readonly starts: readonly number[]
 }
 
-/** With several threads git begins in the middle, by offsets in extensions: these have to lead to the same entries. */
-function hasFaithfulOffsets(bytes: Buffer, { at, end, starts }: ReadEntries): boolean {
+/**
+ * With several threads git begins in the middle, by offsets in extensions: these have to lead to the same entries. Names in the cache of untracked
+ * files are checked like paths.
+ */
+function hasPlainExtensions(bytes: Buffer, { at, end, hashBytes, starts }: ReadEntries): boolean {
   // The last extension says where the others begin; git searches for it at the place that it has with SHA-1.
   for (const last of [end - 32, end - 44])
     if (last >= at && isExtension(bytes, last, 'EOIE') && bytes.readUInt32BE(last + 8) !== at) return false
@@ -112,6 +123,7 @@ function hasFaithfulOffsets(bytes: Buffer, { at, end, starts }: ReadEntries): bo
     const length = bytes.readUInt32BE(next + 4)
     const behind = next + 8 + length
     if (behind > end) return false
+    if (isExtension(bytes, next, 'UNTR') && !hasPlainFolders(bytes, next + 8, behind, hashBytes)) return false
     if (isExtension(bytes, next, 'IEOT')) {
       let entry = 0
       for (let block = next + 12; block + 8 <= behind; block += 8) {
@@ -123,6 +135,35 @@ function hasFaithfulOffsets(bytes: Buffer, { at, end, starts }: ReadEntries): bo
     next = behind
   }
   return true
+}
+
+/** git goes into the folders that the cache of untracked files names, and lists what it names. */
+function hasPlainFolders(bytes: Buffer, from: number, end: number, hashBytes: number): boolean {
+  const place = readVarint(bytes, from)
+  const pattern = place === undefined ? undefined : plainName(bytes, place.end + place.value + 76 + 2 * hashBytes)
+  if (pattern === undefined) return false
+  if (pattern.end >= end - 1) return pattern.end <= end
+  const count = readVarint(bytes, pattern.end)
+  if (count === undefined) return false
+  let at = count.end
+  let expected = count.value === 0 ? 0 : 1
+  for (let folder = 0; folder < count.value; folder += 1) {
+    const files = readVarint(bytes, at)
+    const folders = files === undefined ? undefined : readVarint(bytes, files.end)
+    const name = folders === undefined ? undefined : plainName(bytes, folders.end)
+    if (files === undefined || folders === undefined || name === undefined) return false
+    if (folder > 0 && (name.name === '' || name.name.includes('/') || !isInsideTree(name.name))) return false
+    at = name.end
+    for (let file = 0; file < files.value; file += 1) {
+      const untracked = plainName(bytes, at)
+      if (untracked === undefined || untracked.end > end || !isInsideTree(untracked.name.replace(/\/$/, '')))
+        return false
+      at = untracked.end
+    }
+    expected += folders.value
+  }
+  // git does not check that there are as many as it makes room for.
+  return at <= end && expected === count.value
 }
 
 function isExtension(bytes: Buffer, at: number, name: string): boolean {

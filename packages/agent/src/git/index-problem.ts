@@ -11,8 +11,8 @@ export interface IndexUse {
   readonly hashBytes: number
 }
 
-/** Some 300,000 files. With more the analysis would take too long. */
-const mostBytes = 40_000_000
+/** Some 250,000 files. With more the analysis would take too long. */
+const mostBytes = 30_000_000
 
 /**
  * Why a command that reads tracked files in the work tree could read others: git opens the paths of the index as they are written there, and

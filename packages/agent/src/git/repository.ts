@@ -54,7 +54,9 @@ function repositoryOf(gitFolder: string, workTree: string): FoundRepository | un
   const commonFolder = commonFolderOf(gitFolder)
   if (commonFolder === undefined) return undefined
   const head = readSmallFile(join(gitFolder, 'HEAD'))
-  if (typeof head === 'string' || !/^(?:ref:\s*refs\/|[\da-f]{40})/i.test(head.toString('latin1'))) return undefined
+  // git reads so much of it.
+  if (typeof head === 'string' || !/^(?:ref:[ \t\r\n]*refs\/|[\dA-Fa-f]{40})/.test(head.toString('latin1', 0, 255)))
+    return undefined
   if (!isSearchable(join(commonFolder, 'objects')) || !isSearchable(join(commonFolder, 'refs'))) return undefined
   return { kind: 'repository', gitFolder, commonFolder, workTree }
 }

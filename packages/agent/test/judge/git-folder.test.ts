@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { gitSummary } from '../../src/instructions/git-summary.ts'
 import { temporaryFolder } from '../support/harness.ts'
@@ -56,6 +56,16 @@ const lines = [
 const asked = (cwd: string, options = {}): readonly string[] =>
   lines.filter((line) => judged(line, { cwd, ...options }) !== 'allow')
 
+function cacheUntracked(cwd: string): void {
+  for (const name of ['zz/b', 'zz/deep/c', 'd']) {
+    mkdirSync(join(cwd, dirname(name)), { recursive: true })
+    writeFileSync(join(cwd, name), 'x')
+  }
+  git(cwd, 'config', 'core.untrackedCache', 'true')
+  git(cwd, 'status')
+  expect(readFileSync(join(cwd, '.git/index'), 'latin1')).toContain('zz/')
+}
+
 describe('what git and everyday tools make is let through', () => {
   const made: Readonly<Record<string, (cwd: string) => string | void>> = {
     'packed references and objects': (cwd) => void git(cwd, 'gc', '-q'),
@@ -81,6 +91,7 @@ describe('what git and everyday tools make is let through', () => {
       git(cwd, '-c', 'index.threads=3', '-c', 'index.version=4', 'add', '.')
       expect(readFileSync(join(cwd, '.git/index')).includes('IEOT')).toBe(true)
     },
+    'a cache of untracked files': (cwd) => cacheUntracked(cwd),
     'a sparse index': (cwd) => void git(cwd, 'sparse-checkout', 'set', '--cone', '--sparse-index'),
     'a stash': (cwd) => {
       writeFileSync(join(cwd, 'a.txt'), 'three\n')
@@ -223,7 +234,13 @@ describe('what leads elsewhere asks', () => {
       writeFileSync(file, bytes)
     },
     'a link to .gitmodules': (cwd) => symlinkSync(outside('x'), join(cwd, '.gitmodules')),
+    'a chain of commit graphs that are none': (_, at) => {
+      mkdirSync(at('objects/info/commit-graphs'))
+      linkSync(outside('word\n'.repeat(50)), at('objects/info/commit-graphs/commit-graph-chain'))
+    },
     'HEAD that names no reference': (_, at) => writeFileSync(at('HEAD'), 'x\n'),
+    'HEAD in capital letters': (_, at) => writeFileSync(at('HEAD'), 'REF: refs/heads/main\n'),
+    'HEAD behind many blanks': (_, at) => writeFileSync(at('HEAD'), `ref:${' '.repeat(300)}refs/heads/main\n`),
     'no objects': (_, at) => rmSync(at('objects'), { recursive: true }),
   }
 
@@ -331,6 +348,28 @@ describe('an index that leads elsewhere', () => {
     const bytes = readFileSync(join(cwd, '.git/index'))
     const at = bytes.indexOf('IEOT')
     bytes.writeUInt32BE(bytes.readUInt32BE(at + 20) + 8, at + 20)
+    writeFileSync(join(cwd, '.git/index'), bytes)
+    expect(askedOfIndex(cwd)).toEqual(readers)
+  })
+
+  test.each([
+    ['zz\0', '..\0'],
+    ['zz/\0', '../\0'],
+    ['zz\0', '/z\0'],
+  ])('as by its cache of untracked files asks: %j as %j', (from, to) => {
+    const cwd = repository()
+    cacheUntracked(cwd)
+    expect(askedOfIndex(cwd)).toEqual([])
+    replaced(cwd, from, to)
+    expect(askedOfIndex(cwd)).toEqual(readers)
+  })
+
+  test('with more folders in its cache of untracked files than it counts asks', () => {
+    const cwd = repository()
+    cacheUntracked(cwd)
+    const bytes = readFileSync(join(cwd, '.git/index'))
+    const at = bytes.indexOf('.gitignore\0', bytes.indexOf('UNTR')) + 11
+    bytes[at] = (bytes[at] ?? 0) - 1
     writeFileSync(join(cwd, '.git/index'), bytes)
     expect(askedOfIndex(cwd)).toEqual(readers)
   })

@@ -224,6 +224,26 @@ describe('a setting of the repository that reading does not need', () => {
     for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
   })
 
+  test('nor is text converted, or a signature checked, for an option', () => {
+    const { cwd } = repository()
+    for (const line of [
+      'git log --encoding=ISO-2022-CN-EXT',
+      'git log --encoding $x',
+      "git branch --format='%(signature)'",
+      "git tag --format '%(*signature:grade)'",
+      'git for-each-ref --sort=signature',
+      'git for-each-ref --sort=-*signature:key',
+      'git rev-parse --show-superproject-working-tree',
+    ])
+      expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
+    for (const line of [
+      'git log --encoding=UTF-8',
+      "git tag --format='%(contents:signature)'",
+      'git branch --sort=-committerdate',
+    ])
+      expect([line, judged(line, { cwd })]).toEqual([line, 'allow'])
+  })
+
   test('hooks are found where git looks for them', () => {
     const { cwd } = repository()
     mkdirSync(join(cwd, 'ho oks'))

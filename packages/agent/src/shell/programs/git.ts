@@ -122,6 +122,9 @@ const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged
 function refusal(command: string, given: Given): string | undefined {
   const [first] = given.operands.map(({ value }) => value)
   if (given.options.some(startsGpg)) return 'it starts gpg'
+  // The C library has converters that write behind their memory, and the text is that of whoever made the repository.
+  if (given.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
+    return 'it converts text of the repository to another encoding'
   const isRead: boolean = ((): boolean => {
     switch (command) {
       case 'branch':
