@@ -13,7 +13,7 @@ export function chosenProblem(
   book: RuleBook,
 ): string | undefined {
   if (whereabouts.isUnknown) return 'in which folder it runs is known only then'
-  if (lineWrites) return 'the line may write a file that chooses which program runs'
+  if (lineWrites && by.length + neverBy.length > 0) return 'the line may write a file that chooses which program runs'
   for (const folder of new Set(whereabouts.directories.flatMap(bothEnds).flatMap(foldersAbove))) {
     const name =
       neverBy.find((each) => isThere(join(folder, each))) ??
@@ -34,9 +34,8 @@ function insideProblem(
   const roots = directories.flatMap(bothEnds)
   const isOutside = (path: string): boolean =>
     isAbsolute(path) && bothEnds(path).every((end) => !roots.some((root) => isInside(end, root)))
-  if (!isOutside(homeFolder(env))) return 'the settings of the program may be those of the folder: it is your home'
   const variable = variables.find((name) => {
-    const places = (env[name] ?? '').split(delimiter)
+    const places = (name === 'HOME' ? homeFolder(env) : (env[name] ?? '')).split(delimiter)
     // An empty place is the folder itself, but to man what the system has.
     const named = places.length === 1 || name === 'MANPATH' ? places.filter(Boolean) : places
     return !named.every(isOutside)

@@ -44,7 +44,7 @@ export type Effect =
 export interface Outside {
   /** Found by PATH. */
   readonly programs: readonly string[]
-  /** Variables that name files and folders. HOME is always among them. */
+  /** Variables that name files and folders. */
   readonly variables: readonly string[]
 }
 

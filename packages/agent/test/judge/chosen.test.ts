@@ -201,3 +201,18 @@ test.each([
   const { cwd, outside } = projectWithPrograms()
   expect(judged(command, { cwd, env: { PATH: join(outside, 'bin'), HOME: outside } })).toBe('ask')
 })
+
+test('rg asks where its settings, which may name a program, lie in the folder', () => {
+  const { cwd, outside } = projectWithPrograms()
+  const judgedWith = (path: string): string =>
+    judged('rg x | head', { cwd, env: { HOME: outside, RIPGREP_CONFIG_PATH: path } })
+  symlinkSync(join(cwd, 'rc'), join(outside, 'rc'))
+  expect([join(cwd, 'rc'), 'rc', '../project/rc', join(outside, 'rc')].map(judgedWith)).toEqual([
+    'ask',
+    'ask',
+    'ask',
+    'ask',
+  ])
+  expect(['', join(outside, 'other')].map(judgedWith)).toEqual(['allow', 'allow'])
+  expect(judged('rg x > found', { cwd, mode: 'acceptEdits' })).toBe('allow')
+})

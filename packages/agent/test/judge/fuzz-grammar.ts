@@ -478,9 +478,13 @@ export class CommandMaker {
 
   #words(grammar: Grammar, tempting = 0.12): string {
     const words: string[] = []
-    for (let count = Math.floor(this.#random() * 3); count > 0; count -= 1) words.push(this.#option(grammar))
+    const options = Array.from({ length: Math.floor(this.#random() * 3) }, () => this.#option(grammar))
+    // Not all implementations read options behind operands.
+    const isLate = this.#random() < 0.2
+    if (!isLate) words.push(...options)
     if (grammar.operands[0] === 'text' && this.#random() < 0.8) words.push(this.#pick(texts))
     for (let count = Math.floor(this.#random() * 3); count > 0; count -= 1) words.push(this.#operand(tempting))
+    if (isLate) words.push(...options)
     return words.join(' ')
   }
 

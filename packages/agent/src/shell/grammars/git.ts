@@ -25,6 +25,17 @@ const walk =
 const refusedDiff =
   '--output --ext-diff --textconv --no-index --submodule --orderfile -O --anchored --stdin --show-signature --notes --ignore-submodules --output-indicator-new --output-indicator-old --output-indicator-context'
 
+/** What `git config get` and `git config list` take behind the verb. */
+export const configByVerb: Grammar = {
+  options:
+    '-lz --list --get --get-all --get-regexp --get-urlmatch --global --local --system --worktree --show-origin ' +
+    '--show-scope --name-only --null --type:text --bool --int --bool-or-int --path --includes --no-includes --default:text --all --regexp',
+  refused:
+    '-f --file --blob --add --replace-all --unset --unset-all --rename-section --remove-section -e --edit --get-color --get-colorbool --fixed-value --expiry-date --no-type --comment --append --value --url --show-names',
+  operands: ['text'],
+  optionsAnywhere: true,
+}
+
 const commands: Readonly<Record<string, Grammar>> = {
   status: {
     options:
@@ -155,14 +166,9 @@ const commands: Readonly<Record<string, Grammar>> = {
     operands: ['text'],
   },
   remote: { options: '-v --verbose --push --all', operands: ['text'] },
-  config: {
-    options:
-      '-lz --list --get --get-all --get-regexp --get-urlmatch --global --local --system --worktree --show-origin ' +
-      '--show-scope --name-only --null --type:text --bool --int --bool-or-int --path --includes --no-includes --default:text --all --regexp',
-    refused:
-      '-f --file --blob --add --replace-all --unset --unset-all --rename-section --remove-section -e --edit --get-color --get-colorbool --fixed-value --expiry-date --no-type --comment --append --value --url --show-names',
-    operands: ['text'],
-  },
+  // `git config user.name --get` sets the name to `--get`.
+  // `git config user.name --get` sets the name to `--get`.
+  config: { ...configByVerb, optionsFirst: true },
   stash: {
     options: `${diff}${format}-n:text --include-untracked --only-untracked`,
     refused: refusedDiff,

@@ -27,6 +27,10 @@ export const search: Readonly<Record<string, Grammar>> = {
     tree: [],
     follows: ['-L', '--follow'],
     optionsAnywhere: true,
+    // Its settings may hold `--pre`, which names a program.
+    check: () => [
+      { kind: 'chosen', by: [], neverBy: [], outside: { programs: [], variables: ['RIPGREP_CONFIG_PATH'] } },
+    ],
   },
   sed: {
     options:

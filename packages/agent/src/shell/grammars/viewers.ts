@@ -1,7 +1,7 @@
 import { type Effect, type Given, type Grammar, type Outside, unknown } from '../effects.ts'
 
 /** What finds and formats pages lies where the system keeps them, so that no page is one of the project. */
-const pages: Outside = { programs: ['man'], variables: ['PATH', 'MANPATH'] }
+const pages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANPATH'] }
 
 /** Programs that show text page by page on a terminal, and as it is elsewhere: commands have no terminal. */
 export const viewers: Readonly<Record<string, Grammar>> = {

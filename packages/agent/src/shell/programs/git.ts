@@ -1,5 +1,5 @@
 import { type Effect, type Given, type Grammar, type ShownSettings, unknown } from '../effects.ts'
-import { gitCommands } from '../grammars/git.ts'
+import { configByVerb, gitCommands } from '../grammars/git.ts'
 import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
 
@@ -28,7 +28,9 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     return options.some(({ name }) => name === '--version') ? [] : unknown('git is given no command')
   if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
     return unknown('what git runs is known only when it runs')
-  const grammar = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
+  const isByVerb = command.value === 'config' && /^(?:get|list)$/.test(rest[0]?.value ?? '')
+  const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
+  const grammar = isByVerb ? configByVerb : known
   if (grammar === undefined) return unknown(`git ${command.value} may change something`)
   const given = readWords(grammar, rest)
   // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
@@ -116,6 +118,11 @@ function has({ options }: Given, names: readonly string[]): boolean {
   return options.some(({ name }) => names.includes(name))
 }
 
+/** Where a setting is looked up, and how it is shown. */
+const placesOfSettings: ReadonlySet<string> = new Set(
+  '--global --local --system --worktree --show-origin --show-scope --null -z --includes --no-includes'.split(' '),
+)
+
 const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
 /** Why it may change something after all: subcommands that do other things with operands than without. */
@@ -137,14 +144,16 @@ function refusal(command: string, given: Given): string | undefined {
           (first === 'get-url' && given.options.every(({ name }) => name === '--push' || name === '--all'))
         )
       case 'config':
-        // A pattern may become a name and a value.
-        if (given.operands.some(({ kind }) => kind !== 'literal')) return false
+        // A pattern may become a name and a value, and what looks like an option is one of them.
+        if (given.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
         return (
           has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
           first === 'list' ||
           // One name alone is looked up.
-          (given.operands.length === 1 && given.options.length === 0 && /^[a-z][\w-]*\./i.test(first ?? ''))
+          (given.operands.length === 1 &&
+            given.options.every(({ name }) => placesOfSettings.has(name)) &&
+            /^[a-z][\w-]*\./i.test(first ?? ''))
         )
       case 'reflog':
         return first === undefined || first === 'show' || /^(?:HEAD|refs\/)/.test(first)
