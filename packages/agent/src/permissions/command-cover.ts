@@ -270,7 +270,7 @@ function readProblem(
   const all = [...places.paths, ...places.below]
   const outside = all.find((path) => !isPathAllowed(book, read, path))
   if (outside !== undefined) return `no rule allows it to read ${outside}`
-  if (kind !== 'read' && kind !== 'list' && all.some(holdsProcesses))
+  if (kind !== 'read' && kind !== 'list' && all.some((path) => holdsProcesses(bothEnds(path))))
     return 'it would go through what the kernel tells of processes'
   const isDeep = kind === 'read tree' || kind === 'read through links'
   if (kind === 'read through links' && all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end))))
