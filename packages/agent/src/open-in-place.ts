@@ -1,4 +1,4 @@
-import { constants, type Stats } from 'node:fs'
+import { closeSync, constants, openSync, readlinkSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { realPath } from './paths.ts'
@@ -80,6 +80,44 @@ async function openPart(part: string, path: string, makes: boolean): Promise<Fil
   return openIt().catch((thrown: unknown) => {
     throw codeOf(thrown) === 'ENOENT' ? named(thrown, path) : new PathMovedError(path)
   })
+}
+
+/**
+ * Calls `use` with a path of the same file that leads through no link, also if one comes in the place of a folder above meanwhile. Undefined where there is
+ * no such folder, or `use` finds nothing. At once, for what looks at many files.
+ */
+export function inFolderSync<T>(path: string, use: (at: string) => T): T | undefined {
+  const folder = dirname(path)
+  const opened: number[] = []
+  try {
+    if (!canHold) {
+      const found = realPath(folder) === folder ? use(path) : undefined
+      return realPath(folder) === folder ? found : undefined
+    }
+    let held = openSync('/', O_PATH | O_DIRECTORY)
+    opened.push(held)
+    for (const name of folder.split('/').filter(Boolean)) {
+      held = openSync(`/proc/self/fd/${held}/${name}`, O_PATH | O_DIRECTORY | O_NOFOLLOW)
+      opened.push(held)
+    }
+    return use(`/proc/self/fd/${held}/${basename(path)}`)
+  } catch (thrown) {
+    // It has gone, or is a link or a file by now.
+    if (codeOf(thrown) === undefined) throw thrown
+    return undefined
+  } finally {
+    for (const file of opened) closeSync(file)
+  }
+}
+
+/** Whether an open file is the one at a real path: none that was reached through a link in the place of a folder above. */
+export function isOpenAt(file: number, path: string): boolean {
+  try {
+    const opened = readlinkSync(`/proc/self/fd/${file}`)
+    return opened === path || opened === `${path} (deleted)`
+  } catch {
+    return realPath(path) === path
+  }
 }
 
 async function isLink(path: string): Promise<boolean> {

@@ -11,11 +11,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions, FileCheckpoints, SessionFiles } from '@halting/agent'
 import type { PermissionRequest } from '@halting/core'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { drawn } from './support/deep.ts'
-import { codingTools, temporaryFolder } from './support/harness.ts'
+import { codingTools, temporaryFolder, until } from './support/harness.ts'
 
 const secret = 'the-secret'
 
@@ -32,6 +32,16 @@ function places(): Places {
   for (const name of ['file', 'deep/file']) {
     writeFileSync(join(project, 'a', name), 'harmless\n')
     writeFileSync(join(outside, name), `${secret}\n`)
+  }
+  for (const [folder, source] of [
+    [join(project, 'a'), 'harmless'],
+    [outside, secret],
+  ] as const) {
+    const cell = { cell_type: 'code', id: 'c1', source, metadata: {}, outputs: [], execution_count: null }
+    writeFileSync(
+      join(folder, 'n.ipynb'),
+      JSON.stringify({ cells: [cell], metadata: {}, nbformat: 4, nbformat_minor: 5 }),
+    )
   }
   return { project, outside }
 }
@@ -83,6 +93,131 @@ test('a folder that is swapped for a link while files are read, written and sear
   expect(spawnSync('ls', ['-A', join(where.outside, 'deep')], { encoding: 'utf8' }).stdout).toBe('file\n')
   expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(0)
 }, 120_000)
+
+/** Of a request the rules look at these alone. */
+function requestOf(name: string, input: object): PermissionRequest {
+  const call = { type: 'tool_use', id: 'call_1', name, input }
+  return {
+    call,
+    tool: undefined,
+    readOnly: !/^(?:Write|Edit|NotebookEdit)$/.test(name),
+  } as unknown as PermissionRequest
+}
+
+/** Swaps `project/a` for a link to `outside` and back, with nothing in between: each moment it is one of them. */
+function flipping({ project, outside }: Places): { readonly end: () => Promise<void> } {
+  const script = [
+    'import ctypes, os, sys',
+    'a, b, outside = sys.argv[1:]',
+    'libc = ctypes.CDLL(None, use_errno=True)',
+    'os.symlink(outside, b)',
+    'while True: libc.renameat2(-100, a.encode(), -100, b.encode(), 2)',
+  ].join('\n')
+  const child = spawn('python3', ['-c', script, join(project, 'a'), join(project, 'b'), outside])
+  return {
+    async end() {
+      child.kill('SIGKILL')
+      await new Promise((resolve) => child.once('exit', resolve))
+    },
+  }
+}
+
+const isPythonThere = process.platform === 'linux' && spawnSync('python3', ['--version']).status === 0
+
+test.skipIf(!isPythonThere)(
+  'what is opened is what was judged, while a folder flips between itself and a link out of the project (R-PLACE-1a)',
+  async () => {
+    const where = places()
+    const flips = flipping(where)
+    onTestFinished(flips.end)
+    await until(() => existsSync(join(where.project, 'b')))
+    const permissions = createPermissions({ cwd: where.project, mode: 'acceptEdits', deny: ['Read(/secret/**)'] })
+    const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
+    const before = listed(where.outside)
+    const seen = { asked: 0, refused: 0, done: 0, out: 0 }
+    /** As the loop does it. */
+    const call = async (name: string, input: object): Promise<string> => {
+      const request = requestOf(name, input)
+      if (permissions.denies(request) !== undefined) return ''
+      const decision = permissions.decide(request)
+      if (!('behavior' in decision) || decision.behavior !== 'allow') {
+        seen.asked += 1
+        return ''
+      }
+      // Between the two other calls run.
+      if (seen.done % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
+      const { text, isError } = await use(name, input)
+      if (isError) seen.refused += 1
+      else seen.done += 1
+      if (text.includes(secret)) seen.out += 1
+      return text
+    }
+    for (let at = 0; at < drawn(2_000); at += 1) {
+      await call('Write', { file_path: `a/new-${at}`, content: 'x\n' })
+      await call('Write', { file_path: `a/made-${at}/deep/er`, content: 'x\n' })
+      await call('Read', { file_path: 'a/file' })
+      await call('Edit', { file_path: 'a/file', old_string: 'harmless', new_string: 'harmless', replace_all: true })
+      await call('Edit', { file_path: 'a/deep/file', old_string: 'the-secret', new_string: 'gone' })
+      await call('Read', { file_path: 'a/n.ipynb' })
+      await call('NotebookEdit', { notebook_path: 'a/n.ipynb', cell_id: 'c1', new_source: `harmless ${at}` })
+      if (at % 20 === 0) await call('Grep', { path: 'a', pattern: '.', output_mode: 'content' })
+      if (at % 20 === 0) await call('Glob', { path: 'a', pattern: 'outside*' })
+    }
+    expect(seen.out).toBe(0)
+    expect(listed(where.outside)).toBe(before)
+    expect(Math.min(seen.asked, seen.refused, seen.done)).toBeGreaterThan(0)
+  },
+  600_000,
+)
+
+test.skipIf(!isPythonThere)(
+  'what is put back is put back in the folder that it was taken from, and nothing of elsewhere is kept, while that folder flips (R-PLACE-6)',
+  async () => {
+    const where = places()
+    const folder = temporaryFolder()
+    const checkpoints = new FileCheckpoints({ folder, cwd: where.project })
+    const { use } = codingTools({}, { cwd: where.project, checkpoints })
+    await use('Read', { file_path: 'a/file' })
+    await use('Edit', { file_path: 'a/file', old_string: 'harmless', new_string: 'changed' })
+    await use('Write', { file_path: 'a/new', content: 'new\n' })
+    await use('Write', { file_path: 'a/made/deep/er', content: 'new\n' })
+    await use('Bash', { command: 'ln -s file a/link; mkdir a/empty; rm a/deep/file; echo x > a/deep/other' })
+    const flips = flipping(where)
+    onTestFinished(flips.end)
+    await until(() => existsSync(join(where.project, 'b')))
+    const before = listed(where.outside)
+    const files = new SessionFiles(folder)
+    const other = temporaryFolder()
+    const looking = new FileCheckpoints({ folder: other, cwd: where.project })
+    const counts = { done: 0, left: 0 }
+    for (let at = 0; at < drawn(1_000); at += 1) {
+      const plan = await files.plan({ kind: at % 2 === 0 ? 'undo' : 'redo' })
+      if (plan === undefined) continue
+      const left = await files.apply(plan)
+      counts.left += left.length + plan.left.length
+      counts.done += plan.changes.length - left.length
+      // What the tools are about to change is looked at in the same way.
+      await looking.around(
+        { callId: `c${at}`, toolName: 'Write', idempotencyKey: `s/run2/tool:${at}:0:c${at}` },
+        join(where.project, 'a/file'),
+        { content: Buffer.from(String(at)), mode: undefined },
+        async () => undefined,
+      )
+    }
+    expect(listed(where.outside)).toBe(before)
+    expect(spawnSync('grep', ['-r', secret, folder, other]).status).toBe(1)
+    expect(Math.min(counts.done, counts.left)).toBeGreaterThan(0)
+  },
+  600_000,
+)
+
+/** Every name below a folder, with what is in it. */
+function listed(folder: string): string {
+  return spawnSync('sh', ['-c', 'find . -printf "%P %y %i\n" | sort; find . -type f -exec cat {} +'], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).stdout
+}
 
 describe('Between the judgement and the call (R-PLACE-2)', () => {
   test.each([

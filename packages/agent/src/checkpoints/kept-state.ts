@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto'
-import { type BigIntStats, closeSync, constants, lstatSync, openSync, readFileSync, readlinkSync } from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
+import { inFolderSync, isOpenAt } from '../open-in-place.ts'
 import { realPath } from '../paths.ts'
 import { codeOf } from '../tools/result.ts'
 
@@ -25,11 +35,32 @@ export interface SeenState {
 /** Files larger than this are not kept. */
 const largestKeptBytes: number = 64 * 1024 * 1024
 
-/** What is at a path now. No link is followed, not the last part of the path either. */
+/** What is at a real path now. No link is followed: not the last part of it, and none that comes in the place of a folder above meanwhile. */
 export function stateAt(path: string, largestBytes: number = largestKeptBytes): SeenState {
+  return stateBy(path, largestBytes, {
+    isIt: (file) => isOpenAt(file, path),
+    targetOf: () => inFolderSync(path, (at) => readlinkSync(at)),
+  })
+}
+
+/** The same of a name in a folder that is held: `HeldFolder.pathOf`. */
+export function stateInFolder(at: string): SeenState {
+  return stateBy(at, largestKeptBytes, { isIt: () => true, targetOf: () => readlinkSync(at) })
+}
+
+interface Ways {
+  /** Whether what was opened is what is asked about. */
+  readonly isIt: (file: number) => boolean
+  readonly targetOf: () => string | undefined
+}
+
+function stateBy(path: string, largestBytes: number, { isIt, targetOf }: Ways): SeenState {
   const stats = statsAt(path)
   if (stats === undefined) return { state: absent }
-  if (stats.isSymbolicLink()) return { state: { kind: 'link', target: readlinkSync(path) } }
+  if (stats.isSymbolicLink()) {
+    const target = targetOf()
+    return { state: target === undefined ? absent : { kind: 'link', target } }
+  }
   if (stats.isDirectory()) return { state: { kind: 'folder' } }
   const unkept = (why: string): SeenState => ({ state: { kind: 'unkept', why, stamp: stampOf(stats) } })
   // Opening a pipe or a device may wait for ever, or do something.
@@ -40,8 +71,9 @@ export function stateAt(path: string, largestBytes: number = largestKeptBytes): 
     // Thousands of small files are read at once: the way there and back of a promise would be most of it.
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
+      if (!isIt(file)) return { state: absent }
       const content = readFileSync(file)
-      const mode = Number(stats.mode) & 0o7777
+      const mode = fstatSync(file).mode & 0o7777
       return { state: { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode }, content }
     } finally {
       closeSync(file)

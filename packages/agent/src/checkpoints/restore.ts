@@ -1,13 +1,14 @@
 import { constants } from 'node:fs'
 import { lstat, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import { makeFolder } from '../make-folder.ts'
+import { type HeldFolder, holdFolder, named, PathMovedError } from '../open-in-place.ts'
 import { codeOf } from '../tools/result.ts'
 import { takeOverRights } from '../tools/take-over-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
-import { isInPlace, isSameState, stateInPlace, type KeptState } from './kept-state.ts'
+import { isSameState, stateInFolder, stateInPlace, type KeptState } from './kept-state.ts'
 import type { LeftFile, TakeBack } from './take-back.ts'
 
 type RestoreStart = Extract<ChangeRecord, { readonly type: 'restore_start' }>
@@ -78,48 +79,82 @@ async function perform(
 }
 
 /** Gives why it did not. */
-async function put(
-  { path, before, after }: FileChange,
-  number: number,
-  contents: KeptContents,
-): Promise<string | undefined> {
-  const draft = join(dirname(path), `.${basename(path).slice(0, 100)}.undo-${number}.tmp`)
+async function put(change: FileChange, number: number, contents: KeptContents): Promise<string | undefined> {
+  const { path, after } = change
   const { state: now } = stateInPlace(path)
+  // Nothing is made for what is left as it is.
+  const isDone = isSameState(now, after)
+  if (isDone && after.kind === 'absent') return undefined
+  if (!isDone && !isExpected(now, change)) return changedSince
+  if (!isDone && after.kind === 'unkept') return `what it was is not kept: it ${after.why}`
+  const content = after.kind === 'file' && !isDone ? await contents.read(after.sha256) : undefined
+  if (after.kind === 'file' && !isDone && content === undefined) return 'what it was is not kept any more'
+  try {
+    const folder = await holdFolder(dirname(path), { makes: !isDone && after.kind !== 'absent' })
+    try {
+      return await putIn(folder, change, number, content)
+    } finally {
+      await folder.close()
+    }
+  } catch (thrown) {
+    if (thrown instanceof PathMovedError) return 'a folder above it is a link now'
+    // With its folder it is gone itself.
+    if (after.kind === 'absent' && /^(?:ENOENT|ENOTDIR)$/.test(codeOf(thrown) ?? '')) return undefined
+    throw named(thrown, path)
+  }
+}
+
+const changedSince = 'somebody else has changed it since'
+
+function isExpected(now: KeptState, { before, after }: FileChange): boolean {
+  // Between a folder and what takes its place there is nothing for a moment: a kill may have come then.
+  const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
+  return isBetween || isSameState(now, before)
+}
+
+/** In the folder that is held, whatever comes to stand in its place. */
+async function putIn(
+  folder: HeldFolder,
+  change: FileChange,
+  number: number,
+  content: Uint8Array | undefined,
+): Promise<string | undefined> {
+  const { path, after } = change
+  const name = basename(path)
+  const at = folder.pathOf(name)
+  const draft = folder.pathOf(`.${name.slice(0, 100)}.undo-${number}.tmp`)
+  await folder.check()
+  const { state: now } = stateInFolder(at)
   if (isSameState(now, after)) {
     // A kill may have come right before its draft took its place once more.
     if (after.kind === 'file' || after.kind === 'link') await rm(draft, { force: true }).catch(() => {})
     return undefined
   }
-  // Between a folder and what takes its place there is nothing for a moment: a kill may have come then.
-  const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
-  if (!isSameState(now, before) && !isBetween) return 'somebody else has changed it since'
-  if (!isInPlace(path)) return 'a folder above it is a link now'
+  if (!isExpected(now, change)) return changedSince
   switch (after.kind) {
     case 'absent':
-      return remove(path, now)
+      return remove(at, now)
     case 'folder':
-      if (now.kind !== 'absent') await remove(path, now)
-      await makeFolder(path)
+      if (now.kind !== 'absent') await remove(at, now)
+      await makeFolder(at)
       return undefined
     case 'link':
-      await makeFolder(dirname(path))
       await rm(draft, { force: true })
       await symlink(after.target, draft)
-      return replace(path, draft, now)
-    case 'file': {
-      const content = await contents.read(after.sha256)
-      if (content === undefined) return 'what it was is not kept any more'
-      await makeFolder(dirname(path))
-      await writeDraft(draft, content, after.mode, path)
-      return replace(path, draft, now)
-    }
+      return replace(at, draft, now)
+    case 'file':
+      // It has come to be needed since it was looked at.
+      if (content === undefined) return changedSince
+      await writeDraft(draft, content, after.mode, at)
+      await folder.check()
+      return replace(at, draft, now)
     case 'unkept':
-      return `what it was is not kept: it ${after.why}`
+      return changedSince
   }
 }
 
-async function writeDraft(draft: string, content: Uint8Array, mode: number | null, path: string): Promise<void> {
-  const there = await lstat(path).catch(() => undefined)
+async function writeDraft(draft: string, content: Uint8Array, mode: number | null, at: string): Promise<void> {
+  const there = await lstat(at).catch(() => undefined)
   await rm(draft, { force: true })
   const file = await open(
     draft,
@@ -144,27 +179,37 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
   }
 }
 
-async function replace(path: string, draft: string, now: KeptState): Promise<undefined> {
+async function replace(at: string, draft: string, now: KeptState): Promise<undefined> {
   try {
-    if (now.kind === 'folder') await rmdir(path)
-    await rename(draft, path)
+    if (now.kind === 'folder') await rmdir(at)
+    await rename(draft, at)
   } catch (thrown) {
     await rm(draft, { force: true })
     throw thrown
   }
 }
 
-async function remove(path: string, now: KeptState): Promise<string | undefined> {
+async function remove(at: string, now: KeptState): Promise<string | undefined> {
   if (now.kind !== 'folder') {
-    await unlink(path)
+    await unlink(at)
     return undefined
   }
-  return (await removeIfEmpty(path)) ? undefined : 'it holds files of somebody else'
+  return (await isRemovedEmpty(at)) ? undefined : 'it holds files of somebody else'
 }
 
-async function removeIfEmpty(folder: string): Promise<boolean> {
+/** A folder by its path. */
+async function removeIfEmpty(path: string): Promise<void> {
+  const folder = await holdFolder(dirname(path)).catch(() => undefined)
   try {
-    await rmdir(folder)
+    if (folder !== undefined) await isRemovedEmpty(folder.pathOf(basename(path)))
+  } finally {
+    await folder?.close()
+  }
+}
+
+async function isRemovedEmpty(at: string): Promise<boolean> {
+  try {
+    await rmdir(at)
     return true
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return true

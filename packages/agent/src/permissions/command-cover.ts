@@ -306,7 +306,7 @@ function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place
     isPathAllowed(book, read, path) || (isConfined && book.wall?.reads(path, kind === 'list') === true)
   const outside = all.find((path) => !isOpen(path))
   if (outside !== undefined) return `no rule allows it to read ${outside}`
-  if (kind !== 'read' && kind !== 'list' && all.some(holdsProcesses))
+  if (kind !== 'read' && kind !== 'list' && all.some((path) => holdsProcesses(bothEnds(path))))
     return 'it would go through what the kernel tells of processes'
   const isDeep = kind === 'read tree' || kind === 'read through links'
   if (!isConfined && kind === 'read through links' && all.some((path) => leadsOut(path, place)))

@@ -7,8 +7,8 @@ import type { Confinement } from '../sandbox/wall.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
-import { isProtectedPath } from './protected.ts'
-import { holdsProcesses, isPathAllowed, type PermissionMode, type RuleBook, rulesForPath } from './rule-book.ts'
+import { isProtected } from './protected.ts'
+import { areEndsAllowed, holdsProcesses, type PermissionMode, type RuleBook, rulesForEnds } from './rule-book.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { parseRules } from './rule.ts'
 import { subjectOf, type Subject } from './subject.ts'
@@ -20,9 +20,12 @@ export interface Remedy {
   readonly mode?: PermissionMode
 }
 
-/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. */
-export function decide(request: PermissionRequest, book: RuleBook): PermissionDecision {
-  const subject = subjectOf(request.call, book.cwd)
+/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. `subject`: where the caller is to know what it was about. */
+export function decide(
+  request: PermissionRequest,
+  book: RuleBook,
+  subject: Subject = subjectOf(request.call, book.cwd),
+): PermissionDecision {
   const denied = ruleFor(book.deny, request.call.name, subject, book)
   if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
   const asked = ruleFor(book.ask, request.call.name, subject, book)
@@ -108,14 +111,14 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
   }
   if (subject.kind === 'path') {
-    const isOpen = call.name === 'Grep' && holdsProcesses(subject.path)
-    if (!isOpen && isPathAllowed(book, subject.access, subject.path)) return covered
-    const isEdit = subject.access.kind === 'edit'
+    const { path, ends, access } = subject
+    const isOpen = call.name === 'Grep' && holdsProcesses(ends)
+    if (!isOpen && areEndsAllowed(book, access, ends)) return covered
     const why =
-      isEdit && isProtectedPath(subject.path, book.directories)
-        ? `what ${call.name} writes to ${subject.path} is run or obeyed later, and no rule names it.`
-        : `no rule allows ${call.name} on ${subject.path}.`
-    return missing(why, rulesForPath(book, subject.access, subject.path))
+      access.kind === 'edit' && ends.some((end) => isProtected(end, book.directories))
+        ? `what ${call.name} writes to ${path} is run or obeyed later, and no rule names it.`
+        : `no rule allows ${call.name} on ${path}.`
+    return missing(why, rulesForEnds(book, access, ends))
   }
   if (subject.kind === 'domain') {
     return missing(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
@@ -174,7 +177,7 @@ export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
   if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)
-    const isObeyed = subject.access.kind === 'edit' && isProtectedPath(subject.path, book.directories)
+    const isObeyed = subject.access.kind === 'edit' && subject.ends.some((end) => isProtected(end, book.directories))
     return { type: isOutside ? 'workingDir' : isObeyed ? 'safetyCheck' : 'mode', blockedPath: subject.path }
   }
   const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined

@@ -3,7 +3,7 @@ import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp/names.ts'
-import { absolutePath, bothEnds, isExactPath, realPath } from '../paths.ts'
+import { absolutePath, bothEnds, isExactPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import type { Confinement } from '../sandbox/wall.ts'
@@ -23,7 +23,7 @@ import {
 } from './rule-book.ts'
 import { allowsMore, checkUpdates, withLearned } from './learned.ts'
 import { ruleFor } from './rule-match.ts'
-import { subjectOf } from './subject.ts'
+import { type Subject, subjectOf } from './subject.ts'
 
 export interface PermissionOptions {
   readonly mode?: PermissionMode
@@ -152,17 +152,19 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const lastBook = (): RuleBook => (lastLearned === undefined ? book : withLearned(book, lastLearned, modes))
   const denies: Permissions['denies'] = (request) => {
     // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
-    noteJudged(judged, request, cwd)
+    const subject = subjectOf(request.call, cwd)
+    noteJudged(judged, request, subject)
     const present = bookFor(request)
-    const rule = ruleFor(present.deny, request.call.name, subjectOf(request.call, cwd), present)
+    const rule = ruleFor(present.deny, request.call.name, subject, present)
     if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
     const ofServer = asCallOfServer(request)
-    return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present)
+    return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present, subject)
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
-    noteJudged(judged, request, cwd)
+    const subject = subjectOf(request.call, cwd)
+    noteJudged(judged, request, subject)
     const current = inMode(bookFor(request), request, modes)
-    const decision = decideAlsoOfServer(request, current)
+    const decision = decideAlsoOfServer(request, current, subject)
     noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
     if (decision.behavior !== 'ask') return decision
     const isDenied = asked === 'deny' || current.mode === 'dontAsk'
@@ -241,10 +243,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
  * What a rule says about the input of a call holds whatever name the model gave the tool (spec R-RULE-2a). A bare rule for that name speaks about a tool
  * that does not run.
  */
-function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook): string | undefined {
+function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subject): string | undefined {
   if (written === undefined) return undefined
   const aboutInput = book.deny.filter(({ spec }) => spec.kind !== 'any')
-  const rule = ruleFor(aboutInput, written, subjectOf({ ...call, name: written }, book.cwd), book)
+  const subject = subjectOf({ ...call, name: written }, book.cwd)
+  const isSame = subject.kind === 'path' && judged.kind === 'path' && subject.path === judged.path
+  const rule = ruleFor(aboutInput, written, isSame ? { ...subject, ends: judged.ends } : subject, book)
   return rule === undefined
     ? undefined
     : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
@@ -258,9 +262,9 @@ function asCallOfServer(request: PermissionRequest): PermissionRequest | undefin
   return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
 }
 
-function decideAlsoOfServer(request: PermissionRequest, book: RuleBook): PermissionDecision {
+function decideAlsoOfServer(request: PermissionRequest, book: RuleBook, subject: Subject): PermissionDecision {
   const ofServer = asCallOfServer(request)
-  const decision = decide(request, book)
+  const decision = decide(request, book, subject)
   if (ofServer === undefined) return decision
   const decisions = [decide(ofServer, book), decision]
   const isAsked = [request, ofServer].some(
@@ -302,13 +306,13 @@ const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
 
 const mostJudged = 1_000
 
-/** Before it is looked at: what changes after this is seen by whoever opens the path. */
-function noteJudged(judged: Map<string, string>, { call, agentId }: PermissionRequest, cwd: string): void {
+/** What was looked at is what is opened: a path that leads elsewhere by then is not (spec R-PLACE-1a). */
+function noteJudged(judged: Map<string, string>, { call, agentId }: PermissionRequest, subject: Subject): void {
   const key = judgedKey(call.id, agentId)
   judged.delete(key)
-  const subject = subjectOf(call, cwd)
-  if (subject.kind !== 'path') return
-  judged.set(key, realPath(subject.path))
+  const real = subject.kind === 'path' ? subject.ends.at(-1) : undefined
+  if (real === undefined) return
+  judged.set(key, real)
   for (const oldest of judged.keys()) {
     if (judged.size <= mostJudged) return
     judged.delete(oldest)

@@ -10,11 +10,6 @@ export function isProtected(path: string, directories: readonly string[]): boole
   return protectingNames(path, directories).size > 0
 }
 
-/** The same of both ends of a path. */
-export function isProtectedPath(path: string, directories: readonly string[]): boolean {
-  return bothEnds(path).some((end) => isProtected(end, directories))
-}
-
 /**
  * The names in a path, counted from the root, by which what is written there is run or obeyed later without anybody being asked again: by its own name,
  * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them (spec R-RULE-7t).

@@ -53,8 +53,11 @@ export function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access):
 
 /** What a rule that denies a path holds against: both of its ends, and other names of what is there. */
 export function deniableNames(rules: readonly PermissionRule[], path: string): readonly string[] {
-  const ends = bothEnds(path)
-  return [...ends, ...otherNames(ends.at(-1) ?? path, rules)]
+  return namesOfEnds(rules, bothEnds(path))
+}
+
+function namesOfEnds(rules: readonly PermissionRule[], ends: readonly string[]): readonly string[] {
+  return [...ends, ...ends.slice(-1).flatMap((real) => otherNames(real, rules))]
 }
 
 /** The first rule that fits either end of the path, or another name of what is there. For rules that take away: what allows is about each end. */
@@ -63,8 +66,17 @@ export function ruleForPath(
   access: Access,
   path: string,
 ): PermissionRule | undefined {
-  const ends = deniableNames(rules, path)
-  return rules.find((rule) => isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)))
+  return ruleForEnds(rules, access, bothEnds(path))
+}
+
+/** The same for a path of which both ends are known. */
+export function ruleForEnds(
+  rules: readonly PermissionRule[],
+  access: Access,
+  ends: readonly string[],
+): PermissionRule | undefined {
+  const names = namesOfEnds(rules, ends)
+  return rules.find((rule) => isPathRuleFor(rule, access) && names.some((name) => fitsPath(rule, name)))
 }
 
 /** The first rule about paths that fits one of these ends of a path. */
@@ -99,7 +111,11 @@ function fitsPath(rule: PermissionRule, end: string): boolean {
 
 /** Whether both ends of the path are allowed, by a rule or by where they are. Deny and ask rules come before this. */
 export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
-  return bothEnds(path).every((end) => isEndAllowed(book, access, end))
+  return areEndsAllowed(book, access, bothEnds(path))
+}
+
+export function areEndsAllowed(book: RuleBook, access: Access, ends: readonly string[]): boolean {
+  return ends.every((end) => isEndAllowed(book, access, end))
 }
 
 function isEndAllowed(book: RuleBook, access: Access, end: string): boolean {
@@ -110,8 +126,12 @@ function isEndAllowed(book: RuleBook, access: Access, end: string): boolean {
 
 /** The rules that a path wants for it to be allowed: one for each end that is not. */
 export function rulesForPath(book: RuleBook, access: Access, path: string): readonly string[] {
+  return rulesForEnds(book, access, bothEnds(path))
+}
+
+export function rulesForEnds(book: RuleBook, access: Access, ends: readonly string[]): readonly string[] {
   const tool = access.kind === 'read' ? 'Read' : 'Edit'
-  const missing = bothEnds(path).filter((end) => !isEndAllowed(book, access, end))
+  const missing = ends.filter((end) => !isEndAllowed(book, access, end))
   return [...new Set(missing.map((end) => `${tool}(${pathForRule(end, book.cwd)})`))]
 }
 
@@ -148,9 +168,9 @@ function isOfProcess(end: string): boolean {
   return /^\/proc\/(?:\d+|self|thread-self|\*)(?:\/|$)/.test(end)
 }
 
-/** Whether processes are among what lies in a folder: whoever goes through it reads what the kernel tells of them. */
-export function holdsProcesses(folder: string): boolean {
-  return bothEnds(folder).some((end) => end === '/' || end === '/proc')
+/** Whether processes are among what lies in a folder, of which these are the ends: whoever goes through it reads what the kernel tells of them. */
+export function holdsProcesses(ends: readonly string[]): boolean {
+  return ends.some((end) => end === '/' || end === '/proc')
 }
 
 /** One end of a path as a rule would name it. */

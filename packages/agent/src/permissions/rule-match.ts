@@ -1,6 +1,6 @@
 import { ruleForCommand } from './command-rules.ts'
 import { currentName, isAbout, type PermissionRule } from './rule.ts'
-import { type RuleBook, ruleForPath } from './rule-book.ts'
+import { type RuleBook, ruleForEnds } from './rule-book.ts'
 import type { Subject } from './subject.ts'
 
 /** A name that no pattern fits but one for all that is in a folder. */
@@ -17,9 +17,11 @@ export function ruleFor(
   if (bare !== undefined) return bare
   if (subject.kind === 'command') return ruleForCommand(rules, subject.command, book)
   if (subject.kind !== 'path') return namedRule(rules, toolName, subject)
-  const rule = ruleForPath(rules, subject.access, subject.path)
+  const { access, ends } = subject
+  const rule = ruleForEnds(rules, access, ends)
   // A search of a folder is denied by a rule about all that is in it.
-  return rule ?? (subject.isSearch ? ruleForPath(rules, subject.access, `${subject.path}/${probe}`) : undefined)
+  const within = ends.map((end) => `${end}/${probe}`)
+  return rule ?? (subject.isSearch ? ruleForEnds(rules, access, within) : undefined)
 }
 
 /** Whether one allow rule covers the whole call. Commands and changes of files are looked at part by part and end by end instead. */

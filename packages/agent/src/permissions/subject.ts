@@ -1,12 +1,19 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
 import { generalAgent } from '../agents/definition.ts'
-import { absolutePath } from '../paths.ts'
+import { absolutePath, bothEnds } from '../paths.ts'
 import type { Access } from './rule-book.ts'
 
 /** What a call is about, for the rules. */
 export type Subject =
   | { readonly kind: 'command'; readonly command: string }
-  | { readonly kind: 'path'; readonly path: string; readonly access: Access; readonly isSearch: boolean }
+  | {
+      readonly kind: 'path'
+      readonly path: string
+      /** As it is named and where it leads, looked up once: all that is decided about the call is about these. */
+      readonly ends: readonly string[]
+      readonly access: Access
+      readonly isSearch: boolean
+    }
   | { readonly kind: 'domain'; readonly host: string }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tool' }
@@ -18,22 +25,24 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
     const value = input[name]
     return typeof value === 'string' ? value : undefined
   }
-  const path = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject =>
+  const about = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject => {
     // Without a path a call cannot be valid, or is a search of the working directory.
-    ({ kind: 'path', path: absolutePath(given ?? '.', cwd), access: { kind, toolName: call.name }, isSearch })
+    const path = absolutePath(given ?? '.', cwd)
+    return { kind: 'path', path, ends: bothEnds(path), access: { kind, toolName: call.name }, isSearch }
+  }
   switch (call.name) {
     case 'Bash':
       return { kind: 'command', command: field('command') ?? '' }
     case 'Read':
-      return path(field('file_path'), 'read', false)
+      return about(field('file_path'), 'read', false)
     case 'Glob':
     case 'Grep':
-      return path(field('path'), 'read', true)
+      return about(field('path'), 'read', true)
     case 'Edit':
     case 'Write':
-      return path(field('file_path'), 'edit', false)
+      return about(field('file_path'), 'edit', false)
     case 'NotebookEdit':
-      return path(field('notebook_path'), 'edit', false)
+      return about(field('notebook_path'), 'edit', false)
     case 'WebFetch':
       return { kind: 'domain', host: hostOf(field('url') ?? '') }
     case 'Agent':

@@ -3,7 +3,7 @@ import type { ToolContext, ToolOutput } from '@halting/core'
 import { bracesExpanded, fitsPath, globPattern } from '../glob-pattern.ts'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
-import { type Root, searchRoot } from './search-root.ts'
+import { isHidden, type Root, searchRoot } from './search-root.ts'
 import { shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -19,7 +19,7 @@ export async function findFiles(
   context: ToolContext,
 ): Promise<ToolOutput> {
   const { signal, rights } = context
-  const root = searchRoot(path, workspace, context)
+  const root = await searchRoot(path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
   if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
   return find(pattern, root, workspace, { signal, rights })
@@ -40,7 +40,7 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
 
 async function find(
   pattern: string,
-  { path: root, real }: Root,
+  root: Root,
   workspace: Workspace,
   { signal, rights }: Pick<ToolContext, 'signal' | 'rights'>,
 ): Promise<ToolOutput> {
@@ -55,16 +55,15 @@ async function find(
   // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
   const args = ['--files', '--null', '--sortr=modified']
   const end = await runRipgrep(
-    { args: [...args, ...withoutVersionControl], cwd: real, signal, limitMs: workspace.limits.searchMs },
+    { args: [...args, ...withoutVersionControl], cwd: root.real, signal, limitMs: workspace.limits.searchMs },
     (text) => {
       const names = (rest + text).split('\0')
       rest = names.pop() ?? ''
       for (const name of names) {
         if (!isMatch(name)) continue
-        const file = resolve(root, name)
-        if (workspace.hides(file, rights)) continue
+        if (isHidden(name, root, workspace, rights)) continue
         count += 1
-        const shown = shownName(file, workspace.cwd)
+        const shown = shownName(resolve(root.path, name), workspace.cwd)
         characters += shown.length + 1
         if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
       }
@@ -75,7 +74,7 @@ async function find(
   if (end.kind === 'failed' && count === 0) return failed(`Glob failed: ${end.why}`)
   const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }
-  if (count === 0) return { content: `No file below ${root} matches ${pattern}.${problem}`, details }
+  if (count === 0) return { content: `No file below ${root.path} matches ${pattern}.${problem}`, details }
   const note =
     count > files.length
       ? `\n\n[${files.length} of ${count} files, the ones changed last. Narrow the pattern to see others.]`

@@ -4,7 +4,7 @@ import { basename, dirname, extname } from 'node:path'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { imageFactsOf, isPdf } from '@halting/core/adapters'
 import { firstEntries } from '../first-entries.ts'
-import { openInPlace } from '../open-in-place.ts'
+import { holdFolder, openInPlace } from '../open-in-place.ts'
 import { type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
@@ -101,8 +101,9 @@ type Found = FoundFile | { readonly kind: 'refused'; readonly result: ToolOutput
 
 async function regularFile(path: string, workspace: Workspace, context: ToolContext): Promise<Found> {
   const refused = (message: string): Found => ({ kind: 'refused', result: failed(message) })
+  let real = path
   try {
-    const real = workspace.realPathOf(path, context)
+    real = workspace.realPathOf(path, context)
     const found = await openInPlace(real)
     if (found.kind === 'file') return { ...found, path, real, files: workspace.filesOf(context) }
     if (found.kind === 'folder')
@@ -111,7 +112,7 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
   } catch (thrown) {
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${similarNames(path)}`)
+      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${await similarNames(real)}`)
     }
     throw thrown
   }
@@ -119,14 +120,19 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
 
 const mostNames = 10_000
 
-function similarNames(path: string): string {
-  const stem = stemOf(path)
+/** Of the folder that was judged. */
+async function similarNames(real: string): Promise<string> {
+  const stem = stemOf(real)
+  const folder = await holdFolder(dirname(real)).catch(() => undefined)
   try {
-    const names = firstEntries(dirname(path), mostNames).entries.map(({ name }) => name)
+    const names =
+      folder === undefined ? [] : firstEntries(folder.pathOf('.'), mostNames).entries.map(({ name }) => name)
     const similar = names.filter((name) => stemOf(name) === stem).slice(0, 3)
     return similar.length === 0 ? '' : ` Beside it there is ${similar.join(', ')}.`
   } catch {
     return ''
+  } finally {
+    await folder?.close()
   }
 }
 

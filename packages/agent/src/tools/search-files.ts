@@ -3,7 +3,7 @@ import type { ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
-import { type Root, searchRoot } from './search-root.ts'
+import { isHidden, type Root, searchRoot } from './search-root.ts'
 import { shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -62,7 +62,7 @@ function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
 /** The work of Grep. */
 export async function searchFiles(input: GrepInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
   const { signal, rights } = context
-  const root = searchRoot(input.path, workspace, context)
+  const root = await searchRoot(input.path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
   const bounds = { skipped: input.offset ?? 0, most: input.head_limit || Number.POSITIVE_INFINITY }
@@ -183,8 +183,8 @@ class TakenLines {
 
   #path(name: string): string | undefined {
     const { path, isDirectory } = this.#root
+    if (isHidden(name, this.#root, this.#workspace, this.#rights)) return undefined
     const file = isDirectory ? resolve(path, name) : path
-    if (this.#workspace.hides(file, this.#rights)) return undefined
     this.files.add(file)
     return shownName(file, this.#workspace.cwd)
   }

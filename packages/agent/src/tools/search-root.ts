@@ -1,5 +1,7 @@
-import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { ToolContext } from '@halting/core'
+import { type InPlace, openInPlace } from '../open-in-place.ts'
+import { codeOf } from './result.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface Root {
@@ -13,15 +15,39 @@ export interface Root {
 export type SearchRoot = Root | { readonly kind: 'refused'; readonly why: string }
 
 /** Where a search starts: the path that was asked for, or the working directory of the session. */
-export function searchRoot(path: string | undefined, workspace: Workspace, context: ToolContext): SearchRoot {
+export async function searchRoot(
+  path: string | undefined,
+  workspace: Workspace,
+  context: ToolContext,
+): Promise<SearchRoot> {
   const root = path === undefined ? workspace.cwd : workspace.pathOf(path)
   const real = workspace.realPathOf(root, context)
-  const stats = statSync(root, { throwIfNoEntry: false })
-  if (stats === undefined) {
+  const kind = await kindOf(real)
+  if (kind === 'none')
     return { kind: 'refused', why: `There is nothing at ${root}. The working directory is ${workspace.cwd}.` }
-  }
   // Reading a pipe would wait for ever.
-  if (!stats.isDirectory() && !stats.isFile())
-    return { kind: 'refused', why: `${root} is neither a file nor a directory.` }
-  return { kind: 'root', path: root, real, isDirectory: stats.isDirectory() }
+  if (kind === 'special') return { kind: 'refused', why: `${root} is neither a file nor a directory.` }
+  return { kind: 'root', path: root, real, isDirectory: kind === 'folder' }
+}
+
+async function kindOf(real: string): Promise<InPlace['kind'] | 'none'> {
+  try {
+    const found = await openInPlace(real)
+    if (found.kind === 'file') await found.file.close()
+    return found.kind
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT' || codeOf(thrown) === 'ENOTDIR') return 'none'
+    throw thrown
+  }
+}
+
+/** Whether a rule hides what a search found under a name: as it is shown, and where the search was. */
+export function isHidden(
+  name: string,
+  { path, real, isDirectory }: Root,
+  workspace: Workspace,
+  rights: ToolContext['rights'],
+): boolean {
+  const places = isDirectory ? [resolve(real, name), resolve(path, name)] : [real, path]
+  return [...new Set(places)].some((place) => workspace.hides(place, rights))
 }
