@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 1_240 * kilobyte, unpacked: 4_700 * kilobyte },
+    mostBytes: { packed: 1_420 * kilobyte, unpacked: 5_400 * kilobyte },
   },
   '@halting/restate': {
     holds: [...library, /^dist\/(?:client\/)?index\.js(?:\.map)?$/],
@@ -59,6 +59,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_540 * kilobyte, unpacked: 6_160 * kilobyte },
+    mostBytes: { packed: 1_620 * kilobyte, unpacked: 6_500 * kilobyte },
   },
 }
