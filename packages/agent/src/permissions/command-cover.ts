@@ -299,7 +299,8 @@ const unknownPlace = 'which file it means is known only when it runs'
 function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place: Place): string | undefined {
   const { book, whereabouts, isHardened, isStill, isConfined } = place
   const places = placesOf(word, whereabouts)
-  if (places.isUnknown) return isConfined ? undefined : unknownPlace
+  // Of a pattern that fits too much the names could be those of processes.
+  if (places.isUnknown) return isConfined && word.kind === 'dynamic' ? undefined : unknownPlace
   if (!isConfined && couldBeOption(word, places, isHardened)) return 'a name that fits the pattern could be an option'
   const all = [...places.paths, ...places.below]
   const isOpen = (path: string): boolean =>

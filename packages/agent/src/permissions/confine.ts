@@ -2,11 +2,12 @@ import type { PermissionRequest } from '@halting/core'
 import { bothEnds } from '../paths.ts'
 import type { Confinement } from '../sandbox/wall.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
+import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isConfinableAnalysis } from '../shell/read-only.ts'
 import { isHarmlessBesideRules, isPlainLine } from '../shell/plain-line.ts'
-import { personalGitFiles, repositoryPlaces } from './git-settings.ts'
-import { innermost, placesOf, whereaboutsOf } from './places.ts'
-import type { RuleBook } from './rule-book.ts'
+import { holdsGitSecret, personalGitFiles, repositoryPlaces } from './git-settings.ts'
+import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { isPathAllowed, type RuleBook } from './rule-book.ts'
 
 /** A part of a line, and what lets it run. */
 export interface ConfinablePart {
@@ -89,14 +90,17 @@ export function confinementOf(
 }
 
 function readableFor(analysis: ShellAnalysis, book: RuleBook): readonly string[] {
-  return [
-    ...new Set([
-      ...book.directories,
-      ...book.readableFolders,
-      ...namedByRules(book),
-      ...ofRepositories(analysis, book),
-    ]),
-  ]
+  const effects = analysis.commands.flatMap(effectsOfCommand)
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
+  const named = effects.flatMap((effect) => ('word' in effect ? placesOf(effect.word, whereabouts).paths : []))
+  const allowed = [...new Set(named)].filter((path) => isPathAllowed(book, { kind: 'read', toolName: 'Read' }, path))
+  // Where words are known only when it runs, they could name a password that git alone is to read.
+  const isSeen = effects.every(({ kind }) => kind !== 'unseen')
+  const ofGit = ofRepositories(effects, whereabouts)
+  const isGit = analysis.commands.some((one) => programOf(one) === 'git')
+  const personal = isGit ? personalGitFiles().filter((file) => isSeen || !holdsGitSecret(file)) : []
+  const all = [...book.directories, ...book.readableFolders, ...namedByRules(book), ...allowed, ...ofGit, ...personal]
+  return [...new Set(all)]
 }
 
 /** What Read rules allow: the folder in which a pattern begins to be one. */
@@ -107,12 +111,8 @@ function namedByRules({ allow }: RuleBook): readonly string[] {
   })
 }
 
-/** From a folder below its root git reads all of a repository, and the person's own settings. */
-function ofRepositories(analysis: ShellAnalysis, book: RuleBook): readonly string[] {
-  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const folders = analysis.commands
-    .flatMap(effectsOfCommand)
-    .flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
-  const isGit = analysis.commands.some((one) => programOf(one) === 'git')
-  return [...[...new Set(folders)].flatMap(repositoryPlaces), ...(isGit ? personalGitFiles() : [])].flatMap(bothEnds)
+/** From a folder below its root git reads all of a repository. */
+function ofRepositories(effects: readonly Effect[], whereabouts: Whereabouts): readonly string[] {
+  const folders = effects.flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
+  return [...new Set(folders)].flatMap(repositoryPlaces).flatMap(bothEnds)
 }

@@ -72,6 +72,11 @@ export function personalGitFiles(): readonly string[] {
   return [...beside, ...personalFiles().flatMap((file) => withNamedFiles(file))]
 }
 
+/** Whether a file of settings holds a password or a token, in what it includes too. */
+export function holdsGitSecret(file: string): boolean {
+  return secretIn(file, 'all') !== undefined
+}
+
 /** Keys of settings that name a file that reading commands open. */
 const namedFiles = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
 

@@ -12,7 +12,7 @@ export interface PathPattern {
   readonly glob: GlobPattern
   /** The paths that it names, if it is no pattern but a name. */
   readonly named: readonly string[]
-  /** The folders, or the paths, in which all that it fits lies. */
+  /** The folders and files that it fits whole. */
   readonly stems: readonly string[]
   matches(path: string): boolean
   /** The same, and the pattern spells these names of the path, counted from the root. */
@@ -46,7 +46,7 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
     source: spec,
     anchors,
     glob,
-    stems: anchors.map((root) => join(root, ...(isBareName ? [] : leadingNames(segments)))),
+    stems: isBareName ? [] : wholeStems(anchors, segments),
     named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
       anchors.some(
@@ -71,10 +71,10 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
   }
 }
 
-/** The segments before the first that is a pattern. */
-function leadingNames(segments: readonly string[]): readonly string[] {
-  const first = segments.findIndex((segment) => /[*?[\\]/.test(segment))
-  return first === -1 ? segments : segments.slice(0, first)
+/** Of `folder/**` the folder, of a name the name; nothing of a pattern that fits a part of what lies in a folder. */
+function wholeStems(anchors: readonly string[], segments: readonly string[]): readonly string[] {
+  const names = segments.at(-1) === '**' ? segments.slice(0, -1) : segments
+  return names.some((name) => /[*?[\\]/.test(name)) ? [] : anchors.map((root) => join(root, ...names))
 }
 
 function anchored(

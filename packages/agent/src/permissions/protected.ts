@@ -12,7 +12,7 @@ export function isProtected(path: string, directories: readonly string[]): boole
 
 /**
  * The names in a path, counted from the root, by which what is written there is run or obeyed later without anybody being asked again: by its own name,
- * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them (spec R-RULE-7t).
+ * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them (spec R-RULE-7n).
  */
 export function protectingNames(path: string, directories: readonly string[]): ReadonlySet<number> {
   return protectionIn(directories)(path)

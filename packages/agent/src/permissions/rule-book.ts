@@ -135,7 +135,7 @@ export function rulesForEnds(book: RuleBook, access: Access, ends: readonly stri
   return [...new Set(missing.map((end) => `${tool}(${pathForRule(end, book.cwd)})`))]
 }
 
-/** What is run or obeyed later is changed by a rule alone that spells its name (spec R-RULE-7t). */
+/** What is run or obeyed later is changed by a rule alone that spells its name (spec R-RULE-7n). */
 function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
   const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
   if (rules.length === 0 || access.kind === 'read') return rules.length > 0

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { bothEnds, isInside, statOf } from '../paths.ts'
 import type { Place } from './description.ts'
@@ -7,26 +7,24 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Programs and libraries of the system. Nothing in them belongs to one person. */
 const systemFolders = (
-  '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store /snap /run/current-system /run/opengl-driver ' +
+  '/bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store /snap /run/current-system /run/opengl-driver ' +
   '/sys/devices /sys/class /sys/bus /sys/block /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg /var/lib/rpm /var/lib/pacman /var/cache/man'
 ).split(' ')
 
 /** What programs read of `/etc`: names and settings, no passwords and no keys. */
 const etcNames = (
   'alternatives bash.bashrc bash_completion.d bashrc ca-certificates centos-release crypto-policies debian_version default/locale ' +
-  'dircolors environment fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc ' +
+  'dircolors fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc ' +
   'java java-11-openjdk java-17-openjdk java-21-openjdk ld.so.cache ld.so.conf ld.so.conf.d lesskey locale.alias locale.conf locale.gen ' +
   'localtime lsb-release machine-id magic magic.mime man.conf man_db.conf manpath.config mailcap mime.types nanorc networks ' +
-  'nsswitch.conf opt os-release passwd paths.d perl pki/ca-trust pki/java pki/tls/certs pki/tls/cert.pem profile profile.d ' +
+  'nsswitch.conf os-release passwd paths.d perl pki/ca-trust pki/java pki/tls/certs pki/tls/cert.pem profile profile.d ' +
   'protocols python python2.7 python3 python3.10 python3.11 python3.12 python3.13 redhat-release resolv.conf rpc rpm services shells ' +
   'ssl/certs ssl/cert.pem ssl/openssl.cnf system-release terminfo timezone vim vimrc xdg xml'
 ).split(' ')
 
-/** Beside `bin` a program has these. */
+/** Beside `bin` a program has these. Not `share` and `etc`: below a home they hold keys, histories and settings of others. */
 const besidePrograms =
-  'bin sbin shims lib lib64 libexec share include etc versions installs plugins toolchains node_modules Cellar opt version'.split(
-    ' ',
-  )
+  'bin sbin shims lib lib64 libexec include versions installs plugins toolchains node_modules version'.split(' ')
 
 /** Files of the person that programs read wherever they run. None holds a password. */
 const personalNames = (
@@ -55,6 +53,22 @@ function systemPlaces(): readonly Place[] {
   return system
 }
 
+/** `/usr` without `/usr/local/etc`, which belongs to whoever runs this machine. */
+function belowUsr(): readonly string[] {
+  return [
+    ...namesIn('/usr').filter((path) => path !== '/usr/local'),
+    ...namesIn('/usr/local').filter((path) => path !== '/usr/local/etc'),
+  ]
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name))
+  } catch {
+    return []
+  }
+}
+
 export interface ReadableOptions {
   /** Directories of the session, and what else a command may read. */
   readonly directories: readonly string[]
@@ -67,7 +81,7 @@ export function readablePlaces({ directories, home, env }: ReadableOptions): rea
   const ends = [...new Set(directories.flatMap(bothEnds))]
   const above = new Set(ends.flatMap(foldersAbove))
   const named = namingVariables.flatMap((name) => env[name] ?? []).filter((path) => isAbsolute(path))
-  const ignoring = [...above].flatMap((folder) => ignoreNames.map((name) => join(folder, name)))
+  const ignoring = [...above].flatMap((folder) => ignoreNames.map((name) => join(folder, name))).filter(isPlainFile)
   return outermost([...basePlaces(env['PATH'] ?? '', home), ...[...ends, ...ignoring, ...named].flatMap(placeAt)])
 }
 
@@ -83,6 +97,11 @@ function basePlaces(path: string, home: string): readonly Place[] {
     base = { key, places: outermost(places), atMs: performance.now() }
   }
   return base.places
+}
+
+/** A link may lead to a folder with anything in it. */
+function isPlainFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 function placeAt(path: string): readonly Place[] {
@@ -105,7 +124,9 @@ function programPlaces(path: string, home: string): readonly string[] {
     if (isInside(home, folder)) return []
     // Programs of npm: links to what lies beside.
     if (basename(folder) === '.bin') return [above]
-    if (!/^(?:s?bin|shims)$/.test(basename(folder)) || isInside(home, above)) return [folder]
+    // Any other folder may hold anything: its programs run, and nothing of it is read.
+    if (!/^(?:s?bin|shims)$/.test(basename(folder))) return []
+    if (isInside(home, above)) return [folder]
     return besidePrograms.map((name) => join(above, name))
   })
 }
@@ -121,7 +142,7 @@ export const harmlessDevices: readonly string[] = ['null', 'zero', 'full', 'rand
 )
 
 /** Folders of which the names are shown, and nothing that lies in them. */
-export const listedFolders: readonly string[] = ['/tmp', '/dev']
+export const listedFolders: readonly string[] = ['/tmp', '/dev', '/usr']
 
 /** What stands directly in the root and is a link, such as `/bin`, with its target. */
 export function rootEntries(): readonly string[] {

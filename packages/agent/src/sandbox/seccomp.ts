@@ -23,8 +23,13 @@ interface Architecture {
 interface ReadCalls {
   /** They change modes, owners, attributes or times, make devices, or talk to other processes by System V or message queues. */
   readonly refused: readonly number[]
-  /** They change how a process runs: allowed for the caller itself, which is process 0, by the argument that names it. */
-  readonly ownProcess: readonly (readonly [number: number, argument: 0 | 1])[]
+  /** They change how a process runs: allowed for the caller itself, which is process 0 in the first argument. */
+  readonly ownProcess: readonly number[]
+  /** The same, with what is meant in the first argument: a process, a group or a user. */
+  readonly ownPriority: readonly (readonly [number: number, process: number])[]
+  readonly fcntl: number
+  readonly socketpair: number
+  readonly connect: number
   /** They send signals. */
   readonly kill: number
   readonly otherSignals: readonly number[]
@@ -71,15 +76,14 @@ const architectures: Readonly<Record<string, Architecture>> = {
         240, 241, 242, 243, 244, 245,
       ],
       // prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr, setpriority, ioprio_set
-      ownProcess: [
-        [302, 0],
-        [142, 0],
-        [144, 0],
-        [203, 0],
-        [314, 0],
-        [141, 1],
+      ownProcess: [302, 142, 144, 203, 314],
+      ownPriority: [
+        [141, 0],
         [251, 1],
       ],
+      fcntl: 72,
+      socketpair: 53,
+      connect: 42,
       kill: 62,
       // tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo
       otherSignals: [200, 234, 129, 297],
@@ -106,15 +110,14 @@ const architectures: Readonly<Record<string, Architecture>> = {
         45, 52, 53, 54, 55, 5, 6, 7, 14, 15, 16, 88, 33, 238, 239, 194, 196, 195, 197, 190, 193, 191, 192, 186, 189,
         188, 187, 180, 181, 182, 183, 184, 185,
       ],
-      ownProcess: [
-        [261, 0],
-        [118, 0],
-        [119, 0],
-        [122, 0],
-        [274, 0],
-        [140, 1],
+      ownProcess: [261, 118, 119, 122, 274],
+      ownPriority: [
+        [140, 0],
         [30, 1],
       ],
+      fcntl: 25,
+      socketpair: 199,
+      connect: 203,
       kill: 129,
       otherSignals: [130, 131, 138, 240],
       open: [[56, 2]],
@@ -199,9 +202,23 @@ function familiesOf(options: SeccompOptions): readonly number[] {
 function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): readonly Instruction[] {
   return [
     ...inspected(ioctl, argumentAt(1), onlyThese(readerRequests, noSuchRequest)),
-    ...read.ownProcess.flatMap(([number, argument]) =>
-      inspected(number, argumentAt(argument), onlyThese([0], notPermitted)),
+    ...read.ownProcess.flatMap((number) => inspected(number, argumentAt(0), onlyThese([0], notPermitted))),
+    ...read.ownPriority.flatMap(([number, process]) =>
+      inspected(number, argumentAt(0), [
+        [jumpEqual, 1, 0, process],
+        [giveBack, 0, 0, notPermitted],
+        [load, 0, 0, argumentAt(1)],
+        ...onlyThese([0], notPermitted),
+      ]),
     ),
+    // Signals for a descriptor, leases and notices of folders: they reach other processes.
+    ...inspected(read.fcntl, argumentAt(1), [
+      ...ownerRequests.flatMap((request) => refuse(request, notPermitted)),
+      [giveBack, 0, 0, allow],
+    ]),
+    // A pair of datagram sockets could send to any socket that has a path.
+    ...inspected(read.socketpair, argumentAt(1), [[and, 0, 0, 0xf], ...onlyThese([stream, sequence], notPermitted)]),
+    ...refuse(read.connect, notPermitted),
     ...refuse(openat2, noSuchCall),
     ...read.open.flatMap(([number, argument]) =>
       inspected(number, argumentAt(argument), [
@@ -220,6 +237,9 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
   ]
 }
 
+/** F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY. */
+const ownerRequests = [8, 10, 15, 1024, 1026]
+const [stream, sequence] = [1, 5]
 const [openAccess, openTruncate] = [0o3, 0o1000]
 
 function refuse(number: number, answer: number): readonly Instruction[] {

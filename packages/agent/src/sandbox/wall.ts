@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -12,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { isInside } from '../paths.ts'
 import type { Place } from './description.ts'
@@ -58,7 +59,7 @@ export class Wall {
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, directories: readonly string[], { kind, readable }: Confinement): SandboxedCommand {
     const { means, home } = this.#options
-    const temporary = this.#temporary()
+    const temporary = this.#temporary([...directories, ...readable])
     const env = { ...command.env, TMPDIR: temporary, TMP: temporary, TEMP: temporary }
     const places = readablePlaces({ directories: [...directories, ...readable], home, env })
     return means.kind === 'landlock'
@@ -98,7 +99,7 @@ export class Wall {
     }: { readonly means: Extract<WallMeans, { readonly kind: 'bubblewrap' }>; readonly kind: Confinement['kind'] },
   ): SandboxedCommand {
     const filter = seccompFilter(process.arch, { profile: 'read', scopesSignals: kind === 'read' && means.hasOwnProc })
-    const descriptor = filter === undefined ? undefined : this.#openFilter(filter)
+    const descriptor = filter === undefined ? undefined : this.#openFilter(filter, dirname(temporary))
     const args = [
       ...namespaceArguments(means, kind),
       '--tmpfs',
@@ -131,8 +132,8 @@ export class Wall {
   }
 
   /** Each bubblewrap reads it to its end, so each gets a file of its own, which nobody else can name. */
-  #openFilter(filter: Uint8Array): number {
-    const path = join(dirname(this.#temporary()), randomUUID())
+  #openFilter(filter: Uint8Array, folder: string): number {
+    const path = join(folder, randomUUID())
     const descriptor = openSync(path, 'wx+', 0o600)
     unlinkSync(path)
     // At a given place: where reading begins stays the start.
@@ -140,9 +141,10 @@ export class Wall {
     return descriptor
   }
 
-  #temporary(): string {
-    if (this.#folder === undefined) {
-      this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-read-')))
+  #temporary(directories: readonly string[]): string {
+    // Programs that clean up remove what nobody used for days.
+    if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
+      this.#folder = makeTemporary(directories)
       mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
       atExit(this.#removeAtExit)
     }
@@ -153,6 +155,22 @@ export class Wall {
     if (this.#folder !== undefined) removeTree(this.#folder)
     this.#folder = undefined
   }
+}
+
+/** Not in a folder of the session: it would show there. @throws SandboxError where none can be made. */
+function makeTemporary(directories: readonly string[]): string {
+  const own = tmpdir()
+  const isFit = isAbsolute(own) && !directories.some((folder) => folder !== '/' && isInside(own, folder))
+  for (const place of isFit ? [own, '/tmp'] : ['/tmp']) {
+    try {
+      return realpathSync(mkdtempSync(join(place, 'halting-read-')))
+    } catch {
+      // The next one.
+    }
+  }
+  throw new SandboxError(
+    `No temporary folder can be made in ${own} or /tmp, so the command did not run. Set TMPDIR to a folder.`,
+  )
 }
 
 /** From the outside in. What is a link in the root stays one, so that paths lead where they lead outside. */

@@ -161,6 +161,38 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
     expect(own.output).toMatch(/143\n.*124\n$/s)
   })
 
+  test.skipIf(!hasPython).each(everyWay)(
+    'reaches nobody by descriptors, datagrams and priorities: %s',
+    async (_name, means, asUser) => {
+      const { project: cwd, home, victim, outside } = await makeMachine()
+      const place = join(outside, 'd')
+      const receiver = `import os, socket
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind('${place}'); os.chmod('${place}', 0o777); server.settimeout(4)
+try: print(server.recv(99).decode())
+except OSError: print('nothing')`
+      const waiting = runLine(inPython(receiver), { cwd, home })
+      for (let left = 50; !existsSync(place) && left > 0; left -= 1)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      const program = `import fcntl, os, signal, socket
+def attempt(work):
+  try: work(); print('DID IT')
+  except OSError: pass
+def datagram():
+  one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); one.sendto(b'reached', '${place}')
+def owned():
+  one, other = socket.socketpair(); fcntl.fcntl(one, fcntl.F_SETOWN, ${victim}); fcntl.fcntl(one, fcntl.F_SETSIG, signal.SIGKILL)
+  fcntl.fcntl(one, fcntl.F_SETFL, fcntl.fcntl(one, fcntl.F_GETFL) | os.O_ASYNC); other.send(b'x')
+for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), lambda: fcntl.fcntl(os.open('file', 0), fcntl.F_SETLEASE, fcntl.F_RDLCK)): attempt(work)`
+      for (const kind of ['read', 'look'] as const) {
+        const { output } = await runLine(inPython(program), { means, cwd, home, asUser, kind })
+        expect([kind, output]).toEqual([kind, ''])
+      }
+      expect((await waiting).output).toBe('nothing\n')
+      expect(() => process.kill(victim, 0)).not.toThrow()
+    },
+  )
+
   test.each(everyWay)(
     'has no capability, cannot gain one, and changes how no other process runs: %s',
     async (_name, means, asUser) => {

@@ -1,4 +1,4 @@
-import { type Effect, unknown } from '../effects.ts'
+import { type Effect, unknown, unseen } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
 
 const unary = /^-[abcdefghkprstuwxzLOGSNn]$/
@@ -11,9 +11,10 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   const rest = isNegated ? args.slice(1) : args
   if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value)))
     return unknown('a subscript in it can run commands')
-  // A complaint shows the names that a pattern fits.
-  if (rest.every(({ kind }) => kind !== 'dynamic'))
-    return rest.filter(({ kind }) => kind === 'glob').map((word) => ({ kind: 'list', word }))
+  // A name that it fits may be `-v`.
+  if (rest.some(({ kind }) => kind === 'glob'))
+    return unseen('a name that fits the pattern could be an operator of test')
+  if (rest.every(({ kind }) => kind === 'literal')) return []
   const operatorAt = rest.length === 2 ? 0 : 1
   const operator = rest[operatorAt]
   const isKnown =
