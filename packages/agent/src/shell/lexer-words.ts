@@ -16,6 +16,8 @@ export interface Findings {
   readonly facts: ReadonlySet<string>
   /** Values of words without quotes, by position; only of words that do not depend on variables or commands. */
   readonly values: ReadonlyMap<number, string>
+  /** How often each of `&`, `|`, `|&`, `&&` and `||` joins commands: the parser's tree has no positions for them. */
+  readonly joiners: ReadonlyMap<string, number>
 }
 
 /** The context of a piece of text: inside quotes fewer characters are special. */
