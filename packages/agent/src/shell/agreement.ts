@@ -8,14 +8,16 @@ import type { Findings } from './lexer-words.ts'
  * substitutions, redirects, here-documents and names of commands. Text that the parser skipped, or a substitution that it took
  * for plain text, is missing in its tree and therefore noticed.
  */
-export function agreesWith({ text, facts, values }: Findings, script: SyntaxNode): boolean {
+export function agreesWith({ text, facts, values, joiners }: Findings, script: SyntaxNode): boolean {
   const tree = new TreeFacts(text)
   tree.visit(script, true)
   return (
     tree.isOneText &&
     tree.facts.size === facts.size &&
     [...facts].every((fact) => tree.facts.has(fact)) &&
-    [...tree.values].every(([pos, value]) => values.get(pos) === value)
+    [...tree.values].every(([pos, value]) => values.get(pos) === value) &&
+    tree.joiners.size === joiners.size &&
+    [...joiners].every(([joiner, count]) => tree.joiners.get(joiner) === count)
   )
 }
 
@@ -23,6 +25,7 @@ export function agreesWith({ text, facts, values }: Findings, script: SyntaxNode
 class TreeFacts {
   readonly facts: Set<string> = new Set()
   readonly values: Map<number, string> = new Map()
+  readonly joiners: Map<string, number> = new Map()
   /** False if a part of the tree has positions in another text. */
   isOneText = true
   readonly #text: string
@@ -43,6 +46,13 @@ class TreeFacts {
     switch (node.type) {
       case 'Script':
         if (node.source !== undefined) this.isOneText = false
+        return
+      case 'Statement':
+        if (node.background === true) this.#join('&')
+        return
+      case 'Pipeline':
+      case 'AndOr':
+        for (const operator of node.operators) this.#join(operator)
         return
       case 'Word':
         if (isToken) this.#addWord(node, valueOf(node))
@@ -75,6 +85,10 @@ class TreeFacts {
   #addWord(node: { readonly pos: number; readonly end: number }, value: string | undefined): void {
     this.#add('word', node)
     if (value !== undefined) this.values.set(node.pos, value)
+  }
+
+  #join(joiner: string): void {
+    this.joiners.set(joiner, (this.joiners.get(joiner) ?? 0) + 1)
   }
 
   #assignment(node: Assignment): void {

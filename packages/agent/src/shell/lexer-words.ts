@@ -16,6 +16,8 @@ export interface Findings {
   readonly facts: ReadonlySet<string>
   /** Values of words without quotes, by position; only of words that do not depend on variables or commands. */
   readonly values: ReadonlyMap<number, string>
+  /** How often each of `&`, `|`, `|&`, `&&` and `||` joins commands: the parser's tree has no positions for them. */
+  readonly joiners: ReadonlyMap<string, number>
 }
 
 /** The context of a piece of text: inside quotes fewer characters are special. */
@@ -79,7 +81,7 @@ export class WordLexer {
     for (let next = reader.peek(); next !== ''; next = reader.peek()) {
       if (next === '"' && place === 'double quotes') return
       if (next === '\\') this.#escape(place)
-      else if (next === '`') this.#backticks()
+      else if (next === '`') this.#backticks(place)
       else if (next === '$') this.#dollar(place)
       else this.#text(reader.take())
     }
@@ -118,7 +120,7 @@ export class WordLexer {
     if (next === '\\') this.#escape('plain')
     else if (next === "'") this.#singleQuotes()
     else if (next === '"') this.#doubleQuotes()
-    else if (next === '`') this.#backticks()
+    else if (next === '`') this.#backticks('plain')
     else if (next !== '$') this.#text(reader.take())
     else if (this.#dollar('plain') && !(isPattern && endOfWord.test(reader.peek())))
       throw new Unreadable('a dollar sign expands nothing')
@@ -165,13 +167,16 @@ export class WordLexer {
     else this.#text(value)
   }
 
-  /** Bash removes backslashes between them before it reads the commands, so none is accepted. */
-  #backticks(): void {
+  /**
+   * Bash removes backslashes between them before it reads the commands, so none is accepted. In double quotes it expands braces
+   * as if a quote between them closed the outer one.
+   */
+  #backticks(place: Place): void {
     const reader = this.#reader
     const pos = reader.position
     reader.take()
-    const end = reader.findRaw('`', /^[^\\]*$/)
-    if (end === -1) throw new Unreadable('backticks are not closed, or contain backslashes')
+    const end = reader.findRaw('`', place === 'plain' ? /^[^\\]*$/ : /^[^\\"]*$/)
+    if (end === -1) throw new Unreadable('backticks are not closed, or contain backslashes or quotes')
     reader.within(end, () => this.#readCommands('`'))
     reader.take()
     this.#facts.add(`\` ${pos} ${reader.position}`)
@@ -242,7 +247,7 @@ export class WordLexer {
       if (next === '\\') this.#escape(place)
       else if (next === "'" && place === 'plain') this.#singleQuotes()
       else if (next === '"' && place !== 'here-document') this.#quotesInBraces(place)
-      else if (next === '`') this.#backticks()
+      else if (next === '`') this.#backticks(place)
       else if (next === '$') this.#dollarInBraces(place)
       else if (next === "'" || next === '"' || next === '{')
         throw new Unreadable('quotes or braces in an expansion may be plain text')

@@ -71,6 +71,7 @@ class CommandLexer {
   readonly #reader: SourceReader
   readonly #facts = new Set<string>()
   readonly #values = new Map<number, string>()
+  readonly #joiners = new Map<string, number>()
   readonly #words: WordLexer
   #isInBackticks = false
   #substitution: Substitution | undefined
@@ -84,7 +85,7 @@ class CommandLexer {
 
   read(): Findings {
     this.#list('')
-    return { text: this.#reader.textFrom(0), facts: this.#facts, values: this.#values }
+    return { text: this.#reader.textFrom(0), facts: this.#facts, values: this.#values, joiners: this.#joiners }
   }
 
   #readSubstitution(close: ')' | '`'): void {
@@ -181,7 +182,10 @@ class CommandLexer {
     if (/^;[;&]/.test(text)) {
       if (frame.cases === 0) throw new Unreadable('a case ends that did not begin')
       frame.next = 'pattern'
-    } else frame.next = 'command'
+    } else {
+      if (text !== ';') this.#joiners.set(text, (this.#joiners.get(text) ?? 0) + 1)
+      frame.next = 'command'
+    }
   }
 
   #closing(frame: Frame): boolean {

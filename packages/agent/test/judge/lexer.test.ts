@@ -50,7 +50,7 @@ describe('line continuations', () => {
   test.each([
     [`ls ${join}`, 'its last line is continued'],
     [`cat <<E\n$(echo 'a${join}b')\nE`, 'a here-document joins lines within quotes'],
-    [`echo \`ls ${join}\``, 'backticks are not closed, or contain backslashes'],
+    [`echo \`ls ${join}\``, 'backticks are not closed, or contain backslashes or quotes'],
   ])('%j is not read', (raw, why) => {
     expect(lexShell(raw)).toEqual({ kind: 'unreadable', why })
   })

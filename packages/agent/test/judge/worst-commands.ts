@@ -57,7 +57,35 @@ export const worstCommands: readonly { readonly name: string; readonly command: 
   ['dollars', '$'.repeat(90_000)],
   ['backticks', '`'.repeat(49_000)],
   ['newlines', '\n'.repeat(90_000)],
+  ['line continuations', `ls ${'\\\n'.repeat(24_000)}x`],
+  ['operators before line continuations', 'a<\\\n'.repeat(12_000)],
+  ['an operator before line continuations', `ls <${'\\\n'.repeat(24_000)}x`],
+  ['a here-document of line continuations', `cat <<E\n${'\\\n'.repeat(24_000)}\nE`],
+  [
+    'here-documents in here-documents',
+    nested((inner, at) => `$(cat <<E${at}\n${inner}\nE${at}\n)`, 'x '.repeat(20_000)),
+  ],
+  ['here-documents without a body', `cat ${'<<E '.repeat(12_000)}\nE`],
+  ['here-documents of one line', `cat ${'<<E '.repeat(5000)}\n${'E\n'.repeat(5000)}`],
+  ['substitutions that hide how deep they are', 'echo $(echo ")" '.repeat(3000)],
+  ['a case that hides how deep it is', 'case x in <<<))$('.repeat(270)],
+  ['expansions that hide how deep they are', "${#$'}$'".repeat(5000)],
+  ['arrays that hide how deep they are', 'a=(")" '.repeat(6000)],
+  ['process substitutions', `ls ${'>(x) '.repeat(9000)}`],
+  ['arrays', 'a=(x) '.repeat(8000)],
+  ['an array', `a=(${'x '.repeat(24_000)})`],
+  ['brackets', `echo ${'a['.repeat(24_000)}`],
+  ['escapes', `echo $'${'\\x41'.repeat(12_000)}'`],
+  ['braces in one word', '?{a,b}'.repeat(8000)],
+  ['braces that pair late', `echo ${'{a},b} '.repeat(7000)}`],
+  ['arithmetic', `echo $((${'1+'.repeat(20_000)}1))`],
+  ['patterns of a case', `case x in ${'a) ls;; '.repeat(6000)}esac`],
+  ['a long test', `[[ ${'a && '.repeat(9000)}b ]]`],
 ].map(([name = '', command = '']) => ({ name, command: command.slice(0, 100_000) }))
+
+function nested(around: (inner: string, at: number) => string, innermost: string): string {
+  return `echo ${Array.from({ length: 90 }).reduce((inner: string, _, at) => around(inner, at), innermost)}`
+}
 
 function names(count: number): string {
   return Array.from({ length: count }, (_, at) => `folder/name-${at}`).join(' ')
