@@ -31,7 +31,7 @@ const files = {
   shells:
     '.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc .cshrc .tcshrc ' +
     '.login .logout .kshrc .mkshrc .shrc .xinitrc .xsession .xsessionrc .xprofile .pam_environment .envrc .autoenv .screenrc .tmux.conf ' +
-    '.mailcap .curlrc .wgetrc .ripgreprc',
+    '.mailcap .curlrc .wgetrc .ripgreprc profile.ps1 Microsoft.PowerShell_profile.ps1',
   'debuggers and interpreters':
     '.gdbinit .gdbearlyinit .lldbinit .radare2rc .pdbrc .pdbrc.py .pythonrc .pythonrc.py .pystartup sitecustomize.py usercustomize.py .irbrc ' +
     '.pryrc .rdbgrc .byebugrc .Rprofile .Renviron .iex.exs .ghci .ocamlinit .juliarc.jl .octaverc .perldb .sqliterc .psqlrc .my.cnf ' +

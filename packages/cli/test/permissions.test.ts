@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
@@ -92,6 +92,58 @@ test.each([
   })
   expect(readFileSync(join(here(), name), 'utf8')).toBe('written')
 })
+
+test.each([
+  ['--allowedTools', 'Edit,Write,NotebookEdit,Edit(**),Edit(//**),Edit(~/**)'],
+  ['--permission-mode', 'acceptEdits'],
+])('%s %s writes nothing that is obeyed later (spec R-RULE-7b)', async (...args) => {
+  const [project, home] = ['obeying', 'person'].map((name) => join(here(), name)) as [string, string]
+  for (const folder of ['.git/hooks', '.cursor', 'src']) mkdirSync(join(project, folder), { recursive: true })
+  mkdirSync(join(home, '.ssh'), { recursive: true })
+  symlinkSync(join(project, '.git/hooks'), join(project, 'h'))
+  const paths = [
+    '.git/hooks/pre-commit',
+    'h/pre-commit',
+    '.GIT/hooks/x',
+    '.git\u200B/x',
+    '.vimrc',
+    '.cursor/mcp.json',
+    '.pnp.cjs',
+  ]
+  paths.push(
+    '.halting/settings.json',
+    'opencode.json',
+    '~/.bashrc',
+    '~/.ssh/authorized_keys',
+    join(home, '.config/autostart/x'),
+  )
+  const calls = paths.flatMap((path) => [
+    write(path),
+    call('Edit', { file_path: path, old_string: '', new_string: 'written' }),
+    call('Bash', { command: `echo written > ${path}` }),
+    call('Bash', { command: `cp src/a.txt ${path}` }),
+  ])
+  const replies = script([
+    { content: [write('src/a.txt')] },
+    ...calls.map((one) => ({ content: [one] })),
+    { content: 'Done.', repeat: 9 },
+  ])
+  const before = namesIn(here())
+  const { stdout } = await run(['-p', 'hi', ...args.filter((arg) => arg !== undefined), '--script', replies], {
+    cwd: project,
+    env: { HOME: home },
+  })
+  expect(stdout).toBe('Done.\n')
+  expect(namesIn(here()).filter((name) => !before.includes(name) && !/person\/\.halting/.test(name))).toEqual([
+    './obeying/src/a.txt',
+  ])
+  rmSync(project, { recursive: true })
+  rmSync(home, { recursive: true })
+})
+
+function namesIn(folder: string): readonly string[] {
+  return execFileSync('find', ['.'], { cwd: folder, encoding: 'utf8' }).split('\n')
+}
 
 test('a deny rule wins over every mode', async () => {
   const replies = script([{ content: [write('never.txt')] }, { content: 'Denied.' }])

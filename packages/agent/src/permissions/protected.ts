@@ -1,9 +1,10 @@
-import { lstatSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, lstatSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { allEntries } from '../first-entries.ts'
 import { obeyedAt } from '../obeyed-places.ts'
 import { bothEnds, homeFolder, isInside, realPath, statOf } from '../paths.ts'
+import { openRegularSync } from '../regular-file.ts'
 
 /** Whether a path is asked about also where edits are accepted, or where a rule allows edits without naming it. */
 export function isProtected(path: string, directories: readonly string[]): boolean {
@@ -34,7 +35,8 @@ function protectionIn(directories: readonly string[]): Protection {
 
 function protectionAmong(directories: readonly string[], around: Surroundings): Protection {
   const isOutside = (folder: string): boolean => !directories.some((directory) => isInside(folder, directory))
-  const all: Surroundings = { ...around, programs: [...systemFolders, ...around.programs.filter(isOutside)] }
+  const named = directories.flatMap(namedByRepository)
+  const all: Surroundings = { ...around, programs: [...systemFolders, ...around.programs.filter(isOutside), ...named] }
   const known = directories.map((directory) => ({ directory, ...meeting(directory, all) }))
   return (path) => {
     const names = namesOf(path)
@@ -52,9 +54,47 @@ function protectionAmong(directories: readonly string[], around: Surroundings): 
     const root = depthOf(own[0]?.directory ?? '/')
     return new Set([
       ...obeyedAt(names.slice(root)).map((at) => at + root),
+      ...ofBareRepository(names).filter((at) => at >= root),
       ...(isInside(path, '/dev/shm') ? [] : folders).map((folder) => depthOf(folder) - 1),
     ])
   }
+}
+
+/** Hooks and further settings in the project, which the settings of its repository name. */
+function namedByRepository(directory: string): readonly string[] {
+  const git = join(directory, '.git')
+  const text = ['config', 'config.worktree'].map((name) => smallText(join(git, name))).join('\n')
+  return [...text.matchAll(/(?:^|\])[ \t]*(hookspath|path)[ \t]*=[ \t]*("[^"\n]*"|[^\n#;]*)/gim)].flatMap(
+    ([, key = '', value = '']) => {
+      const given = value.replaceAll('"', '').trim()
+      const path = resolve(key.toLowerCase() === 'path' ? git : directory, given)
+      return given !== '' && path !== directory && isInside(path, directory) ? bothEnds(path) : []
+    },
+  )
+}
+
+const mostBytes = 1_000_000
+
+function smallText(path: string): string {
+  try {
+    const file = openRegularSync(path)
+    try {
+      return fstatSync(file).size > mostBytes ? '' : readFileSync(file, 'utf8')
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return ''
+  }
+}
+
+/** git takes a folder with a `HEAD` for a repository: with that, and beside one, its settings and hooks are obeyed. */
+function ofBareRepository(names: readonly string[]): readonly number[] {
+  return names.flatMap((name, at) => {
+    const isHead = at === names.length - 1 && /^head$/i.test(name)
+    const isPart = /^(?:config|config\.worktree|commondir|gitdir|hooks)$/i.test(name)
+    return isHead || (isPart && existsSync(`/${[...names.slice(0, at), 'HEAD'].join('/')}`)) ? [at] : []
+  })
 }
 
 /** What there is of it in a directory, or around it. */
@@ -77,7 +117,7 @@ function depthOf(path: string): number {
 
 /** Settings of the system, and its programs. */
 const systemFolders: readonly string[] =
-  '/etc /boot /bin /sbin /lib /lib32 /lib64 /libx32 /usr /dev /proc /sys /var/spool /private/etc /private/var/at /System /Library'.split(
+  '/etc /boot /bin /sbin /lib /lib32 /lib64 /libx32 /usr /dev /proc /sys /var/spool /private/etc /private/var/at /System /Library /mnt/c/Windows'.split(
     ' ',
   )
 
@@ -86,12 +126,13 @@ const folderVariables: readonly string[] =
   'HALTING_CONFIG_DIR CLAUDE_CONFIG_DIR CODEX_HOME XDG_CONFIG_HOME ZDOTDIR GNUPGHOME CARGO_HOME'.split(' ')
 
 /** In a home folder every name with a dot is one of settings, and these. */
-const settingsOfHome: ReadonlySet<string> = new Set(['bin', 'library'])
+const settingsOfHome: ReadonlySet<string> = new Set(['bin', 'library', 'appdata'])
 
 /** The places of settings in home folders that a path lies in. */
 function settingsOfHomes(path: string, names: readonly string[], homes: readonly string[]): readonly string[] {
-  const [first = '', second = ''] = names
-  const ofOthers = first === 'home' || first === 'Users' ? [`/${first}/${second}`] : first === 'root' ? ['/root'] : []
+  // Of other users, and on a disk of Windows.
+  const [ofOther] = /^\/(?:root|(?:mnt\/[a-z]\/)?(?:home|Users)\/[^/]+)(?=\/)/i.exec(path) ?? []
+  const ofOthers = ofOther === undefined ? [] : [ofOther]
   return [...homes, ...ofOthers].flatMap((home) => {
     const name = isInside(path, home) ? names[depthOf(home)] : undefined
     const isOfSettings = name !== undefined && (name.startsWith('.') || settingsOfHome.has(name.toLowerCase()))

@@ -88,7 +88,7 @@ const elsewhere = `
   @/home/bin/git @/home/Library/LaunchAgents/x.plist @/home/.halting/settings.json @/home/.pam_environment @/settings/x
   @/settings/git/config @/programs/git @/other/.git/hooks/pre-commit @/other/.vscode/tasks.json /etc/crontab /etc/profile.d/x.sh
   /usr/local/bin/git /usr/bin/git /var/spool/cron/crontabs/root /root/.bashrc /home/somebody/.bashrc /home/somebody/.config/x
-  /Users/somebody/.zshrc /Users/somebody/Library/LaunchAgents/x /Library/LaunchDaemons/x.plist /bin/ls /boot/grub/grub.cfg
+  /Users/somebody/.zshrc /Users/somebody/Library/LaunchAgents/x /Library/LaunchDaemons/x.plist /mnt/c/Users/x/AppData/Roaming/y /mnt/c/Users/x/.bashrc /mnt/c/Windows/x /bin/ls /boot/grub/grub.cfg
   /sys/kernel/x /dev/sda
 `
   .trim()
@@ -357,6 +357,38 @@ describe('where the project lies in such a place', () => {
     for (const name of ['.bashrc', '.config/x', '.anything', 'bin/x'])
       expect(says('Write', at(`home/${name}`), { cwd: at('home'), mode: 'acceptEdits', allow: ['Edit'] })).toBe('ask')
     expect(says('Write', at('home/tools/x'), { cwd: at('home'), mode: 'acceptEdits' })).toBe('allow')
+  })
+})
+
+describe('what git obeys by another name', () => {
+  const broadly = (path: string): readonly string[] =>
+    broad.flatMap((allow) => (['default', 'acceptEdits'] as const).map((mode) => says('Write', path, { mode, allow })))
+
+  test.each([
+    ['[core]\n\thooksPath = tools/hooks\n', 'tools/hooks/pre-commit', 'tools/x'],
+    ['[core]\n\thookspath="tools/hooks"\n', 'tools/hooks/pre-commit', 'tools/x'],
+    ['[core] hooksPath = ./src/../hooks ; ours\n', 'hooks/pre-commit', 'src/a.ts'],
+    ['[core]\n\thooksPath = @/project/hooks\n', 'hooks/pre-commit', 'src/a.ts'],
+    ['[include]\n\tpath = ../team.gitconfig\n', 'team.gitconfig', 'src/a.ts'],
+    ['[includeIf "gitdir:x"]\n\tpath = ../team/settings\n', 'team/settings', 'team/x'],
+  ])('%j: %s asks, and %s does not', (config, path, other) => {
+    mkdirSync(at('project/.git'))
+    writeFileSync(at('project/.git/config'), placed(config))
+    expect(new Set(broadly(path))).toEqual(new Set(['ask']))
+    expect(says('Write', other, { mode: 'acceptEdits' })).toBe('allow')
+    expect(says('Write', path, { allow: [`Edit(/${path})`] })).toBe('allow')
+  })
+
+  test('a folder that is a bare repository, or becomes one, asks for its settings and hooks', () => {
+    for (const folder of ['', 'x.git/']) {
+      mkdirSync(at(`project/${folder}objects`), { recursive: true })
+      expect(new Set(broadly(`${folder}HEAD`))).toEqual(new Set(['ask']))
+      expect(says('Write', `${folder}config`, { mode: 'acceptEdits' })).toBe('allow')
+      writeFileSync(at(`project/${folder}HEAD`), 'ref: refs/heads/main\n')
+      for (const path of ['config', 'hooks/post-receive', 'config.worktree', 'commondir'])
+        expect([path, new Set(broadly(folder + path))]).toEqual([path, new Set(['ask'])])
+      expect(says('Write', `${folder}src/config`, { mode: 'acceptEdits' })).toBe('allow')
+    }
   })
 })
 
