@@ -2,14 +2,8 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type IndexPaths, readIndexPaths } from './index-file.ts'
 import type { GitRepository } from './repository.ts'
+import { hashBytesOf } from './repository-settings.ts'
 import { isMissing } from './small-file.ts'
-
-/** How a command uses the index. */
-export interface IndexUse {
-  readonly entersSubmodules: boolean
-  /** Of the hash that names objects. */
-  readonly hashBytes: number
-}
 
 /** Some 250,000 files. With more the analysis would take too long. */
 const mostBytes = 30_000_000
@@ -18,11 +12,13 @@ const mostBytes = 30_000_000
  * Why a command that reads tracked files in the work tree could read others: git opens the paths of the index as they are written there, and
  * `git grep` follows links on the way.
  */
-export function indexProblem({ gitFolder, workTree }: GitRepository, use: IndexUse): string | undefined {
+export function indexProblem(found: GitRepository, entersSubmodules: boolean): string | undefined {
+  const { gitFolder, workTree } = found
+  const hashBytes = hashBytesOf(found)
   for (const file of indexFiles(gitFolder)) {
-    const paths = pathsIn(file, use.hashBytes)
+    const paths = pathsIn(file, hashBytes)
     if (typeof paths === 'string') return paths
-    if (use.entersSubmodules && paths.hasSubmodules) return 'it goes into submodules, which have settings of their own'
+    if (entersSubmodules && paths.hasSubmodules) return 'it goes into submodules, which have settings of their own'
     const link = [...paths.folders].find((folder) => isLink(workTree, folder))
     if (link !== undefined)
       return `${join(workTree, asText(link))} is a link where the repository has a folder of tracked files`

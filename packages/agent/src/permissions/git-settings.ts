@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
 import { indexProblem } from '../git/index-problem.ts'
 import { placeProblem } from '../git/leads-elsewhere.ts'
-import { findRepository, type GitRepository, leadsTo } from '../git/repository.ts'
-import { pathKind, readSmallFile } from '../git/small-file.ts'
+import { findRepository, type GitRepository } from '../git/repository.ts'
+import { isOwnWorkTree, settingsFiles, settingsOf } from '../git/repository-settings.ts'
+import { pathKind } from '../git/small-file.ts'
 import { homeFolder, realPath, statOf } from '../paths.ts'
 import { redactSecrets } from '../redact/secrets.ts'
 import type { ShownSettings } from '../shell/effects.ts'
@@ -43,7 +44,7 @@ function repositoryProblem(folder: string, use: GitUse): string | undefined {
   return (
     placeProblem(found) ??
     settingProblem(found, use) ??
-    (use.readsIndex ? indexProblem(found, { ...use, hashBytes: hashBytesOf(found) }) : undefined)
+    (use.readsIndex ? indexProblem(found, use.entersSubmodules) : undefined)
   )
 }
 
@@ -154,28 +155,12 @@ function settingProblem(found: GitRepository, use: GitUse): string | undefined {
     : undefined
 }
 
-function settingsFiles({ gitFolder, commonFolder }: GitRepository): readonly string[] {
-  const names = [
-    join(commonFolder, 'config'),
-    join(gitFolder, 'config.worktree'),
-    join(commonFolder, 'config.worktree'),
-  ]
-  return [...new Set(names)]
-}
-
-/** A file that is not there sets nothing. Undefined for one that git does not read, or that is not a plain file. */
-function settingsOf(file: string): readonly GitSetting[] | undefined {
-  const bytes = readSmallFile(file)
-  if (bytes === 'missing') return []
-  return bytes === 'unreadable' ? undefined : readGitConfig(bytes)
-}
-
-function isHarmlessHere(setting: GitSetting, { gitFolder, workTree }: GitRepository, use: GitUse): boolean {
+function isHarmlessHere(setting: GitSetting, found: GitRepository, use: GitUse): boolean {
   const { section, key, value } = setting
   // Submodules name their own folder.
-  if (section === 'core' && key === 'worktree') return value !== undefined && leadsTo(value, gitFolder, workTree)
+  if (section === 'core' && key === 'worktree') return isOwnWorkTree(value, found)
   // Where git keeps its settings, hooks of the repository may run when its index is refreshed.
-  if (section === 'core' && key === 'hookspath') return use.isHardened || hasNoHook(value, workTree)
+  if (section === 'core' && key === 'hookspath') return use.isHardened || hasNoHook(value, found.workTree)
   return isHarmlessInRepository(setting)
 }
 
@@ -187,12 +172,6 @@ function hasNoHook(value: string | undefined, workTree: string): boolean {
 function problemOf(file: string, { section, key }: GitSetting): string {
   const name = headOf(`${section}.${key}`.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?'), 200)
   return `${file} sets ${name}, which may run a program or lead elsewhere`
-}
-
-function hashBytesOf({ commonFolder }: GitRepository): number {
-  const settings = settingsOf(join(commonFolder, 'config')) ?? []
-  const format = settings.findLast(({ section, key }) => section === 'extensions' && key === 'objectformat')
-  return format?.value === 'sha256' ? 32 : 20
 }
 
 function personalFileProblem(file: string, depth = 0): string | undefined {

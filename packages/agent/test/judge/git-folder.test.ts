@@ -297,13 +297,29 @@ test('under rules about files it asks in bypassPermissions, too', () => {
   expect(asked(other, options)).toEqual(lines)
 })
 
-test('the first message says nothing of a repository that leads elsewhere', async () => {
-  const cwd = repository()
-  writeFileSync(join(cwd, 'a.txt'), 'three\n')
-  expect(await gitSummary(cwd, process.env)).toContain('a.txt')
-  const other = repository()
-  writeFileSync(join(other, '.git/commondir'), join(cwd, '.git'))
-  expect(await gitSummary(other, process.env)).toBeUndefined()
+describe('the first message', () => {
+  test('has the changes of a repository', async () => {
+    const cwd = repository()
+    writeFileSync(join(cwd, 'a.txt'), 'three\n')
+    expect(await gitSummary(cwd, process.env)).toContain('a.txt')
+  })
+
+  test.each<[string, (cwd: string) => void]>([
+    ['with another common folder', (cwd) => writeFileSync(join(cwd, '.git/commondir'), join(template, '.git'))],
+    ['with another work tree', (cwd) => void git(cwd, 'config', 'core.worktree', template)],
+    ['with settings that are not readable', (cwd) => appendFileSync(join(cwd, '.git/config'), '[x\n')],
+    [
+      'with an index of other files',
+      (cwd) => {
+        const index = readFileSync(join(cwd, '.git/index'), 'latin1')
+        writeFileSync(join(cwd, '.git/index'), index.replace('src/b.txt', '../x/b.tx'), 'latin1')
+      },
+    ],
+  ])('says nothing of one %s', async (_name, make) => {
+    const cwd = repository()
+    make(cwd)
+    expect(await gitSummary(cwd, process.env)).toBeUndefined()
+  })
 })
 
 describe('an index that leads elsewhere', () => {
