@@ -16,10 +16,9 @@ export function lexShell(command: string): Lexed {
   }
 }
 
-/** What a list of commands expects next. */
+/** What a list of commands expects next; `name` is a command without keywords, after an assignment or a redirect. */
 type Next =
   | 'command'
-  /** A command without keywords: after an assignment or a redirect. */
   | 'name'
   | 'argument'
   /** After a compound command: redirects, and keywords that continue the surrounding command. */
