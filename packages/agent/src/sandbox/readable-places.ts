@@ -48,7 +48,7 @@ let system: readonly Place[] | undefined
 
 function systemPlaces(): readonly Place[] {
   system ??= outermost(
-    [...systemFolders, ...etcNames.map((name) => join('/etc', name))].flatMap(bothEnds).flatMap(placeAt),
+    [...systemFolders, ...belowUsr(), ...etcNames.map((name) => join('/etc', name))].flatMap(bothEnds).flatMap(placeAt),
   )
   return system
 }
