@@ -7,8 +7,14 @@ import type { Confinement } from '../sandbox/wall.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
-import { isProtected } from './protected.ts'
-import { areEndsAllowed, holdsProcesses, type PermissionMode, type RuleBook, rulesForEnds } from './rule-book.ts'
+import {
+  areEndsAllowed,
+  holdsProcesses,
+  namesToSpell,
+  type PermissionMode,
+  type RuleBook,
+  rulesForEnds,
+} from './rule-book.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { parseRules } from './rule.ts'
 import { subjectOf, type Subject } from './subject.ts'
@@ -115,7 +121,7 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     const isOpen = call.name === 'Grep' && holdsProcesses(ends)
     if (!isOpen && areEndsAllowed(book, access, ends)) return covered
     const why =
-      access.kind === 'edit' && ends.some((end) => isProtected(end, book.directories))
+      access.kind === 'edit' && ends.some((end) => namesToSpell(book, end).size > 0)
         ? `what ${call.name} writes to ${path} is run or obeyed later, and no rule names it.`
         : `no rule allows ${call.name} on ${path}.`
     return missing(why, rulesForEnds(book, access, ends))
@@ -177,7 +183,7 @@ export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
   if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)
-    const isObeyed = subject.access.kind === 'edit' && subject.ends.some((end) => isProtected(end, book.directories))
+    const isObeyed = subject.access.kind === 'edit' && subject.ends.some((end) => namesToSpell(book, end).size > 0)
     return { type: isOutside ? 'workingDir' : isObeyed ? 'safetyCheck' : 'mode', blockedPath: subject.path }
   }
   const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined

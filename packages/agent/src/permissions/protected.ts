@@ -111,7 +111,7 @@ function namesOf(path: string): readonly string[] {
   return path.split('/').filter(Boolean)
 }
 
-function depthOf(path: string): number {
+export function depthOf(path: string): number {
   return namesOf(path).length
 }
 

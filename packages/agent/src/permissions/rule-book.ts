@@ -1,7 +1,7 @@
 import { bothEnds, isExactPath, isInside } from '../paths.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
-import { isProtected, protectingNames } from './protected.ts'
+import { depthOf, isProtected, protectingNames } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
@@ -135,11 +135,17 @@ export function rulesForEnds(book: RuleBook, access: Access, ends: readonly stri
   return [...new Set(missing.map((end) => `${tool}(${pathForRule(end, book.cwd)})`))]
 }
 
+/** The names in a path that a rule has to spell which allows changing it: of what is run or obeyed later, plugins too. None for other files. */
+export function namesToSpell(book: RuleBook, end: string): ReadonlySet<number> {
+  const own = book.readableFolders.filter((folder) => isInside(end, folder))
+  return new Set([...protectingNames(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
+}
+
 /** What is run or obeyed later is changed by a rule alone that spells its name (spec R-RULE-7n). */
 function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
   const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
   if (rules.length === 0 || access.kind === 'read') return rules.length > 0
-  const names = protectingNames(end, book.directories)
+  const names = namesToSpell(book, end)
   return names.size === 0 || rules.some(({ spec }) => spec.kind === 'path' && spec.pattern.spells(end, names))
 }
 

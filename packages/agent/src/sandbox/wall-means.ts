@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { isJsonObject } from '@halting/core/adapters'
-import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { findProgram } from './find-bubblewrap.ts'
 import { machineNumbers } from './system-calls.ts'
 
@@ -166,10 +165,9 @@ function rememberedMeans({ memory, path, writable }: DetectOptions): WallMeans |
   }
 }
 
-/** A file that cannot be written costs a few milliseconds the next time. */
+/** Only where the person has a folder of this program: none is made for it. Without it the next start takes a few milliseconds more. */
 function remember(memory: string, means: WallMeans): void {
   try {
-    mkdirSync(dirname(memory), { recursive: true, mode: 0o700 })
     writeFileSync(memory, JSON.stringify({ circumstances: circumstances(), ...means }), { mode: 0o600 })
   } catch {
     // See above.

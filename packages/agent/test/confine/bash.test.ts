@@ -18,6 +18,7 @@ interface Session extends SessionWorkspace {
 
 function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] = {}): Session {
   const [cwd, home] = [temporaryFolder(), temporaryFolder()]
+  mkdirSync(join(home, '.halting'))
   const env = { ...process.env, HOME: home }
   const session = openWorkspace({ places: { cwd, home, env }, sessionId: 'one', settings, env, whenAsked: 'ask' })
   onTestFinished(() => session.workspace.dispose())

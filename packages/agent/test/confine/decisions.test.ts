@@ -243,8 +243,10 @@ describe('Finding out what confines', () => {
     const configFolder = join(temporaryFolder(), 'config')
     const options = { home: '/', configFolder, path: process.env['PATH'] ?? '', writable: [], isSandboxed: () => false }
     const wall = new SessionWall({ ...options, setting: 'auto' })
-    expect(existsSync(configFolder)).toBe(false)
     const means = wall.means()
+    // No folder is made for it.
+    expect(existsSync(configFolder)).toBe(false)
+    mkdirSync(configFolder)
     expect(new SessionWall({ ...options, setting: 'auto' }).means()).toEqual(means)
     if (means.kind === 'none' || means.kind === 'off') return
     const file = join(configFolder, 'confinement.json')

@@ -360,6 +360,15 @@ describe('where the project lies in such a place', () => {
   })
 })
 
+test('what a plugin of the project brings is changed by no rule that does not name the plugin', () => {
+  const options = { readableFolders: [at('project/my-plugin')] }
+  for (const path of ['my-plugin/hooks/hooks.json', 'my-plugin/.mcp.json', 'my-plugin/commands/x.md'])
+    for (const allow of broad)
+      expect([path, allow, says('Write', path, { ...options, allow })]).toEqual([path, allow, 'ask'])
+  expect(says('Write', 'my-plugin/hooks/hooks.json', { ...options, allow: ['Edit(my-plugin/**)'] })).toBe('allow')
+  expect(says('Write', 'src/a.ts', { ...options, allow: ['Edit'] })).toBe('allow')
+})
+
 describe('what git obeys by another name', () => {
   const broadly = (path: string): readonly string[] =>
     broad.flatMap((allow) => (['default', 'acceptEdits'] as const).map((mode) => says('Write', path, { mode, allow })))
