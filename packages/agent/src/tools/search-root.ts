@@ -1,6 +1,7 @@
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ToolContext } from '@halting/core'
-import { type InPlace, openInPlace } from '../open-in-place.ts'
+import { type InPlace, openInPlace, PathMovedError } from '../open-in-place.ts'
 import { codeOf } from './result.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -36,6 +37,8 @@ async function kindOf(real: string): Promise<InPlace['kind'] | 'none'> {
     if (found.kind === 'file') await found.file.close()
     return found.kind
   } catch (thrown) {
+    // A ring of links has not moved: its own error says so.
+    if (thrown instanceof PathMovedError) await stat(real)
     if (codeOf(thrown) === 'ENOENT' || codeOf(thrown) === 'ENOTDIR') return 'none'
     throw thrown
   }
