@@ -53,11 +53,12 @@ let last: { readonly command: string; readonly analysis: ShellAnalysis } | undef
  * A2: it takes a bounded time, whatever a model makes up: what goes beyond the bounds is opaque.
  */
 export function analyseShell(command: string): ShellAnalysis {
-  if (last?.command !== command) last = { command, analysis: analyse(command, 0) }
+  if (last?.command !== command) last = { command, analysis: analyse(command, 0, false) }
   return last.analysis
 }
 
-function analyse(command: string, depth: number): ShellAnalysis {
+/** `isAnySet`: what stands around it may set any variable. */
+function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalysis {
   const found: Found = { commands: [], redirects: [], patterns: [], opaque: [], features: new Set(), variables: [] }
   if (depth > deepest) return { ...found, opaque: ['scripts within scripts go too deep'] }
   if (command.length > longestCommand) return { ...found, opaque: ['it is too long to look at'] }
@@ -66,8 +67,13 @@ function analyse(command: string, depth: number): ShellAnalysis {
   if (unusual.test(command)) found.opaque.push('it holds control characters')
   const { script, problem } = readScript(command)
   if (problem !== undefined) found.opaque.push(problem)
+  let isAny = isAnySet
   try {
-    if (script !== undefined) new Collector(found, assignedIn(script, command.includes('\n'))).collect(script, true)
+    if (script !== undefined) {
+      const assigned = assignedIn(script, command.includes('\n'))
+      isAny ||= assigned.isAny
+      new Collector(found, { ...assigned, isAny }).collect(script, true)
+    }
   } catch (thrown) {
     if (thrown instanceof TooMany) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.opaque.push(notUnderstood(thrown))
@@ -78,19 +84,26 @@ function analyse(command: string, depth: number): ShellAnalysis {
       return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.variables.push(...(setByCommand(words) ?? ['a variable']))
     if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push(tooMany)
-    else lookWithin(words, depth, found)
+    else lookWithin(words, { depth, isAny }, found)
   }
   return found
 }
 
+/** Where a script within a command stands. */
+interface Around {
+  readonly depth: number
+  readonly isAny: boolean
+}
+
 /** Adds the commands that a command runs from its arguments. */
-function lookWithin(words: readonly ShellWord[], depth: number, found: Found): void {
+function lookWithin(words: readonly ShellWord[], around: Around, found: Found): void {
+  const { depth, isAny } = around
   for (const inner of scriptsWithin(words)) {
     if (inner.kind === 'unknown') found.opaque.push(inner.why)
     else if (inner.kind === 'words') {
       found.commands.push({ words: inner.words, assignments: [], hasInput: false })
-      if (depth < deepest) lookWithin(inner.words, depth + 1, found)
-    } else merge(found, analyse(inner.script, depth + 1))
+      if (depth < deepest) lookWithin(inner.words, { depth: depth + 1, isAny }, found)
+    } else merge(found, analyse(inner.script, depth + 1, isAny))
   }
 }
 

@@ -19,6 +19,8 @@ export function readEnd(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuo
   const end = reader.textFrom(pos + quote.length)
   const isClosed = quote === '' || quote === '\\' || reader.takeRaw() === quote
   if (end === '' || !isClosed || !/^[ \t\n;&|()<>]?$/.test(reader.peek())) throw new Unreadable(unusual)
+  // `<<E<(x)`: a process substitution belongs to the word that it follows, and none takes place.
+  if (/[<>]/.test(reader.peek()) && reader.peekSecond() === '(') throw new Unreadable(unusual)
   return { end, isQuoted: quote !== '' }
 }
 

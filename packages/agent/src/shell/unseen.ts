@@ -3,7 +3,7 @@ import { firstOperands } from './subcommands/meant-commands.ts'
 import type { ShellWord } from './words.ts'
 import { otherShells, scriptOfShell, shells } from './inner-scripts.ts'
 import { scriptMayReach } from './scripts-of-filters.ts'
-import { nameOf, runsItsArguments } from './wrappers.ts'
+import { nameOf, possibleCommands, runsItsArguments } from './wrappers.ts'
 
 /** Programs that run code which is given as a word, and the options that give it. */
 const interpreters: Readonly<Record<string, RegExp>> = {
@@ -42,6 +42,7 @@ const builtins: Readonly<Record<string, (values: readonly string[]) => boolean>>
   hash: (values) => values.some((value) => /^-[A-Za-z]*p/.test(value)),
   alias: (values) => values.length > 0,
   fc: () => true,
+  jobs: (values) => values.some((value) => /^-[A-Za-z]*x/.test(value)),
   mapfile: (values) => values.some((value) => /^-[A-Za-z]*C/.test(value)) || holdsSubscript(values),
   readarray: (values) => values.some((value) => /^-[A-Za-z]*C/.test(value)) || holdsSubscript(values),
   let: (values) => values.some((value) => /[[$`A-Za-z]/.test(value)),
@@ -120,6 +121,12 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
     return 'sqlite3 may run, read or write what is not looked at'
   if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
     return 'git starts what it is given'
+  if (name === 'find' && mayHoldExec(args)) return 'find may run what is known only when it runs'
+  for (const inner of possibleCommands(words).slice(1)) {
+    if (!shells.has(nameOf(inner[0]?.value ?? ''))) continue
+    const why = unseenCode(inner, hasInput)
+    if (why !== undefined) return why
+  }
   // The words that it hands over may be the script.
   if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return 'xargs hands over what is run'
   if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`
@@ -128,6 +135,17 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
   if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))
     if (!isDescribed(name) && !quiet.has(name)) return `${name} may run what it is given`
   return undefined
+}
+
+/** Whether a word that only the shell knows may be `-exec`, or hold it among several; one word needs others for the command and its end. */
+function mayHoldExec(args: readonly ShellWord[]): boolean {
+  const ends = args.findLastIndex(({ kind, value }) => kind !== 'literal' || /^(?:;|\+)$/.test(value))
+  return args.some(
+    ({ kind, isOne, isRevision, value }, at) =>
+      kind === 'dynamic' &&
+      isRevision !== true &&
+      (isOne !== true || (ends > at && /^(?:[$`"']|-(?:[eo$`"']|$))/.test(value))),
+  )
 }
 
 /** Programs beside shells that take commands from what they read. */

@@ -13,6 +13,9 @@ const assigners: ReadonlySet<string> = new Set(
   ),
 )
 
+/** Variables that change what words become. */
+const changesWords = /^(?:IFS|GLOBIGNORE|BASHOPTS|SHELLOPTS|HOME|PWD)$/
+
 /** Variables whose values words may be given, and why there are none. */
 export interface Assigned {
   /** Set somewhere else than in a statement that always runs, so that what they hold is not known. */
@@ -40,9 +43,12 @@ export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {
       node.type === 'ParameterExpansion' &&
       node.operation?.type === 'Default' &&
       node.operation.operator.endsWith('=')
-    )
+    ) {
       unknown.add(node.parameter)
+      if (changesWords.test(node.parameter)) told.isAny = true
+    }
     if (node.type === 'For') {
+      if (changesWords.test(node.name.value)) told.isAny = true
       loops.set(node.name.value, (loops.get(node.name.value) ?? 0) + 1)
       if (!isStraight) unknown.add(`for ${node.name.value}`)
     }
@@ -63,7 +69,7 @@ export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {
         told.isAny = true
       for (const part of node.prefix) {
         if (part.type !== 'Assignment') continue
-        if (/^(?:IFS|GLOBIGNORE|BASHOPTS|SHELLOPTS|HOME|PWD)$/.test(part.name)) told.isAny = true
+        if (changesWords.test(part.name)) told.isAny = true
         if (node.name === undefined && (!isStraight || part.append === true || part.index !== undefined))
           unknown.add(part.name)
       }

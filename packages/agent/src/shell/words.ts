@@ -44,8 +44,13 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
   return texts.filter(Boolean).map((text) => ({
     source: node.text,
     value: text,
-    kind: /^~(?!\/|$)/.test(text) ? 'dynamic' : /[*?]/.test(text) ? 'glob' : 'literal',
+    kind: text.startsWith('~') && !isHome(text, scope) ? 'dynamic' : /[*?]/.test(text) ? 'glob' : 'literal',
   }))
+}
+
+/** A word that begins with the home directory, where that is known: not behind what may set HOME. */
+function isHome(text: string, scope: Scope): boolean {
+  return /^~(?:\/|$)/.test(text) && !scope.has('')
 }
 
 /** The shell expands braces that the parser takes for text: `{a},b}`. */
@@ -67,7 +72,7 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
   const { text } = node
   if (isPipe(node)) return { source: text, value: node.value, kind: 'dynamic', isOne: true, isPipe: true }
   // A tilde that is quoted is a character; ~ and ~/ are the home directory, every other form depends on the shell.
-  const isOddTilde = (text.startsWith('~') && !/^~(?:\/|$)/.test(text)) || tildeLater.test(text)
+  const isOddTilde = (text.startsWith('~') && !isHome(text, scope)) || tildeLater.test(text)
   if (!isOddTilde && partsOf(node).every(isPlainPart)) return { source: text, value: valueOf(node), kind: 'literal' }
   const read = isOddTilde ? undefined : readParts(node, scope)
   if (read !== undefined) return { source: text, ...read }

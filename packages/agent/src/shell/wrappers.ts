@@ -63,7 +63,7 @@ const runners: ReadonlySet<string> = new Set([
   ...Object.keys(wrappers),
   ...(
     'sudo doas env exec setsid ionice chrt taskset flock unshare nsenter chroot parallel watch ' +
-    'strace ltrace busybox su runuser find fd coproc entr npx'
+    'strace ltrace busybox su runuser find fd coproc entr npx jobs'
   ).split(' '),
 ])
 

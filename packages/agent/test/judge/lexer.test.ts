@@ -122,6 +122,8 @@ describe('two readings', () => {
     ["echo 'a", 'a quote that is not closed'],
     ['ls )', 'a parenthesis that was not opened'],
     ['cat <<E\nE)', 'a here-document that may end in two places'],
+    ['cat <<E<(echo a)\nE\nls\nE<(echo a)', 'a substitution that belongs to the delimiter'],
+    ['cat <<E<\\\n(echo a)\nE', 'a substitution that belongs to the delimiter'],
   ])('%j asks: %s', (command) => {
     expect(analyseShell(command).opaque.length).toBeGreaterThan(0)
     expect(judged(command, { cwd: '/', allow: ['Bash(ls:*)', 'Bash(cat:*)', 'Bash(echo:*)'] })).toBe('ask')

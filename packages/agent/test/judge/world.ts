@@ -39,6 +39,7 @@ export function makeWorld(): World {
     'outside/deep',
     'outside/tree',
     'home/.ssh',
+    'home/.rustup',
     'home/.config',
     'project/src/deep',
     'project/secret',
@@ -56,6 +57,8 @@ export function makeWorld(): World {
     'outside/tree/CANARY-NAME': 'CANARY-OUTSIDE\n',
     'home/.ssh/id': 'CANARY-HOME\n',
     'home/.bashrc': '# start\n',
+    // As after the first use of rustup, which makes it.
+    'home/.rustup/settings.toml': 'version = "12"\n',
     'home/.netrc': 'machine x login y password CANARY-HOME\n',
     'home/.gitconfig': '[user]\n\tname = A\n\temail = a@example.org\n[init]\n\tdefaultBranch = main\n',
     'project/.env': 'KEY=CANARY-DENIED\n',
