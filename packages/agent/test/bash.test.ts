@@ -313,6 +313,15 @@ describe('the working directory holds from call to call', () => {
     mkdirSync(cwd)
   })
 
+  test('a job that is killed while it starts says nothing of it', async () => {
+    const { use, cwd } = codingTools()
+    for (let at = 0; at < 10; at += 1) {
+      const { text } = await use('Bash', { command: 'sleep 100 & kill %1; echo done' })
+      expect(text).toBe('done')
+    }
+    expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd })
+  })
+
   test('a directory that is gone is no end: the shell starts at the root again', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))

@@ -213,9 +213,11 @@ const directoryDescriptor = 199
 
 /**
  * On the first line, so that bash counts lines as the model wrote them. The trap tells the directory also after `exit`;
- * a command that replaces the shell or sets an EXIT trap of its own does not move it.
+ * a command that replaces the shell or sets an EXIT trap of its own does not move it. A job that is killed while bash starts
+ * it still has the trap, and must tell nothing.
  */
-const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap 'builtin pwd -P >&${directoryDescriptor}' EXIT; unset CDPATH; `
+const toldFolder = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor}`
+const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${toldFolder}' EXIT; unset CDPATH; `
 
 function environmentOf(place: ShellPlace, mark: string): Record<string, string | undefined> {
   const outer = place.env[markVariable]
