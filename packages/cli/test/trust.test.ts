@@ -433,6 +433,7 @@ describe('halting config (spec R-TRUST-9)', () => {
     expect([status, JSON.parse(stdout)]).toEqual([
       0,
       {
+        confinement: expect.any(String),
         files: [
           { level: 'project', name: theirs },
           { level: 'user', name: mine },

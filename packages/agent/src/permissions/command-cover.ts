@@ -50,20 +50,30 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   const missing = parts.filter(({ by }) => by === undefined)
   if (missing.length === 0 && analysis.commands.length + analysis.redirects.length > 0) {
     const problem = confinementProblem(command, parts, book)
-    if (problem === undefined) return { kind: 'allowed' }
-    const others = parts.map(({ isRule, of }) => (isRule === true || of === undefined ? [] : ruleNaming(of)))
-    return {
-      kind: 'not covered',
-      why: problem,
-      wouldAllow: others.includes(undefined) ? [] : [...new Set(others.flatMap((rule) => rule ?? []))],
-    }
+    return problem === undefined
+      ? { kind: 'allowed' }
+      : { kind: 'not covered', why: problem, wouldAllow: allOf(rulesBeside(parts)) }
   }
-  const rules = missing.map(({ wouldAllow }) => wouldAllow)
+  // With rules for what is missing a line may still be one that does not run beside rules: the rest needs rules too then.
+  const withRules = parts.map((part) => (part.by === undefined ? { ...part, isRule: true as const } : part))
+  const isMixed = missing.length > 0 && confinementProblem(command, withRules, book) !== undefined
   return {
     kind: 'not covered',
     why: 'no rule allows all of it',
-    wouldAllow: rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))],
+    wouldAllow: allOf([...missing.map(({ wouldAllow }) => wouldAllow), ...(isMixed ? rulesBeside(withRules) : [])]),
   }
+}
+
+/** Rules for the commands that run without one. */
+function rulesBeside(parts: readonly PartVerdict[]): readonly (string | undefined)[] {
+  return parts.flatMap(({ isRule, of }) =>
+    isRule === true || of === undefined || of.words.length === 0 ? [] : [ruleNaming(of)],
+  )
+}
+
+/** None where one of them cannot be written. */
+function allOf(rules: readonly (string | undefined)[]): readonly string[] {
+  return rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))]
 }
 
 /** Whether the kernel confines the line to reading if it runs: no part of it runs by a rule, and all of it only reads. */

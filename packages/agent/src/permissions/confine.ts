@@ -37,7 +37,8 @@ export function confinementProblem(
   const means = wall?.means()
   if (means === undefined || means.kind === 'off') return undefined
   const byRule = parts.filter(({ isRule }) => isRule === true).length
-  if (byRule === parts.length) return undefined
+  // Variables of the shell alone run nothing that a rule could name.
+  if (byRule === parts.filter(({ of }) => of?.words.length !== 0).length) return undefined
   const analysis = analyseShell(command)
   const unconfined = analysis.commands.find(seesMachine)
   if (byRule > 0 || unconfined !== undefined) {

@@ -50,6 +50,15 @@ describe('Where the kernel confines', () => {
       expect(decided(open(), command)[0]).toBe('ask')
   })
 
+  test.each(['touch "it\'s" && echo $HOME', 'make && git status', 'make; x=$(pwd); echo "$x"', 'make && ls'])(
+    'the rules that are offered for a line let it run: %s',
+    (command) => {
+      const allow = open().remedyFor(bashCall(command))?.rules ?? []
+      expect(allow.length).toBeGreaterThan(0)
+      expect(decided(open({ allow }), command)).toEqual(['allow', undefined])
+    },
+  )
+
   test('a line that is not plain sees no processes', () => {
     expect(decided(open(), 'ps aux | grep "$x"')).toEqual(['allow', 'read'])
   })
