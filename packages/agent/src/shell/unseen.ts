@@ -3,7 +3,7 @@ import { firstOperands } from './subcommands/meant-commands.ts'
 import type { ShellWord } from './words.ts'
 import { otherShells, scriptOfShell, shells } from './inner-scripts.ts'
 import { scriptMayReach } from './scripts-of-filters.ts'
-import { nameOf, possibleCommands, runsItsArguments } from './wrappers.ts'
+import { nameOf, runsItsArguments } from './wrappers.ts'
 
 /** Programs that run code which is given as a word, and the options that give it. */
 const interpreters: Readonly<Record<string, RegExp>> = {
@@ -65,6 +65,9 @@ function namesVariable(name: string, args: readonly ShellWord[]): boolean {
   switch (name) {
     case 'printf':
       return args[0]?.value === '-v' && args[1] !== undefined && isUnknown(args[1])
+    case 'test':
+    case '[':
+      return testsUnknown(args)
     case 'unset':
     case 'mapfile':
     case 'readarray':
@@ -82,6 +85,18 @@ function namesVariable(name: string, args: readonly ShellWord[]): boolean {
     default:
       return false
   }
+}
+
+/** `test -v NAME`, where the name, or that it is `-v`, is known only when it runs. */
+function testsUnknown(args: readonly ShellWord[]): boolean {
+  const isOpen = args.filter(({ kind }) => kind !== 'literal')
+  if (isOpen.length === 0) return false
+  const [first] = args
+  return (
+    args.some(({ value }) => /^-[vR]$/.test(value)) ||
+    isOpen.some(({ isOne }) => isOne !== true) ||
+    (first?.kind !== 'literal' && args.filter(({ value }) => value !== ']').length === 2)
+  )
 }
 
 function holdsSubscript(values: readonly string[]): boolean {
@@ -122,11 +137,6 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
   if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
     return 'git starts what it is given'
   if (name === 'find' && mayHoldExec(args)) return 'find may run what is known only when it runs'
-  for (const inner of possibleCommands(words).slice(1)) {
-    if (!shells.has(nameOf(inner[0]?.value ?? ''))) continue
-    const why = unseenCode(inner, hasInput)
-    if (why !== undefined) return why
-  }
   // The words that it hands over may be the script.
   if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return 'xargs hands over what is run'
   if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`

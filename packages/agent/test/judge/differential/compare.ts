@@ -1,7 +1,7 @@
 import type { ShellAnalysis } from '../../../src/shell/analysis.ts'
 import { unseenCode } from '../../../src/shell/unseen.ts'
 import type { ShellWord } from '../../../src/shell/words.ts'
-import { formsOf, nameOf, runsItsArguments } from '../../../src/shell/wrappers.ts'
+import { formsOf, nameOf, possibleCommands, runsItsArguments } from '../../../src/shell/wrappers.ts'
 import type { World } from '../world.ts'
 import type { TracedRun } from './traced-run.ts'
 
@@ -12,7 +12,9 @@ import type { TracedRun } from './traced-run.ts'
 export function claimsAll({ opaque, commands }: ShellAnalysis): boolean {
   return (
     opaque.length === 0 &&
-    commands.every(({ words, hasInput }) => formsOf(words).every((form) => unseenCode(form, hasInput) === undefined))
+    commands.every(({ words, hasInput }) =>
+      possibleCommands(words).every((form) => unseenCode(form, hasInput) === undefined),
+    )
   )
 }
 
