@@ -12,7 +12,8 @@ import { problemsOf } from './support/problems.ts'
 import { randomOf } from './support/random.ts'
 import { randomSession } from './support/random-plan.ts'
 
-const count = process.env['HALTING_DEEP'] === undefined ? 10 : 500
+const depth = process.env['HALTING_DEEP']
+const count = depth === 'all' ? 500 : depth === '1' ? 150 : 10
 const patienceMs = 60_000 + count * 5_000
 
 let folder: string

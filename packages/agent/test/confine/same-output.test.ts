@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createPermissions } from '@halting/agent'
 import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
-import { isDeep } from '../support/deep.ts'
+import { sampled } from '../support/deep.ts'
 import { bashCall } from '../judge/support.ts'
 import { makeWorld, removeWorld } from '../judge/world.ts'
 import { allMeans, type Means, runLine } from './support.ts'
@@ -51,7 +51,7 @@ describe.skipIf(allMeans.length === 0)('Confined commands (needs Landlock or bub
     async (kind, means) => {
       const { project: cwd, home } = world
       const all = confined(means)
-      const commands = isDeep ? all : all.filter((_, at) => at % 10 === 0)
+      const commands = sampled(all, { deep: 2, quick: 10 })
       const env = { ...environmentWithoutRule(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
       // In a namespace of its own only this user has a name, and the folder above is another one.
       const asShown = (text: string): string =>

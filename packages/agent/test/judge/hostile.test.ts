@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
-import { isDeep, isWhole } from '../support/deep.ts'
+import { sampled } from '../support/deep.ts'
 import { type HostileRow, readCorpus } from './corpus/read-corpus.ts'
 import { judged } from './support.ts'
 import {
@@ -129,7 +129,7 @@ function absentProgram({ printed }: Outcome): string | undefined {
 
 describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)', () => {
   // A part of them for somebody who waits.
-  const run = rows.filter((row, at) => missing(row).length === 0 && at % (isWhole ? 1 : isDeep ? 6 : 12) === 0)
+  const run = sampled(rows, { deep: 6, quick: 12 }).filter((row) => missing(row).length === 0)
   const skipped = [...programs].filter(([, is]) => !is).map(([name]) => name)
 
   test(`each does its harm${skipped.length > 0 ? ` (but those that need ${skipped.join(', ')})` : ''}`, async () => {

@@ -10,6 +10,15 @@ export const isWhole: boolean = depth === 'all'
 /** How many of so many cases are drawn. */
 export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 3 : 10)))
 
+/** All cases with HALTING_DEEP=all; of others one in `deep` for `.ci/run`, and one in `quick` for somebody who waits. */
+export function sampled<T>(
+  cases: readonly T[],
+  { deep, quick }: { readonly deep: number; readonly quick: number },
+): readonly T[] {
+  const step = isWhole ? 1 : isDeep ? deep : quick
+  return cases.filter((_, at) => at % step === 0)
+}
+
 const seed = process.env['HALTING_SEED'] ?? '1'
 
 /** What commands and lines of shell are generated with: always the same, those of `HALTING_SEED`, or others each time. */
