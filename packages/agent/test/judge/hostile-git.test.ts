@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { gitTurnedOff } from '../../src/tools/git-environment.ts'
-import { drawn } from '../support/deep.ts'
+import { isWhole } from '../support/deep.ts'
 import { judged } from './support.ts'
 import { environmentIn, isBubblewrapThere, makeWorld, type Outcome, removeWorld, runMany, type World } from './world.ts'
 
@@ -194,7 +194,7 @@ async function harmIn(
 }
 
 describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
-  const step = drawn(every.length) === every.length ? 1 : 6
+  const step = isWhole ? 1 : 10
   const drawnOnes = every.filter((_, at) => at % step === 0)
   /** Of the commands it is another part each time. */
   const commandsFor = (at: number): readonly string[] => commands.filter((_, place) => (place + at) % step === 0)

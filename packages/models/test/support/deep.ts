@@ -4,7 +4,8 @@ const depth = process.env['HALTING_DEEP']
 
 /** What takes long is tried too. */
 export const isDeep: boolean = depth === '1' || depth === 'all'
-const isWhole = depth === 'all'
+/** Nothing is left out. */
+export const isWhole: boolean = depth === 'all'
 
 /** How many of so many cases are drawn. */
 export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 3 : 10)))
