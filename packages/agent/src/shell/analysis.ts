@@ -103,7 +103,7 @@ function lookWithin(words: readonly ShellWord[], around: Around, found: Found): 
     else if (inner.kind === 'words') {
       found.commands.push({ words: inner.words, assignments: [], hasInput: false })
       if (depth < deepest) lookWithin(inner.words, { depth: depth + 1, isAny }, found)
-    } else merge(found, analyse(inner.script, depth + 1, isAny))
+    } else merge(found, analyse(inner.script, depth + 1, isAny || inner.isElsewhere === true))
   }
 }
 

@@ -1,10 +1,11 @@
 import { commandOfFind } from './programs/find.ts'
-import { nameOf, formsOf } from './wrappers.ts'
+import { formsOf, nameOf, possibleCommands, runsForFound, runsItsArguments } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 
 /** A command inside the arguments of another one. */
 export type InnerScript =
-  | { readonly kind: 'script'; readonly script: string }
+  /** `isElsewhere`: a program that may set variables starts the shell. */
+  | { readonly kind: 'script'; readonly script: string; readonly isElsewhere?: true }
   | { readonly kind: 'words'; readonly words: readonly ShellWord[] }
   | { readonly kind: 'unknown'; readonly why: string }
 
@@ -25,7 +26,17 @@ export const shells: ReadonlySet<string> = new Set([
 /** Commands that a command runs from its arguments: `eval`, `bash -c`, `trap`, `find -exec`. */
 export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScript[] {
   // With the wrappers off: `nohup bash -c ...` is `bash -c ...`.
-  const [name, ...args] = formsOf(command).at(-1) ?? []
+  const words = formsOf(command).at(-1) ?? []
+  // `exec bash -c ...`, `sudo -u x bash -c ...`: what follows somewhere is run.
+  if (runsItsArguments(words) && !runsForFound(words))
+    return possibleCommands(words)
+      .slice(1)
+      .flatMap(scriptsOf)
+      .map((inner) => (inner.kind === 'script' ? { ...inner, isElsewhere: true } : inner))
+  return scriptsOf(words)
+}
+
+function scriptsOf([name, ...args]: readonly ShellWord[]): readonly InnerScript[] {
   if (name === undefined) return []
   const program = nameOf(name.value)
   if (program === 'eval') return args.length === 0 ? [] : [textScript(args, 'eval')]
