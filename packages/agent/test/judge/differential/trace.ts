@@ -7,9 +7,10 @@ export const traceMark = '\u0001'
 /** Compound commands are traced by their heads, and a variable by its assignment. */
 const isNoCommand = /^(?:(?:for|case|select) |\[\[ |\(\( |[A-Za-z_]\w*(?:\[.*?\])?\+?=)/s
 
-/** Reads what `set -x` wrote with `traceMark` and a blank as PS4. */
+/** Reads what `set -x` wrote with `traceMark` and a blank as PS4. The last record of an endless loop was cut off where the file was full. */
 export function readTrace(trace: string): TracedCommands {
-  const records = trace.split(new RegExp(`(?:^|\\n)${traceMark}+ `)).slice(1)
+  const all = trace.split(new RegExp(`(?:^|\\n)${traceMark}+ `)).slice(1)
+  const records = trace.endsWith('\n') ? all : all.slice(0, -1)
   return records.flatMap((record) => {
     const text = record.replace(/\n$/, '')
     return isNoCommand.test(text) ? [] : [wordsOf(text)]
