@@ -1,8 +1,7 @@
-import { headOf, isJsonObject } from '@halting/core/adapters'
+import { headOf, isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { HookEnd } from './run-command.ts'
 import type { HookEvent } from './settings.ts'
-import { wellFormedJson } from '../well-formed.ts'
 
 /** What one hook wants, read from how it ended (CONVENTIONS of hooks: exit codes and JSON). */
 export interface HookAnswer {
