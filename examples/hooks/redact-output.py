@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PostToolUse, Bash|Read: the model is not shown keys."""
+"""PostToolUse, Bash|Read, with "onError": "withhold": the model is not shown keys, and no result when this fails."""
 import json
 import re
 import sys

@@ -96,8 +96,8 @@ export const promisesOfTurns = [
     ['steps/resume'],
     [
       'turn/calls/run-call.ts',
-      'const step = run.stepBeside<ToolResult>(name, (scope) =>',
-      'const step = run.step<ToolResult>(name, (scope) =>',
+      'run.stepBeside<ToolResult>(name, effect, options)',
+      'run.step<ToolResult>(name, effect, options)',
     ],
   ],
   [

@@ -31,7 +31,8 @@ async function world(replies: readonly unknown[]): Promise<{
   const server = await startScriptedServer({ replies })
   onTestFinished(() => server.close())
   const notes: string[] = []
-  const output = { err: (text: string) => void notes.push(text), out: (text: string) => void notes.push(text) }
+  const say = (text: string): void => void notes.push(text)
+  const output = { err: say, out: say, redactWith: () => undefined }
   return {
     home,
     notes,
@@ -50,7 +51,7 @@ async function world(replies: readonly unknown[]): Promise<{
         ANTHROPIC_BASE_URL: server.url,
         ...env,
       },
-      // Nothing of a session that is opened reads stdin; of the output it needs the lines of stderr.
+      // Nothing of a session that is opened reads stdin; of the output it needs the lines of stderr, and that keys are taken out of them.
       stdin: process.stdin,
       output: output as unknown as Program['output'],
       home: new URL('../', import.meta.url),

@@ -33,4 +33,9 @@ declare var AbortController: {
   new (): AbortController
 }
 
+interface String {
+  isWellFormed(): boolean
+  toWellFormed(): string
+}
+
 declare function structuredClone<T>(value: T): T

@@ -126,16 +126,19 @@ class Opening<Schema extends AnswerSchema> {
     const { tools, mayStartAgents } = this.#tools(session)
     const agents = mayStartAgents ? await this.#agents(session, model, briefing) : undefined
     notes.push(...(agents?.warnings ?? []))
+    const { createKeyRedactor } = await import('@halting/models')
+    const redactKeys = createKeyRedactor(places.env)
     const made = await sessionOptions({
       ...session,
       tools,
       agentTool: agents?.tool,
       briefing,
       redacts: settings.redactSecrets === true,
+      redactKeys,
       system: options.system,
       appended: options.appendSystem,
     })
-    const onDisk = options.persistSession === false ? undefined : new SessionOnDisk(places, named)
+    const onDisk = options.persistSession === false ? undefined : new SessionOnDisk(places, named, redactKeys)
     const given = { hooks: [...made.hooks, ...(options.hooks ?? [])], stopHooks: options.stopHooks ?? [] }
     const hooks = await this.#hooks(session, { named, onDisk, model }, given)
     const configuration: AgentConfiguration = {
@@ -305,11 +308,13 @@ class Opening<Schema extends AnswerSchema> {
     const { openServers, serversOf } = await import('../mcp/session-servers.ts')
     const { SignIns } = await import('../mcp/sign-in/sign-ins.ts')
     const { signInsFolder } = await import('../settings/mcp-files.ts')
+    const { createKeyRedactor } = await import('@halting/models')
     const servers = openServers({
       entries: serversOf(named, mcpServers, { env: places.env, commandEnv }),
       workspace,
       permissions,
       redacts: redactSecrets === true,
+      redactKeys: createKeyRedactor(places.env),
       contextWindow: options.contextWindow ?? contextWindow,
       signIns: new SignIns(signInsFolder(places)),
       ...(options.elicit !== undefined && { elicit: options.elicit }),

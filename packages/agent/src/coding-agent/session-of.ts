@@ -68,11 +68,13 @@ export type KeptOnDisk = SessionFile
 export class SessionOnDisk {
   readonly #place: SessionPlace
   readonly #goesOn: boolean
+  readonly #redact: (text: string) => string
   #journal: SessionJournal | undefined
   #hasBegun = false
   #running: { readonly ended: Promise<void>; readonly end: () => void } | undefined
 
-  constructor(place: Place, { sessionId, goesOn }: NamedSession) {
+  constructor(place: Place, { sessionId, goesOn }: NamedSession, redact: (text: string) => string = (text) => text) {
+    this.#redact = redact
     this.#place = { ...place, sessionId }
     this.#goesOn = goesOn
   }
@@ -84,7 +86,7 @@ export class SessionOnDisk {
   /** @throws HaltingError `driver` for a session that another process writes, a damaged file, and what the file system refuses. */
   async open(version: string): Promise<KeptOnDisk> {
     const { cwd, sessionId } = this.#place
-    const options = { path: this.path, sessionId, cwd, version }
+    const options = { path: this.path, sessionId, cwd, version, redact: this.#redact }
     const journal = this.#goesOn ? await openJournal(options) : await openNewJournal(options)
     this.#journal = journal
     const { log } = journal

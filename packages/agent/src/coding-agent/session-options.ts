@@ -3,7 +3,7 @@ import { isAgentTool } from '@halting/core/adapters'
 import type { Briefing } from '../instructions/briefing.ts'
 import { imageAdvice } from '../media/fit-image.ts'
 import { createPrepareContent } from '../media/prepare-content.ts'
-import type { Workspace } from '../tools/workspace.ts'
+import { redactedTool } from '../redact/redacted-tools.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { systemPrompt } from './system-prompt.ts'
@@ -17,6 +17,8 @@ export interface SessionParts extends SessionWorkspace {
   readonly briefing: Briefing | undefined
   /** Nothing that a tool shows has a secret of a known form. */
   readonly redacts: boolean
+  /** Takes the program's own keys out: of what tools show, and of what people say (spec R-SECRET-2). */
+  readonly redactKeys: (text: string) => string
   /** In place of the system prompt of the coding agent. */
   readonly system: string | undefined
   /** Behind all else of the system prompt. */
@@ -38,8 +40,10 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
   const { workspace, permissions, resultFiles, briefing } = parts
   const leaves = briefing?.tools(parts.tools) ?? parts.tools
   const told = parts.agentTool === undefined ? leaves : [...leaves, parts.agentTool]
-  const tools = parts.redacts ? await redacted(told, workspace) : told
-  const { redact = (shown: string) => shown } = workspace
+  const redact = await redactorOf(parts)
+  workspace.redact = redact
+  workspace.redactsSecrets = parts.redacts
+  const tools = told.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redact)))
   const names = tools.map(({ name }) => name)
   const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names })
   const entries = Object.entries(briefing?.entries ?? {})
@@ -52,17 +56,14 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
     userContext: Object.fromEntries(entries.map(([name, text]) => [name, redact(text)])),
     permissions,
     largeResults: resultFiles,
-    prepareContent: createPrepareContent(workspace.fitImage),
+    prepareContent: createPrepareContent(workspace.fitImage, parts.redactKeys),
     mediaLimits: { advice: imageAdvice },
   }
 }
 
-/** Nothing that a tool shows has a secret of a known form: not to the model, not to hooks, not on disk. Loaded where that is wanted. */
-async function redacted(tools: readonly AnyTool[], workspace: Workspace): Promise<readonly AnyTool[]> {
-  const [{ redactSecrets }, { redactedTool }] = await Promise.all([
-    import('../redact/secrets.ts'),
-    import('../redact/redacted-tools.ts'),
-  ])
-  workspace.redact = redactSecrets
-  return tools.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redactSecrets)))
+/** Nothing that a tool shows has a secret: not to the model, not to hooks, not on disk. Known forms are loaded where that is wanted. */
+async function redactorOf({ redacts, redactKeys }: SessionParts): Promise<(text: string) => string> {
+  if (!redacts) return redactKeys
+  const { redactSecrets } = await import('../redact/secrets.ts')
+  return (text) => redactSecrets(redactKeys(text))
 }

@@ -1,8 +1,7 @@
-import { headOf, isJsonObject } from '@halting/core/adapters'
+import { headOf, isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { HookEnd } from './run-command.ts'
 import type { HookEvent } from './settings.ts'
-import { wellFormedJson } from '../well-formed.ts'
 
 /** What one hook wants, read from how it ended (CONVENTIONS of hooks: exit codes and JSON). */
 export interface HookAnswer {
@@ -31,6 +30,10 @@ export interface HookAnswer {
   readonly suppressOutput?: true
   /** It failed, which decides nothing: for the person. */
   readonly error?: string
+  /** It was to redact the result and failed: nobody is shown it, whatever other hooks made of it. */
+  readonly withholds?: true
+  /** It redacts: its output counts before those of hooks that saw the result as it was. */
+  readonly redacts?: true
 }
 
 /** The model is shown no more of one hook. */
@@ -155,7 +158,7 @@ function specificOf(event: HookEvent, given: Json | undefined): HookAnswer {
     ...(context !== undefined && context.trim() !== '' && { context }),
     ...(event === 'PreToolUse' && preToolUse(given)),
     ...(event === 'PermissionRequest' && permissionRequest(given['decision'])),
-    ...(event === 'PostToolUse' &&
+    ...((event === 'PostToolUse' || event === 'PostToolUseFailure') &&
       given['updatedToolOutput'] !== undefined && { output: asText(given['updatedToolOutput']) }),
   }
 }

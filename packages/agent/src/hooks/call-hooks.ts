@@ -69,6 +69,7 @@ function identityOf(hook: ShellHook): Json {
 
 /** A guard that stands twice is the one that is waited for, and longer: a second file does not take its word away. */
 function stricter(one: ShellHook, other: ShellHook): ShellHook {
+  if (one.onError !== other.onError) return one.onError === undefined ? other : one
   if (one.async !== other.async) return one.async ? other : one
   if (one.once !== other.once) return one.once === true ? other : one
   return other.timeoutMs > one.timeoutMs ? other : one
@@ -115,15 +116,19 @@ async function callOne(
 ): Promise<HookAnswer> {
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
   callers.tell({ subtype: 'hook_started', ...base })
-  const onProgress = (stdout: string, stderr: string): void =>
+  const onProgress = (stdout: string, stderr: string): void => {
+    // What it prints before it has ended well may be of the result that it is to redact.
+    if (hook.onError === 'withhold') return
     callers.tell({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
+  }
   // One that is not waited for is not ended with what called it, but at its own time or with the session.
   // Nor may it ask through the run, which does not wait for the answer.
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
     const answer = heededAnswer(event, hook, end)
-    callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
+    const told = answer.withholds === true ? { ...end, stdout: '', stderr: '' } : end
+    callers.tell({ subtype: 'hook_response', ...base, ...responseOf(told, answer) })
     const durationMs = Math.round(performance.now() - beganAt)
     callers.called({ hook: shown(hook), event, durationMs, decisions: decisionsOf(end, answer) })
     return answer
@@ -141,10 +146,22 @@ async function callOne(
 /** One that is to guard also where it fails: its failure, and its silence, block. What has ended already, an answer, cannot be blocked by that. */
 function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
   const answer = answerOf(event, end)
+  if (hook.onError === 'withhold') return closedAnswer(end, answer)
   const isGuard = hook.type === 'callback' && hook.onFailure === 'block' && event !== 'Stop' && event !== 'SubagentStop'
   if (!isGuard || answer.error === undefined) return answer
   const stderr = `A hook failed: ${answer.error}`
   return { ...answerOf(event, { kind: 'exited', exitCode: 2, stdout: '', stderr }), error: answer.error }
+}
+
+/** One that redacts and fails, or that nobody heard to its end, withholds the result. What it said of that may quote the result. */
+function closedAnswer({ kind, exitCode }: HookEnd, answer: HookAnswer): HookAnswer {
+  if (kind === 'exited' && answer.error === undefined && (exitCode === 0 || answer.output !== undefined))
+    return { ...answer, redacts: true }
+  const how = kind === 'exited' && exitCode !== 0 ? `exit code ${exitCode}` : kind === 'exited' ? 'no answer' : kind
+  return {
+    error: `${how}. It redacts results, so the result is withheld, and what it printed is not told`,
+    withholds: true,
+  }
 }
 
 /** What it decided, in a word each. */

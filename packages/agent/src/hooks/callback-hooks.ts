@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import {
+  onErrorOf,
   readEvents,
   timeoutMsOf,
   usedMatcher,
@@ -41,12 +42,15 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
     const timeoutMs = timeoutMsOf(event, fields['timeout'] ?? undefined)
     // A guard is called, whatever else is wrong.
     if (timeoutMs === undefined) warn(`${where}: timeout takes seconds, above 0; the usual time holds.`)
+    const onError = onErrorOf(event, fields)
+    if (typeof onError === 'string') warn(`${where}: ${onError}`)
     const common = {
       type: 'callback' as const,
       matcher: usedMatcher(matcher, where, warn),
       timeoutMs: timeoutMs ?? usualTimeoutMs(event),
       async: false,
       ...(fields['onFailure'] === 'block' && { onFailure: 'block' as const }),
+      ...(typeof onError === 'string' ? {} : onError),
     }
     return ids.map((id) => ({
       ...common,

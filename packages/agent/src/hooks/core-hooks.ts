@@ -47,7 +47,10 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
     const tools = (tool: string): boolean => (hooks[event] ?? []).some(({ matcher }) => matches(matcher, tool))
     const id = `${settingsHookPrefix}${name}`
     const asked = async (context: HookContext): Promise<HookContext | void> => handle(context)
-    made.push(new CallableHook(asked, { id, triggers: [trigger], ...(isOnTools && { tools }) }))
+    // The run keeps back what a tool gave until those that redact have seen it.
+    const isClosed = trigger === 'afterToolUse' && (hooks[event] ?? []).some(({ onError }) => onError === 'withhold')
+    const onError = isClosed ? { onError: 'withhold' as const } : {}
+    made.push(new CallableHook(asked, { id, triggers: [trigger], ...(isOnTools && { tools }), ...onError }))
   }
   let hasStarted = false
   add('SessionStart', 'beforeExecution', async (context) => {
@@ -253,16 +256,20 @@ function beforeTool(context: HookContext, verdict: HookVerdict | undefined): Hoo
   return updatedInput === undefined ? left : left.withToolInput(updatedInput)
 }
 
+/** In place of a result that a hook was to redact, and could not. */
+const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'
+
 function afterTool(
   context: HookContext,
   event: 'PostToolUse' | 'PostToolUseFailure',
   verdict: HookVerdict | undefined,
 ): HookContext | undefined {
   if (verdict === undefined) return undefined
-  const { block = '', contexts, stop, output, ...rest } = verdict
+  const { block = '', contexts, stop, output, withholds, ...rest } = verdict
   // The call has run: to block it is to tell the model.
   const said = block.trim() === '' ? contexts : [block, ...contexts]
   let left = spoken(context, event, { ...rest, contexts: said }) ?? context
-  if (output !== undefined) left = left.withToolOutput(output)
+  if (withholds === true) left = left.withToolOutput(withheldByHook)
+  else if (output !== undefined) left = left.withToolOutput(output)
   return stop === undefined ? left : left.withContinuationPrevented(stop || stopped)
 }

@@ -15,6 +15,8 @@ interface Common {
   readonly once?: boolean
   /** The folder of the plugin that it is of. */
   readonly pluginRoot?: string
+  /** At PostToolUse and PostToolUseFailure: where it fails or is too late, the result is withheld (spec R-SETHOOK-25). It redacts. */
+  readonly onError?: 'withhold'
 }
 
 /** A hook whose caller is a function: of a host, or of a program. What it gives is read as the JSON that a command prints. */
@@ -138,7 +140,15 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
   const timeoutMs = timeoutMsOf(event, timeout)
   if (timeoutMs === undefined) return 'timeout takes seconds, above 0.'
   const isOnce = hook['once'] === true
-  const common: Common = { matcher, timeoutMs, async: hook['async'] === true, ...(isOnce && { once: true }) }
+  const onError = onErrorOf(event, hook)
+  if (typeof onError === 'string') return onError
+  const common: Common = {
+    matcher,
+    timeoutMs,
+    async: hook['async'] === true,
+    ...(isOnce && { once: true }),
+    ...onError,
+  }
   const text = (field: string): string => {
     const value = hook[field]
     return typeof value === 'string' ? value.trim() : ''
@@ -161,6 +171,19 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
     default:
       return `there is no type ${JSON.stringify(type) ?? '(none)'}: command, http and prompt are served.`
   }
+}
+
+/** Events whose hooks may redact a result. */
+const afterTools: readonly HookEvent[] = ['PostToolUse', 'PostToolUseFailure']
+
+/** What the hook says of its failures, or what is wrong with it. One that is to redact is not called as one that is not. */
+export function onErrorOf(event: HookEvent, hook: JsonObject): { readonly onError?: 'withhold' } | string {
+  const { onError } = hook
+  if (onError === undefined) return {}
+  if (onError !== 'withhold') return 'onError takes "withhold".'
+  if (!afterTools.includes(event)) return `onError is for ${afterTools.join(' and ')}: there is a result to withhold.`
+  const isNotHeeded = hook['async'] === true || hook['once'] === true
+  return isNotHeeded ? 'onError goes with neither async nor once: every result has to wait for it.' : { onError }
 }
 
 /** What a timer takes: more would fire at once. */

@@ -9,6 +9,8 @@ export interface HookVerdict {
   readonly permissionReason: string
   readonly updatedInput?: JsonObject
   readonly output?: string
+  /** Set when one that was to redact the result failed: it counts before every output. */
+  readonly withholds?: true
   readonly contexts: readonly string[]
   /** Set when one stops the run: its reason. */
   readonly stop?: string
@@ -25,7 +27,8 @@ export function verdictOf(answers: readonly HookAnswer[]): HookVerdict {
   const reasons = answers.filter((answer) => answer.permission === permission).map((answer) => answer.permissionReason)
   const blocks = answers.flatMap(({ block }) => (block === undefined ? [] : [block]))
   const { updatedInput } = answers.findLast((answer) => answer.updatedInput !== undefined) ?? {}
-  const { output } = answers.findLast((answer) => answer.output !== undefined) ?? {}
+  const outputs = answers.filter((answer) => answer.output !== undefined)
+  const { output } = outputs.findLast(({ redacts }) => redacts === true) ?? outputs.at(-1) ?? {}
   const { stop } = answers.find((answer) => answer.stop !== undefined) ?? {}
   const { request } =
     answers.find((answer) => answer.request?.behavior === 'deny') ?? answers.find((answer) => answer.request) ?? {}
@@ -35,6 +38,7 @@ export function verdictOf(answers: readonly HookAnswer[]): HookVerdict {
     permissionReason: permission === undefined ? '' : joined(reasons),
     ...(updatedInput !== undefined && { updatedInput }),
     ...(output !== undefined && { output }),
+    ...(answers.some(({ withholds }) => withholds === true) && { withholds: true }),
     contexts: answers.flatMap(({ context }) => (context === undefined ? [] : [context])),
     ...(stop !== undefined && { stop }),
     ...(request !== undefined && { request }),

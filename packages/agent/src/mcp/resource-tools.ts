@@ -1,7 +1,6 @@
-import { messageOf } from '@halting/core/adapters'
+import { messageOf, wellFormed } from '@halting/core/adapters'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { filledText, inputForm, optional } from '../tools/input.ts'
-import { wellFormed } from '../well-formed.ts'
 import { shownResources } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'

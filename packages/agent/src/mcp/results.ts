@@ -1,7 +1,6 @@
-import { headOf, jsonOf, tailOf } from '@halting/core/adapters'
+import { headOf, jsonOf, tailOf, wellFormed } from '@halting/core/adapters'
 import type { ContentBlock, Json, ToolOutput } from '@halting/core'
 import type { FitImage } from '../media/fit-image.ts'
-import { wellFormed } from '../well-formed.ts'
 import { charactersPerToken, type McpLimits } from './limits.ts'
 
 /** What of a server's answer is read; the client has looked at its shape. */

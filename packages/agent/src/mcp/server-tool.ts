@@ -1,10 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import { headOf, messageOf } from '@halting/core/adapters'
+import { headOf, messageOf, wellFormed, wellFormedJson } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { isTimedOut, type ServerTool } from './connection.ts'
 import type { McpLimits } from './limits.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
-import { wellFormed, wellFormedJson } from '../well-formed.ts'
 import { type ServerHandle, SessionOver } from './server-handle.ts'
 import { shownSchemaOf } from './tool-schema.ts'
 

@@ -16,6 +16,8 @@ export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'sign
   readonly permissions: RulePermissions
   /** Nothing that a tool shows has a secret of a known form. */
   readonly redacts: boolean
+  /** Takes the program's own keys out of what tools give. */
+  readonly redactKeys: (text: string) => string
   readonly contextWindow: number | undefined
   /** What servers are told of this program. */
   readonly version?: string
@@ -82,7 +84,8 @@ export function serversOf(
 
 /** Connects to all at once, and waits for none. */
 export function openServers(given: SessionServersOptions): SessionServers {
-  const { entries, workspace, permissions, redacts, contextWindow, version, elicit, signIns, ownTool } = given
+  const { entries, workspace, permissions, redacts, redactKeys, contextWindow, version, elicit, signIns, ownTool } =
+    given
   const servers = new McpServers({
     servers: entries,
     cwd: workspace.cwd,
@@ -99,7 +102,8 @@ export function openServers(given: SessionServersOptions): SessionServers {
   const redacted = new WeakMap<AnyTool, AnyTool>()
   const withoutSecrets = (tool: AnyTool): AnyTool => {
     if (isAgentTool(tool)) return tool
-    const made = redacted.get(tool) ?? redactedTool(tool, redactSecrets)
+    const made =
+      redacted.get(tool) ?? redactedTool(tool, redacts ? (text) => redactSecrets(redactKeys(text)) : redactKeys)
     redacted.set(tool, made)
     return made
   }
@@ -109,7 +113,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
   servers.onChange(show)
   const moreTools = (name: string): AnyTool | undefined => {
     const tool = servers.tool(name)
-    return tool === undefined || !redacts ? tool : withoutSecrets(tool)
+    return tool === undefined ? tool : withoutSecrets(tool)
   }
   return {
     options: { moreTools },

@@ -1,14 +1,17 @@
 import type { ContentBlock, MessageContent } from '@halting/core'
+import { redactedValue } from '../redact/redacted-value.ts'
 import { createFitImage, type FitImage } from './fit-image.ts'
 
 /**
- * Makes the images in what a person says fit, for `prepareContent` of a query. What cannot be made to fit stays as it is: the run then says what
+ * Makes the images in what a person says fit, and takes out what `redact` takes out, for `prepareContent` of a query. What cannot be made to fit stays as it is: the run then says what
  * is wrong with it.
  */
 export function createPrepareContent(
   fit: FitImage = createFitImage(),
+  redact: (text: string) => string = (text) => text,
 ): (content: MessageContent) => Promise<MessageContent> {
-  return async (content) => {
+  return async (given) => {
+    const content = redactedValue(given, redact)
     if (typeof content === 'string') return content
     const prepared: ContentBlock[] = []
     // One after another: an image that is decoded takes much memory.

@@ -71,6 +71,9 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
   let isConnected = false
   upstream.once('connect', () => {
     isConnected = true
+    // What is handed on is never held back until the other side has acknowledged what came before.
+    client.setNoDelay(true)
+    upstream.setNoDelay(true)
     if (target.isTunnel) client.write('HTTP/1.1 200 Connection established\r\n\r\n')
     else upstream.write(target.preface)
     if (rest.length > 0) upstream.write(rest)

@@ -34,9 +34,9 @@ export function withMovedResults(
   })
 }
 
-/** A call, or the keeping of what it gave. */
+/** A call, the keeping of what it gave, or what hooks left of it. */
 function isToolStep(key: string): boolean {
-  return callIdOf(key) !== undefined || /(?:^|\/)save:\d/.test(key)
+  return callIdOf(key) !== undefined || /(?:^|\/)(?:save|shown):\d/.test(key)
 }
 
 /** Results, and what was made of them when they were cleared or summed up. */

@@ -15,6 +15,7 @@ import {
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
+import { redactedValue } from '../redact/redacted-value.ts'
 import { makeDurableFolder, writeWhole } from './durable.ts'
 import { checkFunction, checkObject, checkText } from './given.ts'
 import { holdSession } from './hold-session.ts'
@@ -33,6 +34,8 @@ export interface JournalOptions {
   readonly version: string
   /** What a person or a program calls a session that begins; one that is there keeps its own. */
   readonly title?: string
+  /** Takes out of every text that is written what is to be on no disk, such as keys. What a run holds in memory is not changed. */
+  readonly redact?: (text: string) => string
   /** Opens the file for appending. The file system does, unless said otherwise. */
   readonly openFile?: (path: string) => Promise<JournalHandle>
 }
@@ -98,6 +101,7 @@ async function opened({
   cwd,
   version,
   title,
+  redact = (text) => text,
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
   await makeDurableFolder(dirname(path))
@@ -113,7 +117,8 @@ async function opened({
     )
     if (before === undefined) await writeWhole(path, encoder.head())
     const file = new JournalFile(path, await openFile(path))
-    return new OpenJournal(sessionId, file, encoder, before, () => lock.release())
+    const written = (record: StepRecord): StepRecord => redactedValue(record, redact)
+    return new OpenJournal({ sessionId, file, encoder, before, written, release: () => lock.release() })
   } catch (error) {
     await lock.release()
     throw error
@@ -142,6 +147,16 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
+interface Opening {
+  readonly sessionId: string
+  readonly file: JournalFile
+  readonly encoder: JournalEncoder
+  readonly before: ReadJournal | undefined
+  /** A record as it goes to disk. */
+  readonly written: (record: StepRecord) => StepRecord
+  readonly release: () => Promise<void>
+}
+
 class OpenJournal implements SessionJournal {
   readonly path: string
   readonly sessionId: string
@@ -155,13 +170,7 @@ class OpenJournal implements SessionJournal {
   readonly #file: JournalFile
   readonly #release: () => Promise<void>
 
-  constructor(
-    sessionId: string,
-    file: JournalFile,
-    encoder: JournalEncoder,
-    before: ReadJournal | undefined,
-    release: () => Promise<void>,
-  ) {
+  constructor({ sessionId, file, encoder, before, written, release }: Opening) {
     this.#before = before
     this.#folded = foldSession(before?.runs ?? [])
     this.path = file.path
@@ -170,7 +179,7 @@ class OpenJournal implements SessionJournal {
       keeps: 'all',
       append: (record) => {
         this.#appended++
-        const { lines, payloads } = encoder.linesOf(record)
+        const { lines, payloads } = encoder.linesOf(written(record))
         file.append(lines, payloads)
       },
       flush: () => file.flush(),

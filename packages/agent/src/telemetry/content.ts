@@ -1,7 +1,6 @@
 import type { ContentBlock, MessageContent, StopReason, StopSignal } from '@halting/core'
-import { headOf, isText } from '@halting/core/adapters'
+import { headOf, isText, wellFormed } from '@halting/core/adapters'
 import { redactSecrets } from '../redact/secrets.ts'
-import { wellFormed } from '../well-formed.ts'
 import type { Guard } from './guard.ts'
 import type { TelemetryOptions, ToldContent } from './options.ts'
 

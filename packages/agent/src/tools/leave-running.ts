@@ -11,6 +11,7 @@ interface Place {
   readonly processes: ProcessTable
   readonly left: LeftRunning
   readonly redact?: (text: string) => string
+  readonly redactsSecrets?: boolean
 }
 
 /** Ends what still runs or leaves it, as the policy says, and names it. `Workspace.dispose` waits until what is ended here is gone. */
@@ -29,7 +30,7 @@ function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace:
   const { description: command } = task.started
   const { groupId = 0 } = shell
   if (policy === 'keep') {
-    const output = workspace.left.addTask(task, workspace.redact === undefined)
+    const output = workspace.left.addTask(task, workspace.redactsSecrets !== true)
     const where = `process group ${groupId}${output === undefined ? '' : `, output to ${output}`}`
     return [{ type: 'left', id, how: 'kept', description: `${id} ${command} (${where})` }]
   }

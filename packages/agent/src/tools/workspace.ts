@@ -80,6 +80,8 @@ export class Workspace {
   readonly web: WebOptions
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
+  /** Secrets of known forms, too: then output of what lives on, which nobody looks at, is written to no file. */
+  redactsSecrets = false
   readonly checkpoints: FileCheckpoints | undefined
   readonly spoolFolder: string | undefined
   /** Answers small questions, such as those about pages; one of the run's `models` or its context defence's. The model of the run when absent. */

@@ -233,6 +233,52 @@ describe('after a tool', () => {
     expect([shown.includes('redacted'), shown.includes('tool output')]).toEqual([true, false])
   })
 
+  describe('with onError: withhold (R-SETHOOK-25)', () => {
+    const redacts = (text: string, more: object = {}) => [{ hooks: [command(text, { onError: 'withhold', ...more })] }]
+    /** Everything that a reader of the run, or of its record, is told. */
+    const everything = ({ shown, messages, events, lines }: Ran): string =>
+      JSON.stringify([shown, messages, events.filter(({ type }) => type !== 'model_update'), lines])
+
+    test.each<[how: string, text: string, more?: object]>([
+      ['fails', 'cat >&2; exit 1'],
+      ['is not there', '/no/such/program'],
+      ['refuses', 'cat >&2; exit 2'],
+      ['prints half a JSON', `echo '{"half`],
+      ['takes too long', 'cat; sleep 60', { timeout: 0.2 }],
+    ])('a hook that %s has the result withheld', async (_how, text, more) => {
+      const ended = await run({ PostToolUse: redacts(text, more) }, [callOf('Bash'), 'end'])
+      expect(ended.reason).toBe('completed')
+      expect(ended.shown).toContain('its result is withheld: a hook that redacts results failed')
+      expect(everything(ended)).not.toContain('tool output')
+    })
+
+    test('a failure is redacted too, and a hook that changes nothing lets it pass', async () => {
+      const redacted = specific('PostToolUseFailure', { updatedToolOutput: 'it b***' })
+      const { shown } = await run({ PostToolUseFailure: redacts(redacted) }, [callOf('Fail'), 'end'])
+      expect([shown.includes('it b***'), shown.includes('broken')]).toEqual([true, false])
+      const passed = await run({ PostToolUseFailure: redacts('true') }, [callOf('Fail'), 'end'])
+      expect(passed.shown).toContain('broken')
+    })
+
+    test('what it made of the result counts before what another hook made of it', async () => {
+      const other = specific('PostToolUse', { updatedToolOutput: 'tool output, and more' })
+      const hooks = [...redacts(specific('PostToolUse', { updatedToolOutput: '***' })), ...on(other)]
+      const ended = await run({ PostToolUse: hooks }, [callOf('Bash'), 'end'])
+      expect([ended.shown.includes('***'), ended.shown.includes('tool output')]).toEqual([true, false])
+      const failed = await run({ PostToolUse: [...redacts('exit 1'), ...on(other)] }, [callOf('Bash'), 'end'])
+      expect(failed.shown).not.toContain('tool output')
+    })
+
+    test('it is told where it cannot be heeded', () => {
+      const warned = (event: string, more: object) =>
+        readHooks({ [event]: [{ hooks: [command('true', { onError: 'withhold', ...more })] }] }).warnings.join()
+      expect(warned('PostToolUse', {})).toBe('')
+      expect(warned('PreToolUse', {})).toContain('onError is for PostToolUse')
+      expect(warned('PostToolUse', { async: true })).toContain('neither async nor once')
+      expect(warned('PostToolUse', { onError: 'hide' })).toContain('"withhold"')
+    })
+  })
+
   test.each([['PostToolUse', 'hook_stopped'], ['PreToolUse', 'stop_requested'], ['PostToolBatch', 'stop_requested']])(
     'continue false of %s ends the run as %s', async (event, reason) => {
       const ended = await run({ [event]: on(json({ continue: false, stopReason: 'enough' })) }, [callOf('Bash'), 'end'])

@@ -1,6 +1,6 @@
 // The proxy of the sandbox against what a command may send it (spec R-BOX-6).
-import { connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, createServer, Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { isPublicAddress } from '../../src/sandbox/domains.ts'
 import { serveProxy } from '../../src/sandbox/proxy.ts'
 
@@ -189,3 +189,18 @@ test.each(['93.184.216.34', '8.8.8.8', '168.63.129.15', '2606:2800:220:1:248:189
     expect(isPublicAddress(address)).toBe(true)
   },
 )
+
+test('no piece of what is handed on waits for an acknowledgement of the one before it', async () => {
+  const ports: (readonly [local: number | undefined, remote: number | undefined])[] = []
+  const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay').mockImplementation(function (this: Socket) {
+    ports.push([this.localPort, this.remotePort])
+    return this
+  })
+  try {
+    expect(await answerTo('CONNECT www.example.com:443 HTTP/1.1\r\n\r\n')).toBe('HTTP/1.1 200 Connection established')
+    expect(ports.some(([local]) => local === proxyPort)).toBe(true)
+    expect(ports.some(([, remote]) => remote === portOf(upstream))).toBe(true)
+  } finally {
+    setNoDelay.mockRestore()
+  }
+})

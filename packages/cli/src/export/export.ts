@@ -9,6 +9,7 @@ import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 import { plainText, toldSession, type ToldSession } from '@halting/inspector'
+import { createKeyRedactor } from '@halting/models'
 import { writeNew } from './write-new.ts'
 
 /** `halting sessions export ID --format jsonl|markdown|html [--output FILE]` (spec R-SESS-9). */
@@ -21,7 +22,8 @@ export async function exportSession(
     throw new UsageError('sessions export writes html, markdown or jsonl; text is of halting report.')
   const { output, cwd } = program
   const path = await findFile(given, 'sessions export', program)
-  const chunks = await exported(path, format)
+  const redact = createKeyRedactor(program.env)
+  const chunks = redacted(await exported(path, format), redact)
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)
     return 0
@@ -29,6 +31,11 @@ export async function exportSession(
   await writeNew(resolve(cwd, file), chunks, { shown: file, isForced: force === true, sources: [path] })
   output.err(told(`wrote ${file}`))
   return 0
+}
+
+/** Sessions of earlier versions may hold keys of the program. */
+function* redacted(chunks: Iterable<string>, redact: (text: string) => string): Iterable<string> {
+  for (const chunk of chunks) yield redact(chunk)
 }
 
 async function exported(path: string, format: 'html' | 'markdown' | 'jsonl'): Promise<Iterable<string>> {

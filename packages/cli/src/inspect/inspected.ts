@@ -1,5 +1,6 @@
+import { redactedValue } from '@halting/agent'
 import type { InspectedSession } from '@halting/inspector'
-import { contextWindowOf } from '@halting/models'
+import { contextWindowOf, createKeyRedactor } from '@halting/models'
 import type { AnySession } from '../foreign/read-session.ts'
 import { styleFor } from '../io/style.ts'
 import type { GoOn } from '../why/go-on.ts'
@@ -26,7 +27,11 @@ export function inspectedSession(
   session: AnySession,
   { found, shellArguments, goOn, heldBy }: Beside,
 ): InspectedSession {
-  const { sessionId, cwd, runs, unpriced, foreign, title = '' } = session
+  const { sessionId, cwd, unpriced, foreign } = session
+  // Sessions of earlier versions, and of other programs, may hold keys of this one.
+  const redact = createKeyRedactor(process.env)
+  const runs = redactedValue(session.runs, redact)
+  const title = redact(session.title ?? '')
   const { key, path, changedAt, isLive } = found
   const about = aboutRecord(session)
   // A list of many asks for none of it.
@@ -46,7 +51,7 @@ export function inspectedSession(
     windowOf: contextWindowOf,
     notes: about,
     why: (run) => {
-      told ??= toldRuns(session)
+      told ??= toldRuns({ ...session, runs })
       const beside = run === runs.length - 1 ? { goOn, heldBy } : {}
       return whyText(told(run, { ...beside, about }), columns, styleFor(false, {}))
     },

@@ -13,6 +13,8 @@ export interface Output {
   readonly broken: 'reader gone' | 'failed' | undefined
   /** Calls once, when stdout breaks. */
   onBroken(listener: () => void): void
+  /** From now on what is written goes through `redact` first: keys of the program itself are shown to nobody. */
+  redactWith(redact: (text: string) => string): void
   out(text: string): void
   err(text: string): void
   /**
@@ -37,7 +39,9 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
   const shownOn = (stream: NodeJS.WriteStream, text: string): string =>
     inert(text, { styled: stream.isTTY && isColoured })
-  const err = (text: string): void => {
+  let redact = (text: string): string => text
+  const err = (given: string): void => {
+    const text = redact(given)
     // Whoever reads stderr reads it on a terminal, sooner or later.
     const shown = shownOn(stderr, text)
     screen.before(stderr, shown)
@@ -69,15 +73,19 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       if (broken === undefined) listeners.push(listener)
       else listener()
     },
-    out(text) {
+    redactWith(by) {
+      redact = by
+    },
+    out(given) {
       if (broken !== undefined || hasLeft) return
+      const text = redact(given)
       // What goes to a program or a file is what it is.
       const shown = stdout.isTTY ? shownOn(stdout, text) : text
       screen.before(stdout, shown)
       stdout.write(shown)
     },
     err,
-    showLive: (line) => screen.showLive(shownOn(stderr, line)),
+    showLive: (line) => screen.showLive(shownOn(stderr, redact(line))),
     readerMayLeave() {
       // A reader may be gone before a next write: what left at once is known at once.
       if (stdout.writableLength === 0) mayLeave ||= stdout.errored === null

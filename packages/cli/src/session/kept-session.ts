@@ -13,6 +13,7 @@ import {
 } from '@halting/agent'
 import type { ForeignSession } from '@halting/agent/foreign'
 import { messageOf } from '@halting/core/adapters'
+import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -83,11 +84,21 @@ export async function openSession(
   program: Program,
   title?: string,
 ): Promise<SessionJournal | undefined> {
+  // What is written from here on is of a run.
+  const redact = createKeyRedactor(program.env)
+  program.output.redactWith(redact)
   if (chosen.kind === 'unkept' || chosen.kind === 'elsewhere') return undefined
   const { sessionId, forkOf, takenFrom, isNamed } = chosen
   const path = sessionFile({ ...whose(program), sessionId })
   const named = title === undefined ? {} : { title }
-  const options = { path, sessionId, cwd: program.cwd, version: versionOf(program), ...named }
+  const options = {
+    path,
+    sessionId,
+    cwd: program.cwd,
+    version: versionOf(program),
+    redact,
+    ...named,
+  }
   try {
     if (forkOf !== undefined) {
       const { forkSession } = await import('./fork.ts')

@@ -12,6 +12,7 @@ import {
 import type { Plugin } from '@halting/agent/instructions'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { JsonObject, QueryOptions } from '@halting/core'
+import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { givenFile } from '../io/given-file.ts'
@@ -97,11 +98,23 @@ export function openServers({
 }: ServersSession): SessionServers {
   const { workspace, permissions } = toolbox
   const redacts = settings.redactSecrets === true
+  const redactKeys = createKeyRedactor(program.env)
   const { cwd, env } = program
   const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
   const version = versionOf(program)
   const asked = elicit === undefined ? {} : { elicit }
-  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version, signIns, ownTool, ...asked })
+  const servers = open({
+    entries,
+    workspace,
+    permissions,
+    redacts,
+    redactKeys,
+    contextWindow,
+    version,
+    signIns,
+    ownTool,
+    ...asked,
+  })
   return {
     ...servers,
     async begin() {

@@ -1,5 +1,6 @@
 import { type SessionAgents, sessionOptions } from '@halting/agent'
 import type { Model, QueryOptions } from '@halting/core'
+import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { givenFile } from '../io/given-file.ts'
 import type { Program } from '../program.ts'
@@ -40,6 +41,7 @@ export async function queryOptionsOf(
       agentTool: agents?.tool,
       briefing,
       redacts: settings.redactSecrets === true,
+      redactKeys: createKeyRedactor(env),
       system,
       appended,
     })),

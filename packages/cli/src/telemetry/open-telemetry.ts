@@ -1,6 +1,6 @@
 import { redactSecrets } from '@halting/agent'
 import { type Telemetry, telemetry } from '@halting/agent/telemetry'
-import { keyVariables } from '@halting/models'
+import { createKeyRedactor } from '@halting/models'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
@@ -94,10 +94,11 @@ async function within(work: Promise<void>, ms: number): Promise<'done' | 'late'>
 /** Takes out secrets that are known by their form, and the keys of this process themselves. */
 function redactorOf({ env }: Pick<Program, 'env'>, { traces, metrics }: TelemetrySettings): (text: string) => string {
   const headers = [...Object.values(traces?.headers ?? {}), ...Object.values(metrics?.headers ?? {})]
-  const keys = [...keyVariables().map((name) => env[name] ?? ''), ...headers, ...headers.map(withoutScheme)]
+  const keys = [...headers, ...headers.map(withoutScheme)]
   // A short one may be a word.
   const known = [...new Set(keys)].filter((key) => key.length >= 8).toSorted((a, b) => b.length - a.length)
-  return (text) => known.reduce((shown, key) => shown.replaceAll(key, '[REDACTED]'), redactSecrets(text))
+  const redactKeys = createKeyRedactor(env)
+  return (text) => known.reduce((shown, key) => shown.replaceAll(key, '[REDACTED]'), redactSecrets(redactKeys(text)))
 }
 
 function withoutScheme(value: string): string {

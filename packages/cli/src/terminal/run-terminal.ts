@@ -1,4 +1,5 @@
 import { redactSecrets, type Settings } from '@halting/agent'
+import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
@@ -32,10 +33,11 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   const settings = cluster === undefined ? await ownSettings(given, program) : await settingsOfPerson(program)
   const folder = ownFolder(program)
   const bindings = await readKeybindings(folder)
+  const redactKeys = createKeyRedactor(env)
   const history = await openHistory({
     folder,
     cwd,
-    redact: settings.redactSecrets === true ? redactSecrets : (text) => text,
+    redact: (text) => (settings.redactSecrets === true ? redactSecrets(redactKeys(text)) : redactKeys(text)),
     now: () => new Date(),
     onProblem: (message) => app.note(message),
   })

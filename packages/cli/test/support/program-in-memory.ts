@@ -39,6 +39,7 @@ export function programInMemory({ cwd, env, isTerminal = false }: Around): Progr
         if (broken === undefined) written += text
       },
       err: () => undefined,
+      redactWith: () => undefined,
       showLive: () => undefined,
       readerMayLeave: () => undefined,
       endLine: () => undefined,

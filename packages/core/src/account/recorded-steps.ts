@@ -239,6 +239,7 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['clear:', 'compaction'],
   ['tool:', 'tools'],
   ['save:', 'tools'],
+  ['shown:', 'tools'],
   ['close:', 'tools'],
   ['hook:', 'hooks'],
   ...['permission', 'rules', 'approval', 'retry', 'admit', 'background'].flatMap((name) => [

@@ -113,3 +113,4 @@ export {
   type ToolInput,
 } from '../tools/tool.ts'
 export { isOfPerson, type Attachment } from '../transcript.ts'
+export { wellFormed, wellFormedJson } from '../well-formed.ts'

@@ -3,6 +3,7 @@ import { disregard } from '../eventually.ts'
 import { isMedia, mediaFactsOf, type MediaBlock } from '../media/media-problem.ts'
 import type { ContentBlock, MessageContent, ModelMessage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
+import { wellFormed } from '../well-formed.ts'
 
 /** Estimates tokens before the provider has counted them. */
 export interface Tokens {
@@ -35,12 +36,13 @@ const messageOverhead = 16
 /** Looked for first: the engine reads a text faster than a loop does, and most have one byte a character. */
 const isAscii = /^\p{ASCII}*$/u
 
-/** The most tokens that a text can have: no tokenizer makes more than one token of a byte. */
+/** The most tokens that a text can have: no tokenizer makes more than one token of a byte. A lone half is sent as U+FFFD, three bytes. */
 export function upperBoundOfText(text: string): number {
   if (isAscii.test(text)) return text.length
   let bytes = 0
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
+  const sent = wellFormed(text)
+  for (let index = 0; index < sent.length; index++) {
+    const unit = sent.charCodeAt(index)
     bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit >= 0xd800 && unit < 0xe000 ? 2 : 3
   }
   return bytes

@@ -23,6 +23,15 @@ export const isHook: Given = (name, value) => {
   const hook = fieldsOf(value) ?? refuse(name, 'a hook, such as a CallableHook', value)
   checkField(`${name}.handle`, hook, 'handle', isFunction)
   checkField(`${name}.triggers`, hook, 'triggers', checkTriggers)
+  checkOnError(`${name}.onError`, hook['onError'], hook['triggers'])
+}
+
+/** @throws ConfigurationError for another word, and where there is no result to withhold: the hook would not do what it was meant to. */
+export function checkOnError(name: string, given: unknown, on: unknown): void {
+  if (given === undefined) return
+  if (given !== 'withhold') refuse(name, "'withhold', or nothing", given)
+  if (!Array.isArray(on) || !on.includes('afterToolUse'))
+    throw new ConfigurationError(`${name} withholds the result of a tool: the hook needs the trigger afterToolUse.`)
 }
 
 /** @throws ConfigurationError for a moment that nobody knows: the hook would never be called. */

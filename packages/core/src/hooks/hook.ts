@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
 import { shown } from '../given.ts'
-import { checkTriggers } from './check-hook.ts'
+import { checkOnError, checkTriggers } from './check-hook.ts'
 import type { HookContext } from './hook-context.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
@@ -17,6 +17,12 @@ export interface Hook {
   readonly priority?: number
   /** For tool triggers: only these tools, by a list or by a pure function of the name. */
   readonly tools?: readonly string[] | ((name: string) => boolean)
+  /**
+   * For a hook on `afterToolUse` that redacts: when it throws, or gives back what is no context, the result is withheld from everybody, and
+   * what it threw is not told either. The record of the call holds what the hooks left of the result, and never what they took out
+   * (spec R-HOOK-17). Without it a failure decides nothing, and the model sees the result as it is.
+   */
+  readonly onError?: 'withhold'
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
 }
 
@@ -26,6 +32,7 @@ export interface CallableHookOptions {
   readonly id?: string
   readonly priority?: number
   readonly tools?: NonNullable<Hook['tools']>
+  readonly onError?: NonNullable<Hook['onError']>
 }
 
 /** A hook from a function. */
@@ -34,6 +41,7 @@ export class CallableHook implements Hook {
   readonly priority: number
   declare readonly id?: string
   declare readonly tools?: NonNullable<Hook['tools']>
+  declare readonly onError?: NonNullable<Hook['onError']>
   readonly #handle: Hook['handle']
 
   /** @throws ConfigurationError without a function, without triggers, and for a trigger that there is not: the hook would never be called. */
@@ -46,11 +54,13 @@ export class CallableHook implements Hook {
     if (typeof handle !== 'function')
       throw new ConfigurationError(`A CallableHook needs a function, but it is ${shown(handle)}.`)
     checkTriggers('triggers', given)
+    checkOnError('onError', options.onError, given)
     this.#handle = handle
     this.triggers = options.triggers
     this.priority = options.priority ?? 0
     if (options.id !== undefined) this.id = options.id
     if (options.tools !== undefined) this.tools = options.tools
+    if (options.onError !== undefined) this.onError = options.onError
   }
 
   handle(context: HookContext): HookContext | void | Promise<HookContext | void> {

@@ -26,6 +26,8 @@ export type ToolResult = {
   readonly stillRunning?: true
   /** The text of what was thrown. */
   readonly error?: string
+  /** Of the record of a call: its result is not there, since a hook may take something out of it (spec R-HOOK-17a). */
+  readonly unseen?: true
 }
 
 export function resultBlock(callId: string, result: ToolResult): ToolResultBlock {
@@ -59,11 +61,23 @@ export function denied(message: string): ToolResult {
   return { status: 'denied', content: message, isError: true }
 }
 
-/** It ended, and may not be told as it is: the run broke, or was aborted, before the hooks that look at results had seen it. */
-export function withheld({ status, isError, tasks, agent }: ToolResult, how: 'broke' | 'was aborted'): ToolResult {
+/** It ended, and may not be told as it is: the run broke, was aborted or lost its process before the hooks that look at results had seen it. */
+export function withheld(
+  { status, isError, tasks, agent }: ToolResult,
+  how: 'broke' | 'was aborted' | 'lost its process',
+): ToolResult {
   const content = `The call ended, but its result is withheld: the run ${how} before the hooks that look at results had seen it.`
   return { status, content, isError, ...(tasks !== undefined && { tasks }), ...(agent !== undefined && { agent }) }
 }
+
+/** What stands on record for a result that hooks are to look at first. A stop that the tool asked for is raised before they are called. */
+export function unseenResult(result: ToolResult): ToolResult {
+  const { stop } = result
+  return { ...withheld(result, 'lost its process'), ...(stop !== undefined && { stop }), unseen: true }
+}
+
+/** What is told in place of a result that a hook was to redact. */
+export const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'
 
 /** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */
 export function replacedResult(

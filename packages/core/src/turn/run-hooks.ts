@@ -4,6 +4,7 @@ import { isInstance, messageOf } from '../errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
+import type { Hook } from '../hooks/hook.ts'
 import type { HookMessage, HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
@@ -12,6 +13,7 @@ import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { stopSignalOf } from '../tools/output.ts'
+import { withheldByHook } from '../tools/tool-result.ts'
 import type { ErrorPolicy } from '../run-context.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
@@ -171,13 +173,29 @@ function callHook(
       const context = contextFor(run, trigger, subject, subject.isAfterAbort === true ? askNobody : ask)
       return run.withGrace(
         () => hook.handle(context),
-        (settled) => hookOutcomeOf(settled, context),
+        (settled) => {
+          const outcome = hookOutcomeOf(settled, context)
+          return isClosedOnError(hook, trigger) ? closedOutcome(outcome, settled) : outcome
+        },
       )
     },
     // The abort goes before its word: it is on record here, and maybe nowhere else.
     cut: (outcome, aborted) => (isOfTheEnd ? outcome : { aborted }),
   })
 }
+
+function isClosedOnError(hook: Hook, trigger: HookTrigger): boolean {
+  return trigger === 'afterToolUse' && hook.onError === 'withhold'
+}
+
+/** Where the hook failed, its result is withheld (spec R-HOOK-17). Nobody knows what of it the error quotes. */
+function closedOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
+  if (outcome.error !== undefined) return { ...outcome, error: errorOfClosed, output: withheldByHook }
+  // It threw a stop before it could give back what it left of the result.
+  return kind === 'threw' ? { ...outcome, output: withheldByHook } : outcome
+}
+
+const errorOfClosed = 'it redacts results, and failed. What went wrong is not told: it may quote the result.'
 
 const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
 

@@ -382,6 +382,8 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'type WindowThresholds',
     'upperBoundOfText',
     'uuidOf',
+    'wellFormed',
+    'wellFormedJson',
     'windowFigures',
     'withoutOrigin',
   ],

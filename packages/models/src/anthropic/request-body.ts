@@ -1,4 +1,5 @@
 import type { JsonObject, ModelMessage, ModelRequest, Thinking } from '@halting/core'
+import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import { isForeign, renderMessage } from './message-bytes.ts'
@@ -32,7 +33,8 @@ export interface RequestBodyOptions {
  */
 export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
   const { id, serverTools = [], contextManagement } = options
-  const managed = contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(contextManagement)}`
+  const managed =
+    contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(wellFormedJson(contextManagement))}`
   const fields = breakpointFields(options)
   const outputConfig = outputConfigField(options)
   const headOf = createHeads(options.model, serverTools, fields)
@@ -62,7 +64,7 @@ type Heads = (system: string, tools: readonly ToolDefinition[]) => string
 
 /** The list of tools and the system prompt seldom change within a run: their text is made once for as long as they do not. */
 function createHeads(model: string, serverTools: readonly JsonObject[], fields: string): Heads {
-  const served = serverTools.map(({ cache_control: _, ...tool }) => JSON.stringify(tool))
+  const served = serverTools.map(({ cache_control: _, ...tool }) => JSON.stringify(wellFormedJson(tool)))
   const known = new WeakMap<readonly ToolDefinition[], { readonly tools: string; system: string; head: string }>()
   const start = `{"model":${JSON.stringify(model)}`
   const headOf = (tools: string, system: string): string =>

@@ -1,4 +1,5 @@
 import type { JsonObject, ModelRequest } from '@halting/core'
+import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
@@ -22,7 +23,7 @@ const results: TurnKind = { ...single }
 
 /** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
 export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
-  const { model, outputLimitField, asksForUsage, extraBody = {} } = options
+  const { model, outputLimitField, asksForUsage } = options
   const bodies = createBodies({
     render(message) {
       const messages = chatMessagesOf(message, options)
@@ -32,7 +33,7 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
   })
   const usage = asksForUsage ? ',"stream_options":{"include_usage":true}' : ''
   const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
-  const extra = Object.entries(extraBody)
+  const extra = Object.entries(wellFormedJson(options.extraBody ?? {}))
     .filter(([name, value]) => !ours.includes(name) && value !== undefined)
     .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
     .join('')

@@ -2,10 +2,11 @@ import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { Json, ModelReply } from '@halting/core'
 import type { ModelCallOptions, ModelUpdate } from '@halting/core/adapters'
+import { noteKeyInUse } from './known-keys.ts'
 import { redactedCause } from './redacted-cause.ts'
 import { withoutForms, withoutParts, writtenForms } from './secret-forms.ts'
 import { masked, withoutKeys } from './secret-shapes.ts'
-import { proxySecrets, secretsOfEnvironment } from './secrets.ts'
+import { isSecret, noWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
 
 /**
  * Keeps secrets out of whatever leaves this package: the one place that knows those in use. A service may say a key back
@@ -26,19 +27,14 @@ export interface Redactor {
   update(update: ModelUpdate): ModelUpdate
 }
 
-/** Services that want no key are given a word, such as `ollama` or `local`: messages, and names of models, are made of such. */
-const shortestSecret = 8
-const noWord = 16
-const isWord = (secret: string): boolean => secret.length < noWord && /^[a-z-]*$/.test(secret)
 /** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
 const mostSecrets = 64
 
 export function createRedactor(given: readonly (string | undefined)[]): Redactor {
   let own: readonly string[] = []
   const add = (...secrets: readonly (string | undefined)[]): void => {
-    const worth = secrets
-      .map((secret) => secret?.trim() ?? '')
-      .filter((secret) => secret.length >= shortestSecret && !isWord(secret))
+    const worth = secrets.map((secret) => secret?.trim() ?? '').filter(isSecret)
+    for (const secret of worth) noteKeyInUse(secret)
     const added = worth.filter((secret) => !own.includes(secret))
     if (added.length > 0) own = [...own, ...added].slice(-mostSecrets)
   }

@@ -47,6 +47,14 @@ export function writtenForms(secret: string): readonly string[] {
   ]
 }
 
+/** The forms that a secret has in what programs hand on: as it is, in JSON, in JSON within JSON, in an address, and in base64, also of a longer text. */
+export function handedForms(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1)
+  const bytes = Buffer.from(secret)
+  const within = [0, 1, 2].flatMap((offset) => base64Within(bytes, offset))
+  return [...new Set([secret, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(secret), ...within])]
+}
+
 const kept = new Map<string, readonly string[]>()
 
 function allForms(secret: string): readonly string[] {

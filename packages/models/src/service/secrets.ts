@@ -4,6 +4,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|^sig$/i
 
+export const shortestSecret = 8
+export const noWord = 16
+
+/** Services that want no key are given a word, such as `ollama` or `local`: messages, and names of models, are made of such. */
+export function isSecret(text: string): boolean {
+  return text.length >= shortestSecret && (text.length >= noWord || !/^[a-z-]*$/.test(text))
+}
+
 /** What a model is reached by, as far as it may hold a secret. */
 export interface Access {
   readonly apiKey?: string | undefined

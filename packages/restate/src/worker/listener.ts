@@ -46,6 +46,8 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
   })
   const server = createServer((socket) => {
     sockets.add(socket)
+    // Frames are small and go at once: one that waited for an acknowledgement would add some 40 ms to each record that a turn waits for.
+    socket.setNoDelay(true)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
     const cut = (): void => void socket.destroy()

@@ -111,7 +111,7 @@ export class Balancer {
 
   private constructor(targets: readonly number[]) {
     this.#targets = targets
-    this.#server = createServer((socket) => {
+    this.#server = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => this.#sockets.delete(socket))
@@ -134,7 +134,7 @@ export class Balancer {
   #connect(socket: Socket, left: number): void {
     const port = this.#targets[this.#turn++ % this.#targets.length]
     if (left === 0 || port === undefined) return void socket.destroy()
-    const other = connect(port, '127.0.0.1')
+    const other = connect({ port, host: '127.0.0.1', noDelay: true })
     const another = (): void => this.#connect(socket, left - 1)
     other.once('error', another)
     other.once('connect', () => {

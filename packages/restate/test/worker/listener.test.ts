@@ -1,6 +1,6 @@
-// Holds a rule of docs/spec.md: R-CLU-18.
-import { connect, type Socket } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+// Holds rules of docs/spec.md: R-CLU-18, R-CLU-18a.
+import { connect, Socket } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
 import { listen, type Listener } from '../../src/worker/listener.ts'
 
 const opened: Listener[] = []
@@ -76,3 +76,22 @@ test('what is no HTTP harms nobody', async () => {
   }
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('others')
 })
+
+test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'])(
+  'no answer waits for an acknowledgement of what came before it: %j',
+  async (said) => {
+    const { port } = await listening()
+    const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
+    try {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(said)
+      await new Promise((resolve) => socket.once('data', resolve))
+      const served = setNoDelay.mock.contexts.filter((one) => (one as Socket).localPort === port)
+      expect(served.length).toBeGreaterThan(0)
+      expect(setNoDelay).toHaveBeenCalledWith(true)
+      socket.destroy()
+    } finally {
+      setNoDelay.mockRestore()
+    }
+  },
+)

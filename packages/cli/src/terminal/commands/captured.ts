@@ -23,6 +23,7 @@ export async function captured(
     onBroken: () => undefined,
     out: (text) => void (said.out += text),
     err: (text) => void (said.err += text),
+    redactWith: () => undefined,
     showLive: () => undefined,
     readerMayLeave: () => undefined,
     endLine: () => undefined,

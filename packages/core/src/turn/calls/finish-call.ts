@@ -89,7 +89,7 @@ function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
 function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<ToolResult> {
   const { result } = ran
   const { call } = callOf(ran.call)
-  if (!hasHooksAfter(run, call.name, result)) return result
+  if (!hasHooksAfter(run, call.name, result)) return shownResult(run, phase, ran, result)
   const toolOutput = { text: textOf(result.content), isError: result.isError, durationMs: ran.durationMs }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
     const left = resultAfter(hooks, result)
@@ -98,8 +98,23 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
       if (outcome.prevented === undefined) continue
       addStop(phase, ran, stopRequestedSignal(hook, outcome.prevented), 'post_tool_hook', hook)
     }
-    return left
+    return left === result ? shownResult(run, phase, ran, left) : left
   })
+}
+
+/**
+ * The result of a call whose record does not have it, once every hook has let it pass: on record from now on (spec R-HOOK-17b). What hooks put in its
+ * place is on record with them.
+ */
+function shownResult(run: Run, phase: ToolPhase, ran: CallRun, result: ToolResult): Eventually<ToolResult> {
+  if (result.unseen !== true) return result
+  const { call, index } = callOf(ran.call)
+  const name = `shown:${run.spent.request}:${index}:${call.id}`
+  if (positionOf(run, phase) === 'passed' && !run.isRecorded(name)) return result
+  return after(
+    run.step<ToolResult>(name, () => result),
+    ({ value }) => value,
+  )
 }
 
 /** The result as the hooks left it. Where an abort came before all of them had seen it, nobody knows what they would have taken out of it. */

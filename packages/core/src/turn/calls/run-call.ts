@@ -1,14 +1,14 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import type { StepResult } from '../../steps/steps.ts'
-import { abortedResult, unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
+import { abortedResult, unknownOutcome, unseenResult, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import type { Run, RunStepOptions } from '../run.ts'
 import { isAsks, stepWithQuestions, type MayAsk } from '../step-with-questions.ts'
 import { agentShare } from './agent-share.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
 import { childOf, type Child } from './child-run.ts'
-import { executeCall } from './execute-call.ts'
+import { executeCall, type CallScope } from './execute-call.ts'
 import { lostAgent, lostAsking } from './lost-agent.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
 import { runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
@@ -101,17 +101,49 @@ function runStep(
     onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
     sync: readOnly ? 'none' : 'intent',
   }
+  const closed = new ClosedCall(run, call.name)
   // Who is called again after a crash may ask: what it asked is answered from the record then.
   if (tool.asksModel === true && reruns) {
     const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
     const who: MayAsk<ToolResult> = {
-      call: (ask) => executeCall(run, inspected, tool, { ...scope, ask }),
+      call: (ask) => closed.recorded(executeCall(run, inspected, tool, { ...scope, ask })),
       cut: (_result, cause) => abortedResult(cause, 'settled'),
     }
-    return stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) })
+    return closed.shown(stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) }))
   }
-  const step = run.stepBeside<ToolResult>(name, (scope) => started ?? executeCall(run, inspected, tool, scope), options)
-  return withoutAsking(run, phase, index, name, step)
+  const effect = (scope: CallScope): Eventually<ToolResult> =>
+    closed.recorded(started ?? executeCall(run, inspected, tool, scope))
+  return closed.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
+}
+
+/** A call whose result is not to be on record before the hooks that redact have seen it (spec R-HOOK-17a). It is in this process alone until then. */
+class ClosedCall {
+  readonly #isClosed: boolean
+  #live: ToolResult | undefined
+
+  constructor({ context }: Run, name: string) {
+    this.#isClosed = context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
+  }
+
+  /** What goes on record of a result. */
+  recorded(result: Eventually<ToolResult>): Eventually<ToolResult> {
+    if (!this.#isClosed) return result
+    return after(result, (live) => {
+      if (live.status !== 'done' && live.status !== 'failed') return live
+      this.#live = live
+      return unseenResult(live)
+    })
+  }
+
+  /** The result itself, where this process has it. */
+  shown(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
+    if (!this.#isClosed) return step
+    return after(step, (made) =>
+      made.value.unseen === true && this.#live !== undefined
+        ? { ...made, value: { ...this.#live, unseen: true } }
+        : made,
+    )
+  }
 }
 
 /** On record the call may have asked a model, and in the program that goes on its tool asks none. */

@@ -22,6 +22,7 @@ import { untilCutOff } from './cut-off.ts'
 import { OwnBlocks } from './own-blocks.ts'
 import { ownReply, type OwnReply } from './own-reply.ts'
 import { reserveGrowing, reserveRequest, type Reserved } from './reserve.ts'
+import { wellFormedRequest } from './well-formed-request.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -125,7 +126,7 @@ function makeReserved(
           return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
         return { kind: 'over_budget', overBudget: grant }
       }
-      const request = plan.body(grant, idempotencyKey)
+      const request = wellFormedRequest(plan.body(grant, idempotencyKey))
       const settle = (made: Made): Made => {
         const { charge } = made
         if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)

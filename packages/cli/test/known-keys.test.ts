@@ -1,0 +1,76 @@
+// Holds R-SECRET-6 of docs/spec.md: keys that the program itself uses are in no session, no output and no export.
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { call, here, installProgram, run, script } from './support/program.ts'
+
+installProgram()
+
+const folder = (): string => join(here(), '.halting')
+beforeEach(() => rmSync(folder(), { recursive: true, force: true }))
+
+/** Every file below the folder of the program, with its content; but what files held before they were changed, which `halting undo` brings back (spec R-SECRET-4). */
+function files(): readonly (readonly [path: string, content: string])[] {
+  if (!existsSync(folder())) return []
+  return readdirSync(folder(), { recursive: true })
+    .map((name) => join(folder(), String(name)))
+    .filter((path) => statSync(path).isFile() && !path.includes('/files/contents/'))
+    .map((path) => [path, readFileSync(path, 'utf8')])
+}
+
+const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
+
+describe('keys that the program uses', () => {
+  const key = `own-${body}/+x`
+  const forms = [key, encodeURIComponent(key), Buffer.from(`user:${key}`).toString('base64'), JSON.stringify({ key })]
+  const leaks = (text: string): boolean =>
+    [...forms, body, Buffer.from(key).toString('base64').slice(4, -4)].some((form) => text.includes(form))
+
+  test('are taken out of what tools show and people say, without being asked: of files, output and exports', async () => {
+    writeFileSync(join(here(), 'env.txt'), forms.join('\n'))
+    writeFileSync(join(here(), 'old.txt'), `KEY=${key}`)
+    const replies = [
+      { content: [call('Bash', { command: 'cat env.txt' }), call('Read', { file_path: 'env.txt' })] },
+      { content: [call('Read', { file_path: 'old.txt' })] },
+      { content: [call('Write', { file_path: 'old.txt', content: 'KEY=[REDACTED]' })] },
+      { content: `The model may say it: ${key}` },
+    ]
+    const env = { OPENAI_API_KEY: key }
+    const flags = ['--script', script(replies), '--output-format', 'stream-json', '--verbose']
+    const asked = ['-p', `Is ${key} right?`, ...flags, '--permission-mode', 'bypassPermissions']
+    const { status, stdout, stderr } = await run(asked, { env })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const { session_id: id } = JSON.parse(stdout.split('\n')[0] ?? '') as { readonly session_id: string }
+    const exports = await Promise.all(
+      ['jsonl', 'markdown', 'html'].map((format) => run(['sessions', 'export', id, '--format', format], { env })),
+    )
+    const inspected = await run(['inspect', id, '--output', 'page.html'], { env })
+    expect([...exports.map((one) => one.status), inspected.status]).toEqual([0, 0, 0, 0])
+    expect(exports[1]?.stdout).toContain('Is [REDACTED] right?')
+    expect(stdout).toContain('holds secrets that were shown as [REDACTED]')
+    const page = readFileSync(join(here(), 'page.html'), 'utf8')
+    const written = files()
+    expect(written.length).toBeGreaterThan(0)
+    for (const text of [stdout, page, ...exports.map((one) => one.stdout), ...written.map(([, content]) => content)])
+      expect(leaks(text) ? text : '').toBe('')
+    // The file that the model saw with a mark in it has its key still.
+    expect(readFileSync(join(here(), 'old.txt'), 'utf8')).toBe(`KEY=${key}`)
+    const again = await run(['-p', 'go on', '--resume', id, '--script', script([{ content: 'Done.' }])], { env })
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('Done.') })
+  })
+
+  test('of an older session are taken out of its exports', async () => {
+    const replies = [{ content: [call('Read', { file_path: 'env.txt' })] }, { content: 'Done.' }]
+    writeFileSync(join(here(), 'env.txt'), forms.join('\n'))
+    const asked = ['-p', 'look', '--script', script(replies), '--output-format', 'json']
+    const { stdout } = await run(asked, { env: {} })
+    const { session_id: id } = JSON.parse(stdout) as { readonly session_id: string }
+    const env = { ANTHROPIC_API_KEY: key }
+    for (const format of ['jsonl', 'markdown', 'html']) {
+      const out = (await run(['sessions', 'export', id, '--format', format], { env })).stdout
+      expect([out.includes('[REDACTED]'), leaks(out)]).toEqual([true, false])
+    }
+    await run(['inspect', id, '--output', 'older.html'], { env })
+    expect(leaks(readFileSync(join(here(), 'older.html'), 'utf8'))).toBe(false)
+  })
+})

@@ -1,0 +1,141 @@
+// Holds R-HOOK-17, R-HOOK-17a and R-HOOK-17b of docs/spec.md: a hook that redacts and fails lets nothing through, and the record holds what the model was shown.
+import { describe, expect, test } from 'vitest'
+import {
+  AgentStopException,
+  CallableHook,
+  replay,
+  resume,
+  type HookContext,
+  type LoopEvent,
+  type LoopOptions,
+} from '../../src/index.ts'
+import { withheldByHook } from '../../src/tools/tool-result.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { calls, hook, isLive, json, reader, resultTexts, run, tool, type Run } from '../support/harness.ts'
+
+type Handle = (context: HookContext) => HookContext | void | Promise<HookContext | void>
+
+const closed = (
+  handle: Handle,
+  more: { readonly tools?: readonly string[]; readonly id?: string } = {},
+): CallableHook => new CallableHook(handle, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact', ...more })
+const secret = (name = 'Secret') => tool(name, () => ({ content: 'the secret', details: { raw: 'the secret' } }))
+const failing = (context: HookContext): never => {
+  throw new Error(`cannot read ${String(context.toolOutput?.text)}`)
+}
+const everything = ({ events, state, steps, model, terminal }: Run): string =>
+  JSON.stringify([events.filter((event) => !isLive(event)), state.transcript, steps.records, model.requests, terminal])
+
+describe('a hook that redacts and fails', () => {
+  test.each<[how: string, handle: Handle]>([
+    ['throws', failing],
+    ['rejects', async (context) => failing(context)],
+    // Plain JavaScript may give anything back.
+    ['gives back no context', () => 'the secret' as never],
+  ])('that %s has the result withheld everywhere', async (_how, handle) => {
+    const seen: unknown[] = []
+    const ended = await run([calls('Secret'), 'done'], {
+      tools: [secret()],
+      hooks: [
+        closed(handle),
+        hook('afterToolUse', ({ toolOutput }) => void seen.push(toolOutput?.text)),
+        hook('onError', ({ error }) => void seen.push(error?.message)),
+      ],
+      errorPolicy({ message }) {
+        seen.push(message)
+        return false
+      },
+    })
+    expect(ended.terminal.reason).toBe('completed')
+    expect(resultTexts(ended)).toEqual([withheldByHook])
+    expect(seen).toContain(withheldByHook)
+    expect(everything(ended)).not.toContain('the secret')
+    expect(JSON.stringify(seen)).not.toContain('the secret')
+  })
+
+  test('that throws a stop has its signal raised, and the result withheld', async () => {
+    const stops = closed(() => {
+      throw new AgentStopException({ message: 'enough' })
+    })
+    const ended = await run([calls('Secret')], { tools: [secret()], hooks: [stops] })
+    expect(ended.terminal.reason).not.toBe('completed')
+    expect(resultTexts(ended)).toEqual([withheldByHook])
+    expect(everything(ended)).not.toContain('the secret')
+  })
+
+  test('without onError decides nothing', async () => {
+    const open = new CallableHook(failing, { triggers: ['afterToolUse'] })
+    expect(resultTexts(await run([calls('Secret'), 'done'], { tools: [secret()], hooks: [open] }))).toEqual([
+      'the secret',
+    ])
+  })
+})
+
+describe('the record', () => {
+  const redacts: Handle = (context) =>
+    context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***'))
+
+  test('holds what a hook left of a result, and a replay is the same', async () => {
+    const options = { tools: [secret()], hooks: [closed(redacts)] }
+    const ended = await run([calls('Secret'), 'done'], options)
+    expect(resultTexts(ended)).toEqual(['the ***'])
+    expect(everything(ended)).not.toContain('the secret')
+    await expectSameReplay(ended, options)
+  })
+
+  test('holds a result that passed once every hook has seen it, with its blocks and details', async () => {
+    const content = [{ type: 'text', text: 'plain' }] as const
+    const options = {
+      tools: [tool('Plain', () => ({ content, details: { lines: 1 } })), reader('Look', 'seen')],
+      hooks: [closed(() => {}, { tools: ['Plain'] })],
+    }
+    const ended = await run([calls('Plain', 'Look'), 'done'], options)
+    expect(ended.messages[2]?.content).toMatchObject([{ content }, { content: 'seen' }])
+    expect(ended.state.transcript.at(2)).toMatchObject({ details: { call_0_0: { lines: 1 } } })
+    const keys = ended.steps.records.flatMap((record) => (record.type === 'result' ? [record.key] : []))
+    expect(keys.filter((key) => key.includes('shown:'))).toHaveLength(1)
+    await expectSameReplay(ended, options)
+  })
+
+  test('of a process that died before the hooks were called leaves the result withheld', async () => {
+    const options = { tools: [secret()], hooks: [closed(() => {})] }
+    const { steps } = await run([calls('Secret'), 'done'], options)
+    const cut = steps.records.findIndex((record) => record.type === 'result' && record.key.includes('/tool:'))
+    expect(cut).toBeGreaterThan(0)
+    const resumed = resume(steps.records.slice(0, cut + 1), { ...options, model: scriptedModel(() => 'done') })
+    expect((await resumed.loop.terminal).reason).toBe('completed')
+    expect(JSON.stringify((await resumed.loop.ended).state.transcript)).toContain(
+      'its result is withheld: the run lost its process',
+    )
+  })
+
+  test.each(['redacted', 'passed'] as const)('that was cut after a result was %s answers a resume', async (how) => {
+    let called = 0
+    const options = {
+      tools: [tool('Secret', () => `the secret ${++called}`)],
+      hooks: [closed(how === 'redacted' ? redacts : () => {})],
+    }
+    const whole = await run([calls('Secret'), 'done'], options)
+    const last = how === 'redacted' ? '/hook:afterToolUse' : '/shown:'
+    const cut = whole.steps.records.findIndex((record) => record.type === 'result' && record.key.includes(last))
+    expect(cut).toBeGreaterThan(0)
+    const records = whole.steps.records.slice(0, cut + 1)
+    const resumed = resume(records, { ...options, model: scriptedModel(() => 'done') })
+    expect((await resumed.loop.terminal).reason).toBe('completed')
+    expect(called).toBe(1)
+    const texts = JSON.stringify((await resumed.loop.ended).state.transcript)
+    expect(texts).toContain(how === 'redacted' ? 'the *** 1' : 'the secret 1')
+  })
+})
+
+test('onError takes one word, and needs a trigger that has a result', () => {
+  expect(() => new CallableHook(() => {}, { triggers: ['beforeStep'], onError: 'withhold' })).toThrow('afterToolUse')
+  expect(() => new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'hide' as never })).toThrow('withhold')
+})
+
+async function expectSameReplay(ended: Run, options: Partial<LoopOptions>): Promise<void> {
+  const again = await replay(ended.steps.records, { ...options, model: ended.model })
+  const told = (events: readonly LoopEvent[]): unknown => json(events.filter((event) => !isLive(event)))
+  expect(told(again.events)).toEqual(told(ended.events))
+  expect(json(again.terminal)).toEqual(json(ended.terminal))
+}

@@ -1,0 +1,52 @@
+import { keyVariables } from '../known-models.ts'
+import { handedForms } from './secret-forms.ts'
+import { isSecret, secretsOf } from './secrets.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What stands in place of a key in what a session shows and stores. */
+const redactedMark = '[REDACTED]'
+/** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
+const mostKeys = 64
+
+/** What models of this process are reached by: keys of options, of headers and addresses, and what a helper gave. */
+const used = new Set<string>()
+
+/** A key that a request of this process is made with. */
+export function noteKeyInUse(key: string): void {
+  used.delete(key)
+  used.add(key)
+  const [oldest] = used
+  if (used.size > mostKeys && oldest !== undefined) used.delete(oldest)
+}
+
+/**
+ * Takes the keys out of a text that this program itself uses, as they are, and in the forms that JSON, addresses and base64 give them: those that
+ * the environment names for services of models, and those that models of this process were reached by until now.
+ */
+export function createKeyRedactor(env: Environment): (text: string) => string {
+  const named = keysOf(env)
+  let known: readonly string[] | undefined
+  let forms: readonly string[] = []
+  return (text) => {
+    const keys = [...named, ...used]
+    // Compared each time: a helper may have given another one since.
+    if (known === undefined || keys.length !== known.length || keys.some((key, index) => key !== known?.[index])) {
+      known = keys
+      forms = [...new Set(keys.flatMap(handedForms))].toSorted((a, b) => b.length - a.length)
+    }
+    let shown = text
+    for (const form of forms) if (shown.includes(form)) shown = shown.replaceAll(form, redactedMark)
+    return shown
+  }
+}
+
+function keysOf(env: Environment): readonly string[] {
+  const { ANTHROPIC_CUSTOM_HEADERS: lines = '' } = env
+  const headers = Object.fromEntries(
+    lines.split(/\r?\n/).map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1)]),
+  )
+  const named = keyVariables().filter((name) => name !== 'ANTHROPIC_CUSTOM_HEADERS')
+  const secrets = [...named.map((name) => env[name]), ...secretsOf({ headers })].map((secret) => secret?.trim() ?? '')
+  return [...new Set(secrets)].filter(isSecret)
+}
