@@ -30,7 +30,7 @@ export function createFakeClock(options: { readonly start?: number; readonly aut
     timer.callback()
   }
   const settle = async (): Promise<void> => {
-    for (let turns = 0; turns < 50; turns++) await Promise.resolve()
+    for (let turns = 0; turns < 100; turns++) await Promise.resolve()
   }
   /** Fires one timer after another for as long as there are any, whenever nothing else is left to do. */
   let pumping = false
