@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AnyLeafTool } from '@halting/core/adapters'
-import type { ToolContext, ToolOutput } from '@halting/core'
+import { AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
 
@@ -61,11 +61,11 @@ async function useTool(
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
   // Of the run the tools read the conversation alone, which is empty here.
-  const state = { messages: () => [] }
+  const state = AgentState.empty()
   const rest = { idempotencyKey: 'key', progress: () => undefined }
   const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, ...rest }
   // The tool's own check has passed: the input is what `execute` is written for.
-  const output = await tool.execute(check.input as never, context as unknown as ToolContext)
+  const output = await tool.execute(check.input as never, context)
   return told(typeof output === 'string' ? { content: output } : output)
 }
 

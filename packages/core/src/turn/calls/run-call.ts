@@ -8,7 +8,7 @@ import { isAsks, stepWithQuestions, type MayAsk } from '../step-with-questions.t
 import { agentShare } from './agent-share.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
 import { childOf, type Child } from './child-run.ts'
-import { executeCall } from './execute-call.ts'
+import { executeCall, type CallScope } from './execute-call.ts'
 import { lostAgent, lostAsking } from './lost-agent.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
 import { runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
@@ -101,16 +101,18 @@ function runStep(
     onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
     sync: readOnly ? 'none' : 'intent',
   }
+  const execute = (scope: CallScope): Eventually<ToolResult> =>
+    executeCall(run, inspected, tool, { ...scope, memos: phase.memos })
   // Who is called again after a crash may ask: what it asked is answered from the record then.
   if (tool.asksModel === true && reruns) {
     const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
     const who: MayAsk<ToolResult> = {
-      call: (ask) => executeCall(run, inspected, tool, { ...scope, ask }),
+      call: (ask) => execute({ ...scope, ask }),
       cut: (_result, cause) => abortedResult(cause, 'settled'),
     }
     return stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) })
   }
-  const step = run.stepBeside<ToolResult>(name, (scope) => started ?? executeCall(run, inspected, tool, scope), options)
+  const step = run.stepBeside<ToolResult>(name, (scope) => started ?? execute(scope), options)
   return withoutAsking(run, phase, index, name, step)
 }
 
