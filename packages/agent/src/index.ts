@@ -91,7 +91,7 @@ export { ripgrepPath } from './tools/ripgrep.ts'
 export { redactedTool } from './redact/redacted-tools.ts'
 export { redactSecrets } from './redact/secrets.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './session/cleanup.ts'
-export { forgetAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
+export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
 export { forkSession, removeFork } from './session/fork-session.ts'
 export {
   deleteSession,

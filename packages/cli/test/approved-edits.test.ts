@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-HAND-7a, R-HAND-7b, R-SESS-7: what the model has seen of files is part of the conversation, whichever process goes on with it.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { call, here, installProgram, run, script, type Ended } from './support/program.ts'
@@ -74,6 +74,34 @@ describe('a call that was approved is carried out in another process', () => {
     writeFileSync(file(), 'ONE\ntwo\n')
     await goOn([{ expect: 'has changed since it was read', content: 'I see.' }], '--on-ask', 'defer')
     expect(readFileSync(file(), 'utf8')).toBe('ONE\ntwo\n')
+  })
+})
+
+describe('an answer counts, whatever the flags of the resume', () => {
+  const touch = (name: string) => call('Bash', { command: `touch ${name}` })
+
+  test.each([[[]], [['--permission-mode', 'dontAsk']]])('a yes, with %j', async (flags) => {
+    await approved({ content: [read] }, { content: [edit] })
+    expect((await goOn([done], ...flags)).status).toBe(0)
+    expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
+  })
+
+  test('a yes to a plan', async () => {
+    const plan = call('ExitPlanMode', { plan: 'Change it.' })
+    const flags = ['--session-id', id, '--on-ask', 'defer', '--permission-mode', 'plan', '--output-format', 'json']
+    const { stdout } = await ask('plan it', [{ content: [plan] }], ...flags)
+    // As above.
+    const [waiting] = (JSON.parse(stdout) as Waits).stop.context.pending
+    await run(['approve', id, waiting.id])
+    const { status } = await goOn([{ expect: 'approved the plan', content: 'Done.' }])
+    expect(status).toBe(0)
+  })
+
+  test('but deny rules count before it, and calls that nobody was asked about are denied', async () => {
+    rmSync(join(here(), 'two'), { force: true })
+    await approved({ content: [touch('one'), touch('two')] })
+    await goOn([{ expect: 'Denied by the rule', content: 'I see.' }], '--disallowedTools', 'Bash(touch one)')
+    expect([existsSync(join(here(), 'one')), existsSync(join(here(), 'two'))]).toEqual([false, false])
   })
 })
 
