@@ -1,4 +1,4 @@
-export { checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
+export { checkpointsBeside, checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
 export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-checkpoints.ts'
 export { firstChangeSince } from './checkpoints/since-message.ts'
 export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'

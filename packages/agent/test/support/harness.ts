@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,12 @@ export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-agent-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** The name of the folder that has the sessions of this one. */
+export function projectName(cwd: string): string {
+  const hash = createHash('sha256').update(cwd).digest('hex').slice(0, 12)
+  return `${cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')}-${hash}`
 }
 
 export interface Harness {
