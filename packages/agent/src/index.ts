@@ -1,4 +1,4 @@
-export { checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
+export { checkpointsBeside, checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
 export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-checkpoints.ts'
 export { firstChangeSince } from './checkpoints/since-message.ts'
 export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'
@@ -92,7 +92,7 @@ export { redactedTool } from './redact/redacted-tools.ts'
 export { redactedValue } from './redact/redacted-value.ts'
 export { redactSecrets } from './redact/secrets.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './session/cleanup.ts'
-export { forgetAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
+export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
 export { forkSession, removeFork } from './session/fork-session.ts'
 export {
   deleteSession,

@@ -458,6 +458,21 @@ test('it is talked to as a session: questions, a rewind, and its end is that of 
   await expect(builder.engine()).rejects.toThrow(/over|disposed|ended/)
 })
 
+test('a file that was read before the conversation went back has to be read again (R-HAND-7b)', async () => {
+  write('a.txt', 'one')
+  const read = { toolCalls: [{ name: 'Read', input: { file_path: 'a.txt' } }] }
+  const change = { toolCalls: [{ name: 'Write', input: { file_path: 'a.txt', content: 'two' } }] }
+  const { model, builder } = await open([read, 'Seen.', change, 'I see.'], { allowedTools: ['Write'] })
+  const session = await builder.session()
+  session.prompt('look', { id: 'first' })
+  await session.settled()
+  await session.rewind({ before: 'first' })
+  session.prompt('change it')
+  await session.settled()
+  expect(shown(model)).toContain('was not read')
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('one')
+})
+
 describe('the end (R-LIB-6)', () => {
   test('ends a run in the middle of a command, and everything is on disk', async () => {
     const { builder } = await open([bash('echo $$ > pid; exec sleep 1000'), 'Done.'], {

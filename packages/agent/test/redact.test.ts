@@ -107,6 +107,29 @@ const toolThat = (execute: () => Promise<ToolOutput>): Tool => ({
 })
 const secret = secrets[0] ?? ''
 
+test('its tool is handed all that the loop gives: what is a getter there, too', async () => {
+  class Given {
+    readonly callId = 'c'
+    readonly #state = { agentId: 'main' }
+    get state() {
+      return this.#state
+    }
+    get rights() {
+      return { tools: ['T'] }
+    }
+  }
+  const found: unknown[] = []
+  const tool = redactedTool(
+    {
+      ...toolThat(async () => ({ content: '' })),
+      execute: (_input, { callId, state, rights }) => (found.push(callId, state, rights), ''),
+    },
+    redactSecrets,
+  )
+  await tool.execute({} as never, new Given() as unknown as ToolContext)
+  expect(found).toEqual(['c', { agentId: 'main' }, { tools: ['T'] }])
+})
+
 test('texts of documents and of what was found have none, and bytes of images stay', async () => {
   const bytes = { type: 'base64', media_type: 'image/png', data: `AK${nothing}IA${upper}` }
   const content = [

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import { createPermissions, createResultFiles, type ResultFiles, type ResultFilesOptions } from '@halting/agent'
 import type { LargeResult } from '@halting/core/adapters'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { codingTools, temporaryFolder, toolNamed } from './support/harness.ts'
+import { codingTools, temporaryFolder, toolNamed, projectName } from './support/harness.ts'
 
 const session = '0b9d4a4e-1c2d-4e5f-8a9b-0c1d2e3f4a5b'
 const never = new AbortController().signal
@@ -49,7 +49,7 @@ describe('a large result', () => {
   test('is a file of the session, for the person alone', async () => {
     const { home, cwd, files } = place()
     const path = await save(files)
-    const folder = join(home, '.halting', 'projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), session, 'tool-results')
+    const folder = join(home, '.halting', 'projects', projectName(cwd), session, 'tool-results')
     expect([dirname(path), files.directory, readFileSync(path, 'utf8')]).toEqual([folder, folder, 'all of it\n'])
     expect(path.slice(folder.length)).toMatch(/^\/toolu_1-[0-9a-f]{12}\.txt$/)
     // Nothing is left of how it was written.
@@ -117,7 +117,7 @@ describe('a link that somebody planted', () => {
     async (which) => {
       const { files, cwd, home } = place()
       const target = temporaryFolder()
-      const project = join(home, '.halting/projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'))
+      const project = join(home, '.halting/projects', projectName(cwd))
       const path = { session: join(project, session), 'tool-results': files.directory }[which] ?? project
       mkdirSync(dirname(path), { recursive: true })
       symlinkSync(target, path)

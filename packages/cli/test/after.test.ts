@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { call, here, installProgram, linesOf, run, start } from './support/program.ts'
+import { call, here, installProgram, linesOf, run, start, projectName } from './support/program.ts'
 
 installProgram()
 
@@ -193,7 +193,7 @@ test('check tells what may come after a run', async () => {
 
 /** Waits until the file of the session in this folder holds the text. */
 async function journalSays(cwd: string, text: string): Promise<void> {
-  const base = join(here(), '.halting', 'projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'))
+  const base = join(here(), '.halting', 'projects', projectName(cwd))
   for (;;) {
     try {
       const names = readdirSync(base).filter((name) => name.endsWith('.jsonl'))

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
+import { call, here, installProgram, linesOf, run, script, projectName } from './support/program.ts'
 
 installProgram()
 
@@ -12,7 +12,7 @@ const sessionId = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 test('a large result is a file of the session, which the agent may search and read without asking', async () => {
   const config = mkdtempSync(join(tmpdir(), 'halting-config-'))
   onTestFinished(() => rmSync(config, { recursive: true, force: true }))
-  const directory = join(config, 'projects', here().replaceAll(/[^a-zA-Z0-9]/g, '-'), sessionId, 'tool-results')
+  const directory = join(config, 'projects', projectName(here()), sessionId, 'tool-results')
   const replies = script([
     { content: [call('Bash', { command: 'seq 1 20000' })] },
     { content: [call('Grep', { pattern: '^12345$', path: directory, output_mode: 'content' })] },
@@ -58,7 +58,7 @@ test('a large result is a file of the session, which the agent may search and re
 test('of output beyond the bound of Bash all is a file that Read opens, and nothing else is left', async () => {
   const config = mkdtempSync(join(tmpdir(), 'halting-config-'))
   onTestFinished(() => rmSync(config, { recursive: true, force: true }))
-  const session = join(config, 'projects', here().replaceAll(/[^a-zA-Z0-9]/g, '-'), sessionId)
+  const session = join(config, 'projects', projectName(here()), sessionId)
   const replies = script([{ content: [call('Bash', { command: 'seq 1 200000' })] }, { content: 'Done.' }])
   const args = [
     '-p',

@@ -5,12 +5,12 @@ import { foldSession } from '@halting/core/steps'
 import { readJournal } from '@halting/agent'
 import { transcriptProblems } from '@halting/core/testing'
 import { beforeEach, expect, test } from 'vitest'
-import { call, here, installProgram, run, script, type Ended } from './support/program.ts'
+import { call, here, installProgram, run, script, type Ended, projectName } from './support/program.ts'
 
 installProgram()
 
 const id = '7f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
-const path = (): string => join(here(), '.halting/projects', here().replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)
+const path = (): string => join(here(), '.halting/projects', projectName(here()), `${id}.jsonl`)
 const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
   run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
 const problems = async (): Promise<readonly string[]> =>

@@ -14,7 +14,18 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { Transcript } from '@halting/core'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from './support/program.ts'
+import {
+  call,
+  fileSays,
+  here,
+  installProgram,
+  linesOf,
+  run,
+  script,
+  start,
+  type Ended,
+  projectName,
+} from './support/program.ts'
 import { linesOf as textOf } from '../src/sessions/session-text.ts'
 import { toldLines } from '../src/sessions/told-lines.ts'
 
@@ -23,8 +34,7 @@ installProgram()
 const id = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 const other = '4f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 const projects = (): string => join(here(), '.halting/projects')
-const sessionPath = (session: string = id): string =>
-  join(projects(), here().replaceAll(/[^a-zA-Z0-9]/g, '-'), `${session}.jsonl`)
+const sessionPath = (session: string = id): string => join(projects(), projectName(here()), `${session}.jsonl`)
 const kept = (): readonly string[] =>
   existsSync(projects())
     ? readdirSync(projects(), { recursive: true })

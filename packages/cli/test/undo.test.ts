@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { call, here, installProgram, run, script, start, type Ended } from './support/program.ts'
+import { call, here, installProgram, run, script, start, type Ended, projectName } from './support/program.ts'
 
 installProgram()
 
@@ -12,8 +12,7 @@ const fork = '6f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 let cwd = ''
 const at = (name: string): string => join(cwd, name)
 const read = (name: string): string | undefined => (existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined)
-const sessionPath = (session = id): string =>
-  join(here(), '.halting/projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${session}.jsonl`)
+const sessionPath = (session = id): string => join(here(), '.halting/projects', projectName(cwd), `${session}.jsonl`)
 
 const halting = (...args: readonly string[]): Promise<Ended> => run(args, { cwd })
 const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> => {

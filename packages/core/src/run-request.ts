@@ -1,9 +1,13 @@
+import { plainTextOf } from './content.ts'
+import { fieldsOf } from './given.ts'
 import type { MessageContent } from './messages.ts'
+import { openCallsOf } from './open-calls.ts'
 import { goOnPrompt } from './prompts.ts'
 import type { Ended } from './run-context.ts'
 import type { StartOptions } from './start.ts'
 import type { RunProgress } from './state.ts'
 import type { KeptSession } from './steps/fold-session.ts'
+import type { Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -40,6 +44,18 @@ export interface WhatIsLeft {
   readonly transcript: Transcript
 }
 
+/** Nothing was said to the calls that the run ended with: their questions stay. */
+function waitingIn(terminal: Terminal | undefined): RunRequest['approvals'] {
+  if (terminal?.reason !== 'needs_approval') return undefined
+  const { pending } = terminal.signal.context
+  const waiting = Array.isArray(pending) ? pending.map((call: unknown) => fieldsOf(call) ?? {}) : []
+  return Object.fromEntries(
+    waiting.flatMap(({ id, message }) =>
+      typeof id === 'string' ? [[id, { behavior: 'ask', message: plainTextOf(message) }]] : [],
+    ),
+  )
+}
+
 /** How a session goes on without a new prompt; undefined where there is nothing to go on with. */
 export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | undefined {
   if (left?.isRewound === true) return undefined
@@ -52,6 +68,8 @@ export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | unde
         ? undefined
         : { carry: last.state.spent, continues: last.state.run.runId }
   if (carried === undefined) return undefined
+  const approvals = waitingIn(left?.ended.at(-1)?.terminal ?? last?.terminal)
+  if (approvals !== undefined && openCallsOf(transcript).length > 0) return { carried, approvals }
   // A request ends with what somebody else said than the model.
   const isAnswered = transcript.messages().at(-1)?.role === 'assistant'
   return { carried, ...(isAnswered && { prompt: goOnPrompt }) }

@@ -70,6 +70,7 @@ export const isTranscript: Check = isListOf(
       origin: isText,
       hook: optional(isText),
       details: optional(isObject()),
+      memos: optional(isObject()),
       tasks: optional(isTaskNotes),
     }),
     assistant: isObject({

@@ -37,6 +37,8 @@ export type UserEntry = {
   readonly hook?: string
   /** Structured results by call id, for programs; the model does not see them. */
   readonly details?: { readonly [callId: string]: Json }
+  /** What tools have to find again in later calls (`ToolOutput.memo`), by call id. */
+  readonly memos?: { readonly [callId: string]: Json }
   /** What it tells of work beside the run (spec R-BACK-2). */
   readonly tasks?: readonly TaskNote[]
 }

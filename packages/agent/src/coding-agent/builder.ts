@@ -105,6 +105,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
         ...this.#engineOptions(options, kept),
         ...(kept !== undefined && { session: kept }),
       })
+      this.#session.workspace.files.begin(engine.transcript)
       this.#session.servers?.attach(engine)
       this.#session.interruption.now = () => engine.interrupt()
       return engine
@@ -127,7 +128,10 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
         answersQuestions: made.onAsk === 'wait' && made.canUseTool === undefined,
         permissions,
         cwd: workspace.cwd,
-        attach: (engine) => servers?.attach(engine),
+        attach(engine) {
+          workspace.files.begin(engine.transcript)
+          servers?.attach(engine)
+        },
         ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
         async stopTask(id) {
           const task = workspace.tasks.get(id)

@@ -117,7 +117,8 @@ export class ShellHooks {
       whenAsked === 'deny' ? { behavior: 'deny', message: `Not allowed: ${message}` } : { behavior: 'ask', message }
     const decide: Permissions['decide'] = (request) => {
       const decision = rules.decide(request)
-      if (decision instanceof Promise || decision.behavior !== 'ask') return decision
+      // What no hook decided a person was asked, and it is theirs now.
+      if (decision instanceof Promise || decision.behavior !== 'ask' || request.wasAsked === true) return decision
       return this.#request(request, left(decision.message))
     }
     return {

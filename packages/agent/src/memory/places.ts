@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { absolutePath } from '../paths.ts'
@@ -17,22 +18,20 @@ export interface MemoryPlace {
 export const indexName = 'MEMORY.md'
 const memoryName = /^memory(?:-[0-9a-f]{12})?$/
 
-/**
- * By this name, in the folder of the project's sessions. `/src/my-app` and `/src/my/app` share that folder, and no notes: where the path is not
- * plainly told by its name, a hash tells it.
- */
-function memoryNameOf(cwd: string): string {
-  return /^[a-zA-Z0-9/]{0,200}$/.test(cwd) ? 'memory' : `memory-${shortHash(cwd)}`
+/** `~/.halting/projects/<cwd>-<hash>/memory`, or where the person's own settings say. It need not be there. */
+export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Settings = {}): MemoryPlace {
+  if (autoMemoryDirectory !== undefined)
+    return placeAt({ base: absolutePath(autoMemoryDirectory, owner.home), parts: [] })
+  const { base, own, unhashed } = sessionsOf(owner)
+  const place = placeAt({ base, parts: [own, 'memory'] })
+  if (unhashed === undefined) return place
+  const before = placeAt({ base, parts: [unhashed, nameBefore(resolve(owner.cwd))] })
+  return existsSync(before.path) && !existsSync(place.path) ? before : place
 }
 
-/** `~/.halting/projects/<cwd>/memory`, or where the person's own settings say. It need not be there. */
-export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Settings = {}): MemoryPlace {
-  const { base, own } = sessionsOf(owner)
-  const folder =
-    autoMemoryDirectory === undefined
-      ? { base, parts: [own, memoryNameOf(resolve(owner.cwd))] }
-      : { base: absolutePath(autoMemoryDirectory, owner.home), parts: [] }
-  return placeAt(folder)
+/** As earlier versions called it, where folders shared that of their sessions: where the path is not plainly told by its name, a hash tells it. */
+function nameBefore(cwd: string): string {
+  return /^[a-zA-Z0-9/]*$/.test(cwd) ? 'memory' : `memory-${shortHash(cwd)}`
 }
 
 function placeAt(folder: FolderBelow): MemoryPlace {

@@ -167,7 +167,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const decision = decideAlsoOfServer(request, current, subject)
     noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
     if (decision.behavior !== 'ask') return decision
-    const isDenied = asked === 'deny' || current.mode === 'dontAsk'
+    // To a call that was asked about somebody answers, or has answered.
+    const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
     return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>

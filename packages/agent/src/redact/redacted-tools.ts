@@ -14,11 +14,25 @@ export function redactedTool(tool: AnyLeafTool, redact: Redact): AnyLeafTool {
     async execute(input: never, context: ToolContext) {
       const progress = (data: Json): void => context.progress(redactedJson(data, redact))
       try {
-        return redactedOutput(await tool.execute(input, { ...context, progress }), redact)
+        return redactedOutput(await tool.execute(input, withProgress(context, progress)), redact)
       } catch (thrown) {
         throw redactedError(thrown, redact)
       }
     },
+  }
+}
+
+/** What a context gives when it is asked is no field of its own: a copy of its fields would be without it. */
+function withProgress(context: ToolContext, progress: ToolContext['progress']): ToolContext {
+  return {
+    ...context,
+    get state() {
+      return context.state
+    },
+    get rights() {
+      return context.rights
+    },
+    progress,
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PermissionDecision } from '@halting/core'
@@ -12,6 +13,11 @@ export type Answers = { readonly [callId: string]: PermissionDecision }
 interface StoredAnswers {
   readonly run: string
   readonly answers: Answers
+}
+
+/** Whether something was said to calls that this session waits with. */
+export function hasAnswers(place: SessionPlace): boolean {
+  return existsSync(fileOf(place))
 }
 
 /** What was said so far to the calls of this run. A damaged file holds no answers. */

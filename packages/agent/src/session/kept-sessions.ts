@@ -8,7 +8,7 @@ import { checkObject, checkText } from './given.ts'
 import { holderOf } from './journal-lock.ts'
 import { endsOfKept } from './kept-ends.ts'
 import { readJournal } from './read-journal.ts'
-import { sessionsOf, type SessionPlace } from './session-folder.ts'
+import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
 export interface KeptFile {
@@ -48,10 +48,23 @@ export async function keptSessions(
   checkText('cwd', place.cwd)
   checkText('home', place.home)
   checkObject('env of keptSessions', place.env, 'process.env')
-  const { base, own } = sessionsOf(place)
-  const projects = which === 'all' ? await namesIn(base) : [own]
-  const files = await Promise.all(projects.map((project) => filesOf(base, project)))
-  return files.flat().toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
+  const files = which === 'all' ? await allFiles(place) : await ownFiles(place)
+  return files.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
+}
+
+async function allFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly KeptFile[]> {
+  const { base } = sessionsOf(place)
+  const files = await Promise.all((await namesIn(base)).map((project) => filesOf(base, project)))
+  return files.flat()
+}
+
+async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly KeptFile[]> {
+  const { base, own, unhashed } = sessionsOf(place)
+  const files = await filesOf(base, own)
+  if (unhashed === undefined) return files
+  const ids = new Set(files.map(({ sessionId }) => sessionId))
+  const before = await filesOf(base, unhashed)
+  return [...files, ...before.filter(({ sessionId, path }) => !ids.has(sessionId) && isOfFolder(path, place.cwd))]
 }
 
 async function filesOf(base: string, project: string): Promise<readonly KeptFile[]> {

@@ -51,19 +51,15 @@ export async function editFile(
   if (replaced.kind === 'ambiguous') return failed(`${path}: ${whyNot(replaced)}`)
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
-  workspace
-    .filesOf(context)
-    .saw(
-      real,
-      await saveFile(real, replaced.text, { hasMark, encoding, over, keeping, editor }),
-      Math.max(1, replaced.firstLine - linesBefore),
-      replaced.text,
-    )
+  const saved = await saveFile(real, replaced.text, { hasMark, encoding, over, keeping, editor })
+  const shownFrom = Math.max(1, replaced.firstLine - linesBefore)
+  const memo = workspace.filesOf(context).saw(real, saved, shownFrom, replaced.text)
   const count = replaced.count === 1 ? '' : ` in ${replaced.count} places`
   const change = await changeOf(path, file.text, replaced.text)
   return {
     content: `Edited ${path}${count}.${namesNote(file)} It now reads:\n${snippet(replaced.text, replaced.firstLine, newText)}`,
     details: { filePath: path, oldString: oldText, newString: newText, replaceAll: all, ...change },
+    memo,
   }
 }
 

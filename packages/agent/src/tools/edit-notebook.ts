@@ -48,9 +48,8 @@ export async function editNotebook(
     )
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
-  workspace
-    .filesOf(context)
-    .saw(real, await saveFile(real, changed.text, { hasMark, encoding, over, keeping }), 1, changed.text)
+  const saved = await saveFile(real, changed.text, { hasMark, encoding, over, keeping })
+  const memo = workspace.filesOf(context).saw(real, saved, 1, changed.text)
   const change = await changeOf(path, file.text, changed.text)
   const details: JsonObject = {
     notebook_path: path,
@@ -59,7 +58,7 @@ export async function editNotebook(
     new_source: input.new_source,
     ...change,
   }
-  return { content: `${changed.did} ${path}.`, details }
+  return { content: `${changed.did} ${path}.`, details, memo }
 }
 
 type Changed =

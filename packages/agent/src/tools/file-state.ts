@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
+import type { Json, ToolContext, Transcript } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 
 /** What a file was when the model last saw it. */
 export interface SeenFile {
@@ -7,6 +9,11 @@ export interface SeenFile {
   readonly bytes: number
   /** Absent for files that are too large to hash: then time and size decide. */
   readonly hash: string | undefined
+}
+
+/** A conversation, as a tool is handed it. */
+interface Conversation extends Pick<ToolContext, 'memos'> {
+  readonly state: { readonly transcript: Transcript }
 }
 
 /** A file that was seen, and where in it the model last looked. */
@@ -17,6 +24,18 @@ export interface LastSeen {
   readonly firstLine: number
   /** All of it, where it is small: to tell later what changed. */
   readonly text: string | undefined
+}
+
+/** What a file tool has to find again: which file the model saw, and what that was. */
+export type FileMemo = {
+  readonly file: {
+    readonly path: string
+    readonly modifiedMs: number
+    readonly bytes: number
+    /** Of all of the file, whatever part of it was shown. */
+    readonly sha256?: string
+    readonly firstLine: number
+  }
 }
 
 /** Characters of one text that is kept, and of all. */
@@ -31,15 +50,19 @@ export type Freshness = 'fresh' | 'never read' | 'changed'
  * F1: a file that was not read, or is no longer what was read, is never overwritten.
  * F2: the content decides, where it is known: a file that was only touched has not changed.
  * F3: two calls never work on one file at the same time, whoever makes them.
- * F4: what was carried over a compaction counts as read only while the conversation shows it: the compaction may have come to nothing.
+ * F4: the conversation decides: what its record says was read was read, in whichever process, and what a rewind took out of it was not.
+ * F5: what was carried over a compaction counts as read only while the conversation shows it: the compaction may have come to nothing.
  */
 export class FileStates {
-  readonly #seen = new Map<string, LastSeen>()
+  /** Each with whether the transcript says so, too. */
+  readonly #seen = new Map<string, LastSeen & { readonly isRecorded: boolean }>()
   readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
   readonly #turns: Map<string, Promise<unknown>>
   /** In which form a changed file was told. */
   readonly #told = new Map<string, string>()
   #textCharacters = 0
+  /** The entries of the transcript that were read: how many, and the id of the last. */
+  #read: { readonly entries: number; readonly last: string | undefined } = { entries: 0, last: undefined }
 
   /** Somebody looks at them to tell what changed. */
   isLookedAt: boolean = false
@@ -49,16 +72,59 @@ export class FileStates {
     this.#turns = beside === undefined ? new Map() : beside.#turns
   }
 
-  saw(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): void {
+  /** Notes what the model sees of a file. The memo belongs in the output of the tool: other processes know of it by that alone. */
+  saw(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): FileMemo {
+    const kept = text !== undefined && text.length <= largestText ? text : undefined
+    const seen: LastSeen = { realPath, file, firstLine, text: kept }
+    this.#put({ ...seen, isRecorded: false })
+    return fileMemoOf(seen)
+  }
+
+  #put(seen: LastSeen & { readonly isRecorded: boolean }): void {
+    const { realPath, text } = seen
     this.#told.delete(realPath)
-    this.#textCharacters -= this.#seen.get(realPath)?.text?.length ?? 0
+    this.#forget(realPath)
     // The newest stand last.
+    this.#seen.set(realPath, seen)
+    this.#textCharacters += text?.length ?? 0
+    this.#forgetTexts()
+  }
+
+  #forget(realPath: string): void {
+    this.#textCharacters -= this.#seen.get(realPath)?.text?.length ?? 0
     this.#seen.delete(realPath)
     this.#carried.delete(realPath)
-    const kept = text !== undefined && text.length <= largestText ? text : undefined
-    this.#seen.set(realPath, { realPath, file, firstLine, text: kept })
-    this.#textCharacters += kept?.length ?? 0
-    this.#forgetTexts()
+  }
+
+  /** Another conversation begins, or this one goes back or on: what its record says was seen is what was. */
+  begin(transcript: Transcript): void {
+    for (const path of this.#seen.keys()) this.#forget(path)
+    this.#told.clear()
+    this.#read = { entries: 0, last: undefined }
+    this.follow({ state: { transcript } })
+  }
+
+  /** Takes what a caller's conversation says was seen. What was seen by calls without a result stays. */
+  follow({ state: { transcript }, memos = [] }: Conversation): void {
+    const { entries, last } = this.#read
+    const goesOn = transcript.length >= entries && transcript.at(entries - 1)?.id === last
+    if (!goesOn && entries > 0) for (const [path, { isRecorded }] of this.#seen) if (isRecorded) this.#forget(path)
+    const newest = new Map<string, LastSeen>()
+    const take = (told: readonly Json[]): void => {
+      for (const seen of told.map(fileOfMemo)) if (seen !== undefined) newest.set(seen.realPath, seen)
+    }
+    for (const entry of transcript.since(goesOn ? entries : 0))
+      if (entry.kind === 'user' && entry.memos !== undefined) take(Object.values(entry.memos))
+    take(memos)
+    for (const seen of newest.values()) this.#takeRecorded(seen)
+    this.#read = { entries: transcript.length, last: transcript.at(-1)?.id }
+  }
+
+  /** What a call of this process saw is known with its text, which is not on record. */
+  #takeRecorded(seen: LastSeen): void {
+    const known = this.#seen.get(seen.realPath)
+    if (known === undefined || !isSame(known.file, seen.file)) this.#put({ ...seen, isRecorded: true })
+    else this.#seen.set(seen.realPath, { ...known, isRecorded: true })
   }
 
   /** The oldest go first. */
@@ -117,6 +183,22 @@ export class FileStates {
       if (this.#turns.get(realPath) === settled) this.#turns.delete(realPath)
     }
   }
+}
+
+function fileMemoOf({ realPath: path, file, firstLine }: LastSeen): FileMemo {
+  const { modifiedMs, bytes, hash } = file
+  return { file: { path, modifiedMs, bytes, ...(hash !== undefined && { sha256: hash }), firstLine } }
+}
+
+/** Undefined for the memo of another tool. */
+function fileOfMemo(memo: Json): LastSeen | undefined {
+  const file = isJsonObject(memo) ? memo['file'] : undefined
+  if (!isJsonObject(file)) return undefined
+  const { path, modifiedMs, bytes, sha256, firstLine } = file
+  if (typeof path !== 'string' || typeof modifiedMs !== 'number' || typeof bytes !== 'number') return undefined
+  const hash = typeof sha256 === 'string' ? sha256 : undefined
+  const line = typeof firstLine === 'number' ? firstLine : 1
+  return { realPath: path, file: { modifiedMs, bytes, hash }, firstLine: line, text: undefined }
 }
 
 function isSame(seen: SeenFile, now: SeenFile): boolean {

@@ -5,7 +5,7 @@ import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { imageFactsOf, isPdf } from '@halting/core/adapters'
 import { firstEntries } from '../first-entries.ts'
 import { holdFolder, openInPlace } from '../open-in-place.ts'
-import { type FileStates, hashOf, seenFile } from './file-state.ts'
+import { type FileMemo, type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines, sourceOf } from './line-reader.ts'
@@ -160,8 +160,8 @@ async function readImageFile({ path, real, file, stats, files }: FoundFile, work
     )
   const image = await workspace.fitImage(bytes)
   if (image.kind === 'refused') return failed(`${path} cannot be shown as an image. ${image.why}`)
-  files.saw(real, seenFile(stats, hashOf(bytes)))
   return {
+    memo: files.saw(real, seenFile(stats, hashOf(bytes))),
     content: [image.block],
     details: {
       type: 'image',
@@ -204,8 +204,8 @@ async function readNotebookFile(
     fitImage,
   }
   const notebook = await readNotebook(path, new TextDecoder().decode(bytes), range)
-  if (notebook !== undefined && notebook.isError !== true) files.saw(real, seenFile(stats, hashOf(bytes)))
-  return notebook
+  if (notebook === undefined || notebook.isError === true) return notebook
+  return { ...notebook, memo: files.saw(real, seenFile(stats, hashOf(bytes))) }
 }
 
 /** Whatever else is read of the file begins at its start all the same. */
@@ -242,7 +242,8 @@ async function readText(
     mostBytes: limits.readBytes,
   })
   const kept = unsaved === undefined ? await keptText(file, stats, read.hash) : decodedText(unsaved)?.text
-  files.saw(real, seenFile(stats, read.hash), firstLine, kept)
+  // A call that shows nothing has read nothing.
+  const note = (): FileMemo => files.saw(real, seenFile(stats, read.hash), firstLine, kept)
   const details = {
     type: 'text',
     filePath: path,
@@ -253,11 +254,11 @@ async function readText(
   if (read.lines.length > 0) {
     // The lines are cut already.
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
-    return { content: shown + moreNote(read, firstLine) + bytesNote(read), details }
+    return { content: shown + moreNote(read, firstLine) + bytesNote(read), details, memo: note() }
   }
   if (read.wasCut)
     return failed(`${path} was not read to its end: line ${firstLine} lies beyond ${limits.readBytes} bytes. ${byPart}`)
-  if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details }
+  if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details, memo: note() }
   const lines = read.lineCount === 1 ? '1 line' : `${read.lineCount} lines`
   return failed(`${path} has ${lines}; there is no line ${firstLine}. Read it with a lower offset.`)
 }

@@ -51,7 +51,7 @@ export interface WorkspaceOptions {
 /** Subagents whose files are known; one that is forgotten has to read again what it writes. */
 const mostAgents = 100
 
-type Caller = Pick<ToolContext, 'agentType' | 'state'>
+type Caller = Pick<ToolContext, 'agentType' | 'state' | 'memos'>
 
 /** The id of the subagent that calls; undefined for the main conversation. */
 function agentIdOf({ agentType, state }: Caller): string | undefined {
@@ -117,9 +117,11 @@ export class Workspace {
     this.#shellDirectory = this.cwd
   }
 
-  /** Files as whoever calls saw them: what one subagent read, another one and the main conversation did not. */
+  /** Files as whoever calls saw them, in any process: what one subagent read, another one and the main conversation did not. */
   filesOf(caller: Caller): FileStates {
-    return this.filesOfAgent(agentIdOf(caller))
+    const files = this.filesOfAgent(agentIdOf(caller))
+    files.follow(caller)
+    return files
   }
 
   /** By the id of a subagent; those of the main conversation without one. */

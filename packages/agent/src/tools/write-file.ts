@@ -38,22 +38,21 @@ export async function writeFile(
       `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
     )
   if (existing.kind !== 'text') {
-    workspace
-      .filesOf(context)
-      .saw(real, await saveFile(real, content, { over: existing.stats, keeping, editor }), 1, content)
+    const saved = await saveFile(real, content, { over: existing.stats, keeping, editor })
+    const memo = workspace.filesOf(context).saw(real, saved, 1, content)
     const details = { type: 'update', filePath: path, ...untold }
-    return { content: `Updated ${path} (${linesOf(content)}).`, details }
+    return { content: `Updated ${path} (${linesOf(content)}).`, details, memo }
   }
   const { encoding, stats: over } = existing
   // The model does not see the mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
-  workspace
-    .filesOf(context)
-    .saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping, editor }), 1, content)
+  const saved = await saveFile(real, content, { over, encoding, hasMark, keeping, editor })
+  const memo = workspace.filesOf(context).saw(real, saved, 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
     content: `Updated ${path} (${linesOf(content)}).${formNote(existing, content)}${namesNote(existing)}`,
     details: { type: 'update', filePath: path, ...change },
+    memo,
   }
 }
 
@@ -66,9 +65,10 @@ export async function createFile(
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const editor = askedEditor(workspace.editor, context.signal)
-  workspace.filesOf(context).saw(real, await saveFile(real, content, { keeping, editor }), 1, content)
+  const saved = await saveFile(real, content, { keeping, editor })
+  const memo = workspace.filesOf(context).saw(real, saved, 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
-  return { content: `Created ${path} (${linesOf(content)}).`, details }
+  return { content: `Created ${path} (${linesOf(content)}).`, details, memo }
 }
 
 type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>

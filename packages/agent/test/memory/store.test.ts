@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-MEM-2, R-MEM-3: what a person wrote by hand stays; bounds, links, locks and kills.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { memoryOf, memoryPlace } from '@halting/agent'
 import { forgetNotes, holdingMemory, MemoryError, memoryText, placedNotes, readMemory } from '@halting/agent/memory'
@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { sources } from '../../../../vitest.build.ts'
 import { sessionFolder } from '../../src/session/session-folder.ts'
-import { temporaryFolder } from '../support/harness.ts'
+import { projectName, temporaryFolder } from '../support/harness.ts'
 import { choosing, kept, prompt, saidOf, topicWith, world } from './support.ts'
 
 /** Packages with binaries. */
@@ -210,18 +210,40 @@ test('a full memory refuses in words', async () => {
 test('who has none has none: settings, the variable, and a session that is called like the folder', () => {
   const owner = { cwd: '/work', home: '/home/me', env: {} }
   expect(memoryOf(owner, {})).toBeUndefined()
-  expect(memoryOf(owner, { autoMemoryEnabled: true })?.path).toBe('/home/me/.halting/projects/-work/memory')
+  expect(memoryOf(owner, { autoMemoryEnabled: true })?.path).toMatch(
+    /^\/home\/me\/\.halting\/projects\/-work-[0-9a-f]{12}\/memory$/,
+  )
   const off = { ...owner, env: { CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' } }
   expect(memoryOf(off, { autoMemoryEnabled: true })).toBeUndefined()
   expect(memoryPlace(owner, { autoMemoryDirectory: '~/notes' }).path).toMatch(/\/notes$/)
   expect(sessionFolder({ ...owner, sessionId: 'memory' }).parts.at(-1)).not.toBe('memory')
 })
 
-test('folders whose sessions lie together share no notes', () => {
-  const folders = ['/src/my/app', '/src/my-app', '/src/my.app', '/src/日本', '/src/中国', `/${'a'.repeat(300)}`]
-  const paths = folders.map((cwd) => memoryPlace({ cwd, home: '/home/me', env: {} }).path)
+test('notes that an older version kept stay where they are, and only those of this folder count', () => {
+  const home = temporaryFolder()
+  const before = join(home, '.halting/projects/-src-my-app')
+  mkdirSync(join(before, 'memory'), { recursive: true })
+  const placeOf = (cwd: string): string => memoryPlace({ cwd, home, env: {} }).path
+  expect(placeOf('/src/my/app')).toBe(join(before, 'memory'))
+  expect(placeOf('/src/my-app')).not.toContain(before + sep)
+  mkdirSync(join(home, '.halting/projects', projectName('/src/my/app'), 'memory'), { recursive: true })
+  expect(placeOf('/src/my/app')).not.toContain(before + sep)
+})
+
+const long = [`/${'a'.repeat(300)}`, `/${'a'.repeat(301)}`]
+
+test('folders share neither sessions nor notes, whatever they are called', () => {
+  const folders = ['/src/my/app', '/src/my-app', '/src/my.app', '/src/日本', '/src/中国', ...long].map((cwd) => ({
+    cwd,
+    home: '/home/me',
+    env: {},
+  }))
+  const paths = folders.map((owner) => memoryPlace(owner).path)
   expect(new Set(paths).size).toBe(folders.length)
-  expect(paths[0]).toBe('/home/me/.halting/projects/-src-my-app/memory')
+  expect(new Set(folders.map((owner) => sessionFolder({ ...owner, sessionId: 's' }).parts[0])).size).toBe(
+    folders.length,
+  )
+  expect(paths[0]).toMatch(/^\/home\/me\/\.halting\/projects\/-src-my-app-[0-9a-f]{12}\/memory$/)
   expect(
     sessionFolder({ cwd: '/src', home: '/home/me', env: {}, sessionId: 'memory-0123456789ab' }).parts.at(-1),
   ).not.toMatch(/^memory-[0-9a-f]{12}$/)

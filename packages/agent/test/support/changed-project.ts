@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ToolContext } from '@halting/core'
+import { AgentState } from '@halting/core'
 import { createCodingTools, FileCheckpoints, SessionFiles, Workspace, type CheckpointOptions } from '@halting/agent'
 import { toolNamed } from './harness.ts'
 
@@ -43,11 +43,11 @@ export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointO
         toolName: name,
         idempotencyKey: `session/${run}/tool:${calls}:0:${call}`,
         signal: new AbortController().signal,
-        state: { messages: () => [] },
+        state: AgentState.empty(),
         progress: () => undefined,
       }
       // Of the run the tools read the conversation alone, which is empty here; the input is what the tool takes.
-      const output = await toolNamed(tools, name).execute(input as never, context as unknown as ToolContext)
+      const output = await toolNamed(tools, name).execute(input as never, context)
       return typeof output === 'string' ? output : JSON.stringify(output.content)
     },
     sh,

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AnyLeafTool } from '@halting/core/adapters'
-import type { ToolContext, ToolOutput } from '@halting/core'
+import { AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
 
@@ -11,6 +12,12 @@ export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-agent-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** The name of the folder that has the sessions of this one. */
+export function projectName(cwd: string): string {
+  const hash = createHash('sha256').update(cwd).digest('hex').slice(0, 12)
+  return `${cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')}-${hash}`
 }
 
 export interface Harness {
@@ -61,11 +68,11 @@ async function useTool(
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
   // Of the run the tools read the conversation alone, which is empty here.
-  const state = { messages: () => [] }
+  const state = AgentState.empty()
   const rest = { idempotencyKey: 'key', progress: () => undefined }
   const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, ...rest }
   // The tool's own check has passed: the input is what `execute` is written for.
-  const output = await tool.execute(check.input as never, context as unknown as ToolContext)
+  const output = await tool.execute(check.input as never, context)
   return told(typeof output === 'string' ? { content: output } : output)
 }
 

@@ -39,6 +39,7 @@ export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingO
         `The session waits for an answer: ${calls.map(({ name }) => name).join(', ')}. Say it, or halting deny, and resume then:\n${commands.join('\n')}`,
       )
     }
+    const stillOpen = Object.fromEntries(calls.map(({ id, message }) => [id, { behavior: 'ask', message } as const]))
     const { permissionMode, dangerouslySkipPermissions } = flags
     // A plan waits in plan mode alone: a no leaves that, and only the yes ends it (spec R-PLAN-3).
     const isPlanned = calls.some(({ name }) => name === 'ExitPlanMode')
@@ -46,7 +47,7 @@ export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingO
     return {
       ask(session) {
         if (isInPlan) session.set({ permissionMode: 'plan' })
-        session.approve(answers)
+        session.approve({ ...stillOpen, ...answers })
       },
       afterwards: () => forgetAnswers(place),
     }

@@ -110,16 +110,14 @@ class Opening {
     this.#tell(briefing?.warnings)
     if (flags.verbose === true) this.#tell(briefing?.read)
     const forModel = await this.#withModelOfCommand(briefing)
-    const models = await openModels(forModel, cwd, face.aroundModel)
-    this.#models = models
+    const models = (this.#models = await openModels(forModel, cwd, face.aroundModel))
     this.#tell(models.warnings)
     if (!models.keepsFiles) checkpoints?.turnOff()
     if (flags.sandbox === true || settings.sandbox !== undefined) {
       const { holdCommands } = await import('./sandbox.ts')
       await holdCommands(flags, settings, toolbox, program)
     }
-    const servers = await this.#openServers(toolbox, models)
-    this.#servers = servers
+    const servers = (this.#servers = await this.#openServers(toolbox, models))
     const agents = await agentsOf(forModel, program, toolbox, models, briefing)
     this.#tell(agents?.warnings.map((line) => oneLine(line, 500)))
     const options = await queryOptionsOf(flags, program, toolbox, models, briefing, agents)
@@ -247,7 +245,10 @@ class Opening {
       answersQuestions: face.answersQuestions,
       permissions,
       cwd: program.cwd,
-      attach: (engine) => more.attach(engine),
+      attach(engine) {
+        workspace.files.begin(engine.transcript)
+        more.attach(engine)
+      },
       onEvent(event) {
         spans?.onEvent(event)
         after?.onEvent(event)

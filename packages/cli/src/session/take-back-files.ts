@@ -1,5 +1,5 @@
 import {
-  checkpointsFolder,
+  checkpointsBeside,
   firstChangeSince,
   type LeftFile,
   readJournal,
@@ -10,7 +10,6 @@ import type { SessionParts } from '@halting/agent/session'
 import { foldSession } from '@halting/core/steps'
 import type { Program } from '../program.ts'
 import type { Toolbox } from './toolbox.ts'
-import { whose } from './whose.ts'
 
 // Loaded where files go back, and only there.
 
@@ -23,7 +22,7 @@ export async function takeBackFiles(
   { workspace }: Pick<Toolbox, 'workspace'>,
   program: Program,
 ): ReturnType<TakeBack> {
-  const files = new SessionFiles(checkpointsFolder({ ...whose(program), sessionId: journal.sessionId }))
+  const files = new SessionFiles(checkpointsBeside(journal.path))
   // To go on from one that a kill cut off would take back what nobody asked for.
   const before = isDryRun ? undefined : await files.complete()
   await journal.log.flush()

@@ -5,6 +5,7 @@ import {
   createCodingTools,
   createPersonTools,
   type FileCheckpoints,
+  hasAnswers,
   openWorkspace,
   type SessionWorkspace,
   type Settings,
@@ -17,6 +18,7 @@ import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
 import { placesOf } from './briefing-places.ts'
 import { toolEnvironment } from './tool-environment.ts'
+import { whose } from './whose.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
 export interface Toolbox extends SessionWorkspace {
@@ -71,10 +73,12 @@ export function openToolbox(
     keep: session.keep,
     suggestFor: session.suggestFor,
   })
+  // What was answered before the session goes on is carried out.
+  const isPersonThere = asks || hasAnswers({ ...whose({ cwd, env }), sessionId })
   // Where nobody answers, a question would only cost a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
-  const all = [...createCodingTools(workspace), ...(asks ? ofPerson : [])]
+  const all = [...createCodingTools(workspace), ...(isPersonThere ? ofPerson : [])]
   const names = [...all.map(({ name }) => name), 'Agent']
   const hidden = new Set(permissions.toolsHiddenByDeny(names))
   const wanted = wantedTools(flags.tools, names)

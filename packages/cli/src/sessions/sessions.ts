@@ -2,7 +2,10 @@ import {
   deleteSession,
   type KeptFile,
   keptSessions,
+  headOfKept,
   memoriesOfProject,
+  memoryPlace,
+  type MemoryPlace,
   readJournal,
   summariesOf,
   type SessionSummary,
@@ -137,11 +140,12 @@ async function search(flags: Flags, text: string, program: Program): Promise<num
 async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
   const file = await findSession(id, program)
   if (yes !== true) throw new UsageError(`This removes the session ${file.sessionId} for good. Add --yes to do it.`)
+  const memories = await memoriesFor(file, program)
   await deleteSession(file).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
   })
   program.output.out(`Deleted: ${file.sessionId}\n`)
-  const notes = await notesOfSession(file, program)
+  const notes = await notesOfSession(file, memories)
   if (notes.length > 0)
     program.output.err(
       told(`${many(notes.length, 'note')} of it in the memory of its folder: halting memory forget ${notes.join(' ')}`),
@@ -149,10 +153,22 @@ async function remove({ yes }: Flags, id: string, program: Program): Promise<num
   return 0
 }
 
+/** Where notes of the session may be: beside it, and where its folder has them now. */
+async function memoriesFor({ path, project }: KeptFile, program: Program): Promise<readonly MemoryPlace[]> {
+  const owner = whose(program)
+  const beside = await memoriesOfProject(owner, project)
+  try {
+    const own = memoryPlace({ ...owner, cwd: headOfKept(path).cwd })
+    return beside.some((place) => place.path === own.path) ? beside : [...beside, own]
+  } catch {
+    // A damaged file may be deleted, too.
+    return beside
+  }
+}
+
 /** Ids of notes that come from it alone. They stay: what a person wanted to be known does not go with where they said it. */
-async function notesOfSession({ sessionId, project }: KeptFile, program: Program): Promise<readonly string[]> {
+async function notesOfSession({ sessionId }: KeptFile, places: readonly MemoryPlace[]): Promise<readonly string[]> {
   const { placedNotes, readMemory } = await import('@halting/agent/memory')
-  const places = await memoriesOfProject(whose(program), project)
   const memories = await Promise.all(places.map((place) => readMemory(place)))
   return memories
     .flatMap((memory) => placedNotes(memory))

@@ -1,12 +1,11 @@
-import { checkpointsFolder, SessionFiles, type KeptFile, type LeftFile, type RestorePlan } from '@halting/agent'
+import { checkpointsBeside, SessionFiles, type KeptFile, type LeftFile, type RestorePlan } from '@halting/agent'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { whose } from '../session/whose.ts'
 
 /** The files that a session has changed. */
-export function filesOf({ sessionId }: KeptFile, cwd: string, program: Program): SessionFiles {
-  return new SessionFiles(checkpointsFolder({ ...whose(program), cwd, sessionId }))
+export function filesOf({ path }: KeptFile): SessionFiles {
+  return new SessionFiles(checkpointsBeside(path))
 }
 
 const verbs = {

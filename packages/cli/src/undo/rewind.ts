@@ -48,7 +48,7 @@ export async function rewind(
   const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
   const found = messages.find(({ index }, number) => index === place || String(number + 1) === message)
   if (found === undefined) throw unknownMessage(message, messages, file)
-  const files = filesOf(file, journal.cwd, program)
+  const files = filesOf(file)
   const planned = async (): Promise<RestorePlan | undefined> => {
     if (flags.conversationOnly === true) return undefined
     const order = journal.runs.map(([first]) => (first?.type === 'start' ? first.start.run.runId : ''))

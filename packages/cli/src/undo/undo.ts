@@ -21,10 +21,10 @@ import { shownFrom } from './shown.ts'
  */
 export async function undo(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
   const file = session === undefined ? await newestSession(program) : await findSession(session, program)
-  const { cwd } = await readJournal(file.path).catch((thrown: unknown) => {
+  await readJournal(file.path).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
   })
-  const files = filesOf(file, cwd, program)
+  const files = filesOf(file)
   const what = { kind: flags.redo === true ? 'redo' : 'undo' } as const
   if (flags.dryRun === true) {
     const rest = await files.cutOff()

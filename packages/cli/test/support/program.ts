@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -13,6 +14,12 @@ export const here = (): string => folder
 
 /** The program's own file. */
 export const programPath = (): string => join(inject('program'), 'bin/halting.js')
+
+/** The name of the folder that has the sessions of this one. */
+export function projectName(cwd: string): string {
+  const hash = createHash('sha256').update(cwd).digest('hex').slice(0, 12)
+  return `${cwd.replaceAll(/[^a-zA-Z0-9]/g, '-')}-${hash}`
+}
 
 /** Makes a folder for the program to run in, which is removed at the end of the test file. */
 export function installProgram(): void {

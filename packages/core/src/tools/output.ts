@@ -24,9 +24,9 @@ export function resultOfOutput(output: unknown): ToolResult {
 function resultOfObject(output: unknown): ToolResult {
   if (typeof output === 'object' && output !== null && 'content' in output) {
     // Plain JavaScript may give any fields beside it, or none.
-    const { content, isError, details, spooled, tasks } = output as { readonly [field: string]: unknown }
+    const { content, isError, details, memo, spooled, tasks } = output as { readonly [field: string]: unknown }
     if (typeof content === 'string' || Array.isArray(content))
-      return withTasks(withSpooled(resultOfContent(content, Boolean(isError), details), spooled), tasks)
+      return withTasks(withSpooled(withMemo(resultOfContent(content, Boolean(isError), details), memo), spooled), tasks)
   }
   const text = typeof output === 'function' || typeof output === 'symbol' ? '' : plainTextOf(output)
   return text === '' ? noOutput : { status: 'done', content: text, isError: false }
@@ -38,6 +38,10 @@ function resultOfContent(given: string | readonly unknown[], isError: boolean, d
   const status = isError ? 'failed' : 'done'
   const result: ToolResult = { status, content: isSilent ? noOutput.content : shown, isError }
   return details === undefined ? result : { ...result, details: jsonOf(details) }
+}
+
+function withMemo(result: ToolResult, memo: unknown): ToolResult {
+  return memo === undefined ? result : { ...result, memo: jsonOf(memo) }
 }
 
 const longestName = 4_096

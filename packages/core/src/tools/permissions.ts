@@ -19,6 +19,8 @@ export interface PermissionRequest {
   readonly agentId?: string
   /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
+  /** The run before ended with the question about this call: what a person answered counts. Rules that would deny since nobody can be asked say `ask`. */
+  readonly wasAsked?: true
   /** Asks a model through the run, as `HookContext.ask` does. Absent while the message that makes the call still streams (`onlyInTurn`). */
   readonly ask?: AskModel
 }

@@ -12,6 +12,8 @@ export type ToolResult = {
   readonly content: string | readonly ContentBlock[]
   readonly isError: boolean
   readonly details?: Json
+  /** What the tool has to find again in later calls. */
+  readonly memo?: Json
   /** Where all of its text is, for `LargeResults.save`. */
   readonly spooled?: string
   /** What was started and goes on beside the run, and what was told of its end. */

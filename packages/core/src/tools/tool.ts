@@ -12,6 +12,11 @@ export interface ToolOutput {
   readonly isError?: boolean
   /** What a program may want beside the text: `tool_use_result` of the SDK message. Must be JSON. */
   readonly details?: Json
+  /**
+   * What the tool has to find again in later calls of the conversation, also in another process: recorded with the result (`UserEntry.memos`), and shown
+   * to nobody. Must be JSON.
+   */
+  readonly memo?: Json
   /** Where the tool has put all of its text, of which `content` is the head and the tail: handed to `LargeResults.save`, and never shown. */
   readonly spooled?: string
   /** What it has started that goes on beside the run, and what it tells of the end of such work (spec R-BACK-2). */
@@ -30,6 +35,8 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The run as it was before this turn's tools. */
   readonly state: AgentState
+  /** `ToolOutput.memo` of earlier calls of the same message, in call order; those of earlier messages are in `state.transcript`. None when absent. */
+  readonly memos?: readonly Json[]
   /** What whoever calls may do: for a tool that asks the rules about something of its own. */
   readonly rights?: CallerRights
   /** Subagents that work in the background of this run; absent or null where there are none. */

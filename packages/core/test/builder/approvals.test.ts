@@ -9,10 +9,14 @@ import {
   type LoopOptions,
   type PermissionDecision,
   type Permissions,
+  type QueryEngine,
+  type SdkMessage,
 } from '../../src/index.ts'
 import type { ApprovalRequest } from '../../src/builder/agent.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
-import { engineOf, resultOf } from '../support/engine.ts'
+import type { StepLog } from '../../src/steps/index.ts'
+import { freshProgress } from '../../src/state.ts'
+import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { calls, tool, until, type Script } from '../support/harness.ts'
 
 const asks: Permissions = {
@@ -146,4 +150,59 @@ test('an engine whose run waits for a person takes the answer', async () => {
   engine.answer('run1/approval:1:0:a', allow)
   expect(resultOf(await messages).result).toBe('done')
   expect(() => engine.answer('run1/approval:1:0:a', allow)).not.toThrow()
+})
+
+describe('an engine that resumes while a call waits', () => {
+  const messagesOf = async (messages: ReturnType<QueryEngine['resume']>) => {
+    const all: SdkMessage[] = []
+    for await (const message of messages) all.push(message)
+    return resultOf(all)
+  }
+  const noLog: StepLog = { keeps: 'nothing', append: () => undefined, flush: () => undefined }
+  /** Rules that deny what nobody can be asked about, but for what was asked. */
+  const denies: Permissions = {
+    denies: () => undefined,
+    decide: ({ wasAsked }) => ({ behavior: wasAsked === true ? 'ask' : 'deny', message: 'nobody is here' }),
+  }
+
+  test('keeps the question, whatever the rules say when nobody is there; the answer counts then', async () => {
+    const done: string[] = []
+    const tools = [tool('Pay', () => (done.push('paid'), 'paid'))]
+    const { engine, model } = engineOf([calls({ name: 'Pay', id: 'a' }), 'done'], { tools, permissions: asks })
+    await messagesOf(engine.submit('go'))
+    const transcript = engine.transcript.length
+    expect(engine.canResume).toBe(true)
+    await messagesOf(engine.resume())
+    expect([engine.lastTerminal?.reason, engine.lastTerminal?.signal.context['pending']]).toEqual([
+      'needs_approval',
+      [{ id: 'a', name: 'Pay', message: 'Allow Pay?' }],
+    ])
+    expect([engine.transcript.length, model.requests.length, done]).toEqual([transcript, 1, []])
+    expect((await messagesOf(engine.approve({ a: allow }))).result).toBe('done')
+    expect(done).toEqual(['paid'])
+  })
+
+  test('of another process, whose rules deny where nobody is there', async () => {
+    const tools = [tool('Pay', 'paid')]
+    const first = await ask([calls({ name: 'Pay', id: 'a' }), 'done'], { tools, permissions: asks })
+    const { transcript } = first.engine
+    const ended = [{ runId: 'run1', terminal: first.terminal, spent: freshProgress(0) }]
+    const kept = { transcript, open: undefined, ended, log: noLog }
+    const { engine, model } = engineOf(['done'], { tools, permissions: denies, session: kept })
+    await messagesOf(engine.resume())
+    expect([engine.lastTerminal?.reason, model.requests.length]).toEqual(['needs_approval', 0])
+    expect((await messagesOf(engine.approve({ a: allow }))).result).toBe('done')
+  })
+
+  test('asks whoever is there by now', async () => {
+    const tools = [tool('Pay', 'paid')]
+    let isThere = false
+    const canUseTool = () => (isThere ? allow : ({ behavior: 'deny', message: 'no' } as const))
+    const first = await ask([calls({ name: 'Pay', id: 'a' })], { tools, permissions: asks })
+    isThere = true
+    const ended = [{ runId: 'run1', terminal: first.terminal, spent: freshProgress(0) }]
+    const session = { transcript: first.engine.transcript, open: undefined, ended, log: noLog }
+    const { engine } = engineOf(['done'], { tools, permissions: asks, session, canUseTool })
+    expect((await messagesOf(engine.resume())).result).toBe('done')
+  })
 })

@@ -113,8 +113,10 @@ export function decidePermission(
 ): Eventually<PermissionDecision> {
   const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
+  const wasAsked = answerGiven(run, call.id) !== undefined
+  const asked: PermissionRequest = wasAsked ? { ...request, wasAsked } : request
   const step = stepWithQuestions<PermissionDecision>(run, name, {
-    call: (ask) => decideInTime(run, { ...request, ask }, said),
+    call: (ask) => decideInTime(run, { ...asked, ask }, said),
     // Whatever was decided without its answer.
     cut: () => interruptedDecision,
   })
@@ -159,8 +161,8 @@ function askPerson(
   position: RecordPosition,
 ): Eventually<PermissionDecision> {
   const { call } = request
-  const given = run.spent.approvals?.[call.id]
-  if (given !== undefined)
+  const given = answerGiven(run, call.id)
+  if (given !== undefined && given.behavior !== 'ask')
     return keepGiven(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, given, position)
   const name = `approval:${run.spent.request}:${index}:${call.id}`
   const { canUseTool } = run.context
@@ -176,6 +178,12 @@ function askPerson(
   // An answer that is on record is not asked for again.
   if (asks && run.ports.steps.peek(key) !== 'done') void askCallback(run, canUseTool, request, message, key)
   return waitForPerson(run, key)
+}
+
+/** What was said to a call before this run began; `ask` where nothing was said to its question yet. */
+function answerGiven(run: Run, callId: string): PermissionDecision | undefined {
+  const { approvals } = run.spent
+  return approvals !== null && Object.hasOwn(approvals, callId) ? approvals[callId] : undefined
 }
 
 /** Who answers later finds no agent that waits: it goes on without (spec R-PERM-6c). */

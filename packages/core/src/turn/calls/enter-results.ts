@@ -15,6 +15,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   // The name under which a whole result is kept is another one in each turn: it does not make the same result a new one.
   const compared: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
+  let memos: { [callId: string]: Json } | undefined
   const tasks: TaskNote[] = []
   let { stillRunning } = run.spent
   for (const [index, { id }] of phase.calls.entries()) {
@@ -25,6 +26,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     blocks.push(block)
     compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
+    if (result.memo !== undefined) (memos ??= {})[id] = result.memo
     // What a subagent started has the call that started it already.
     for (const news of result.tasks ?? []) if (!isEndIn(tasks, news)) tasks.push({ callId: id, ...news })
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
@@ -33,7 +35,12 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     const id = run.entryId('tool_results')
     const message = { role: 'user', content: blocks } as const
     const entry = { kind: 'user', id, message, origin: 'tool_results' } as const
-    run.append({ ...entry, ...(details !== undefined && { details }), ...(tasks.length > 0 && { tasks }) })
+    run.append({
+      ...entry,
+      ...(details !== undefined && { details }),
+      ...(memos !== undefined && { memos }),
+      ...(tasks.length > 0 && { tasks }),
+    })
     if (tasks.length > 0) noteToldByTools(run, tasks)
   }
   const { toolResults, recentTurns } = run.spent

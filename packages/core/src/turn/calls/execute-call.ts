@@ -20,22 +20,19 @@ export interface CallScope {
   readonly idempotencyKey: string
   readonly emit: Emit
   readonly ask?: AskModel | undefined
+  /** What the tools of earlier calls of the message have to find again. */
+  readonly memos?: readonly Json[]
 }
 
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
-export function executeCall(
-  run: Run,
-  call: ValidCall,
-  tool: AnyLeafTool,
-  { idempotencyKey, emit, ask }: CallScope,
-): Eventually<ToolResult> {
+export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope: CallScope): Eventually<ToolResult> {
   const { abort, orphanedTools } = run.ports
   // After an abort no tool starts.
   if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')
   const orphans = call.readOnly ? undefined : orphanedTools.settled()
   const start = (): Eventually<ToolResult> => {
-    if (run.ports.isHeard()) emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })
-    return runTool(run, tool, call.input, new CallContext(run, call, { idempotencyKey, emit, ask }))
+    if (run.ports.isHeard()) scope.emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })
+    return runTool(run, tool, call.input, new CallContext(run, call, scope))
   }
   if (orphans === undefined) return start()
   return run.withGrace(
@@ -75,10 +72,11 @@ class CallContext implements ToolContext {
   readonly agents: AgentsInBackground | null
   readonly #context: RunContext
   readonly ask?: AskModel
+  readonly memos?: readonly Json[]
   readonly #state: RunState
   readonly #emit: Emit
 
-  constructor(run: Run, { call }: ValidCall, { idempotencyKey, emit, ask }: CallScope) {
+  constructor(run: Run, { call }: ValidCall, { idempotencyKey, emit, ask, memos }: CallScope) {
     this.callId = call.id
     this.toolName = call.name
     this.agentType = run.agentType
@@ -89,6 +87,7 @@ class CallContext implements ToolContext {
     this.#state = run.state
     this.#emit = emit
     if (ask !== undefined) this.ask = ask
+    if (memos !== undefined) this.memos = memos
   }
 
   get state(): AgentState {

@@ -102,17 +102,19 @@ function runStep(
     sync: readOnly ? 'none' : 'intent',
   }
   const closed = new ClosedCall(run, call.name)
+  const execute = (scope: CallScope): Eventually<ToolResult> =>
+    closed.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
   // Who is called again after a crash may ask: what it asked is answered from the record then.
   if (tool.asksModel === true && reruns) {
     const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
     const who: MayAsk<ToolResult> = {
-      call: (ask) => closed.recorded(executeCall(run, inspected, tool, { ...scope, ask })),
+      call: (ask) => execute({ ...scope, ask }),
       cut: (_result, cause) => abortedResult(cause, 'settled'),
     }
     return closed.shown(stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) }))
   }
   const effect = (scope: CallScope): Eventually<ToolResult> =>
-    closed.recorded(started ?? executeCall(run, inspected, tool, scope))
+    started === undefined ? execute(scope) : closed.recorded(started)
   return closed.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
 }
 

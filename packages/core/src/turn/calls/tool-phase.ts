@@ -1,6 +1,7 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { waitMs } from '../../guards/recent-turns.ts'
 import type { HookMessage } from '../../hooks/hook-outcome.ts'
+import type { Json } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import type { StopSignal } from '../../stop/signal.ts'
 import type { SignalOrigin } from '../../stop/terminal.ts'
@@ -161,6 +162,11 @@ export class ToolPhase {
 
   result(index: number): ToolResult | undefined {
     return this.#results[index]
+  }
+
+  /** What the tools of the calls so far have to find again, in call order. */
+  get memos(): readonly Json[] {
+    return this.#results.flatMap((result) => (result?.memo === undefined ? [] : [result.memo]))
   }
 
   /** A message of a hook, for behind the results. */
