@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 
 // The one file of core that touches the host's clock (docs/decisions/0002). Timers exist on every host, but in no ES library.
+declare const performance: { now(): number }
 declare function setTimeout(callback: () => void, durationMs: number): unknown
 declare function clearTimeout(timer: unknown): void
 
@@ -9,7 +10,9 @@ const longestDelayMs = 2_147_483_647
 
 /** The host's own clock: the default of drivers, never of the loop. */
 export const systemClock: Clock = Object.freeze<Clock>({
-  now: () => Date.now(),
+  // Whole milliseconds, as records have them.
+  now: () => Math.floor(performance.now()),
+  wallTime: () => Date.now(),
   after(ms, callback) {
     if (ms > longestDelayMs) {
       if (ms === Number.POSITIVE_INFINITY) return () => {}
