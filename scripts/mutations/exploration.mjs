@@ -113,7 +113,7 @@ export const explored = [
     ['leaving early'],
     [
       'turn/calls/execute-call.ts',
-      "  if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')\n  const",
+      "  if (cause !== undefined) return abortedResult(cause, 'settled')\n  const",
       '  const',
     ],
   ],

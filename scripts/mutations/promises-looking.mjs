@@ -118,7 +118,11 @@ export const promisesOfLooking = [
   [
     'account: a call that asks a model took no time before its last step',
     ['account/account'],
-    ['account/recorded-steps.ts', 'durationMs: step.at + step.durationMs - began }', 'durationMs: step.durationMs }'],
+    [
+      'account/recorded-steps.ts',
+      'durationMs: Math.max(0, step.at + step.durationMs - began) }',
+      'durationMs: step.durationMs }',
+    ],
   ],
   [
     'account: a request that was refused is open',

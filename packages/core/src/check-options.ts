@@ -70,7 +70,11 @@ export const isPrices: Given = isObject('an object with cost and worstCase, as c
   worstCase: isFunction,
 })
 export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
-export const isClock: Given = isObject('an object with now and after', { now: isFunction, after: isFunction })
+export const isClock: Given = isObject('an object with now and after', {
+  now: isFunction,
+  wallTime: optional(isFunction),
+  after: isFunction,
+})
 
 export const isTranscript: Given = (name, value) => {
   if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Transcript.of(entries) makes one.')

@@ -40,6 +40,7 @@ import type { InboxMessage } from './steps/control.ts'
 import { StepsDriver } from './steps/driver.ts'
 import { runIdOf, type KeptSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
+import { wallTimeOf } from './steps/clock.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
@@ -87,7 +88,8 @@ export class QueryEngine<Output = unknown> {
     this.#inForce = keptOf(session?.ended.at(-1)?.spent.settings)
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
-    this.sessionId = sessionIdOf(options) ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
+    this.sessionId =
+      sessionIdOf(options) ?? uuidOf(`session ${wallTimeOf(options.clock ?? systemClock)} ${sessionsMade++}`)
     this.#account = accountOf(this.#options)
     this.#prompts = new Prompts(options.prepareContent)
     keepEngineSession(this, () => this.#session)

@@ -22,6 +22,7 @@ import { inForceAfter, type SettingsChange, type SettingsInForce } from './setti
 import type { RunLimits, RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
+import { steadyClock } from './steps/clock.ts'
 import { StallableSteps } from './steps/stallable.ts'
 import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
@@ -94,7 +95,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const run = contextOf(options)
   checkState(start)
   const { settings } = contextWith(run, start.spent.settings)
-  const clock = options.clock ?? systemClock
+  const clock = steadyClock(options.clock ?? systemClock)
   const abort = new AbortScope()
   const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
@@ -102,6 +103,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const ledger = context.ledger ?? ledgerOfStart(start, settings, spentBeforeUsd)
   let deadline = noDeadline
   let agents: Parameters<RunPorts['onAgents']>[0] | undefined
+  abort.checkBy(() => deadline.check())
   let inForce = context.inForce ?? start.spent.settings
   const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
     inForce = nowInForce

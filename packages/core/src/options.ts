@@ -51,7 +51,7 @@ import { namedModelsOf } from './model/named-models.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
-import type { Clock } from './steps/clock.ts'
+import { steadyClock, type Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
@@ -343,7 +343,7 @@ function newContext(options: LoopOptions): RunContext {
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
     canUseTool: options.canUseTool ?? null,
-    timers: options.clock ?? systemClock,
+    timers: steadyClock(options.clock ?? systemClock),
     prices: options.prices ?? noPrices,
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),
     contextDefence: options.context ?? plainContext,

@@ -58,6 +58,9 @@ export const isAmount: Check = isFrom(0)
 /** Milliseconds on a clock that may have begun later. */
 export const isMoment: Check = isFrom(-most)
 
+/** Milliseconds that passed. Older versions measured them by a clock that may have been set back meanwhile. */
+export const isDuration: Check = isFrom(-most)
+
 function isFrom(least: number): Check {
   return (value, path) => {
     isNumber(value, path)

@@ -222,7 +222,7 @@ function personalFiles(): readonly string[] {
 function personalProblem(): string | undefined {
   const files = personalFiles()
   const key = files.map((file) => `${file}:${statOf(file)?.mtimeMs ?? 0}`).join('\n')
-  const now = Date.now()
+  const now = performance.now()
   // Files that these include are not in the key: looked at again after a while.
   if (lastPersonal?.key === key && now - lastPersonal.at < 1000) return lastPersonal.problem
   const problem = files.map((file) => personalFileProblem(file)).find((found) => found !== undefined)

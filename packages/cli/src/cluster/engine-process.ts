@@ -92,11 +92,11 @@ function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 async function ready(engine: EngineProcess, child: ChildProcess): Promise<void> {
-  const until = Date.now() + readyMs
+  const until = performance.now() + readyMs
   for (const url of [`${engine.admin}/health`, `${engine.ingress}/restate/health`]) {
     while (!(await answers(url))) {
       const isGone = child.exitCode !== null || child.signalCode !== null || child.pid === undefined
-      if (!isGone && Date.now() < until) await pause(200)
+      if (!isGone && performance.now() < until) await pause(200)
       else {
         await engine.end()
         throw new UsageError(`The server did not come up; ${engine.log} says why.`)

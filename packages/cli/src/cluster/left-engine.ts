@@ -31,8 +31,8 @@ export async function endLeftEngine(folder: string): Promise<void> {
       `halting cluster dev runs already, with the data in ${folder}: process ${program}. Use that one, or end it with Ctrl-C.`,
     )
   signal(server, 'SIGTERM')
-  for (const until = Date.now() + endMs; (await commandOf(server)).includes(folder);) {
-    if (Date.now() > until) signal(server, 'SIGKILL')
+  for (const until = performance.now() + endMs; (await commandOf(server)).includes(folder);) {
+    if (performance.now() > until) signal(server, 'SIGKILL')
     await pause(betweenLooksMs)
   }
 }

@@ -27,7 +27,7 @@ interface Look {
   readonly style: Style
 }
 
-const [mostDays, mostRows, mostSessions, mostSkipped] = [14, 8, 5, 5]
+const [mostDays, mostRows, mostSessions] = [14, 8, 5]
 /** Longer lines are hard to read. */
 const widest = 100
 
@@ -47,10 +47,8 @@ export function reportText(report: Report, { by, width, style }: Look): string {
     ...(programs === '' ? [] : paragraph(`${programs}.`)),
   ]
   const last = [
-    ...part(
-      `Not read: ${many(report.skipped.length, 'file')}`,
-      report.skipped.slice(0, by === undefined ? mostSkipped : Infinity).flatMap(item),
-    ),
+    // All of them: what they cost is in no sum above.
+    ...part(`Not read: ${many(report.skipped.length, 'file')}`, report.skipped.flatMap(item)),
     ...(report.notes.length === 0 ? [] : ['', ...report.notes.flatMap(paragraph)]),
   ]
   if (report.totals.runs === 0) return text([...head, ...paragraph(nothingText(report)), ...last])

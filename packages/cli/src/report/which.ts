@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, relative, resolve, isAbsolute } from 'node:path'
-import { headOfKept, keptSessions } from '@halting/agent'
+import { headOfKept, keptSessions, sessionFolder } from '@halting/agent'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
@@ -63,12 +63,14 @@ async function everywhere(flags: Flags, program: Program): Promise<readonly stri
 /** Sessions of ours that worked in a folder, or below it: their first lines say so. */
 async function workedBelow(folder: string, program: Program): Promise<readonly string[]> {
   const all = await keptSessions(whose(program), 'all')
-  return all.flatMap(({ path }) => {
+  const [own = ''] = sessionFolder({ ...whose(program), cwd: folder, sessionId: 'any' }).parts
+  const below = own.endsWith('-') ? own : `${own}-`
+  return all.flatMap(({ path, project }) => {
     try {
       return isBelow(headOfKept(path).cwd, folder) ? [path] : []
     } catch {
-      // Of what cannot be read nobody knows where it worked.
-      return []
+      // It is named as a file that cannot be read, where its place says that it may have worked there.
+      return project === own || project.startsWith(below) ? [path] : []
     }
   })
 }

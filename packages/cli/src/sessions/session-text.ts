@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@halting/agent'
-import { columnsOf } from '../io/columns.ts'
+import { columnsOf, wrapped } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 
 /** What `--json` tells of a session. */
@@ -25,7 +25,7 @@ export function factsOf(summary: SessionSummary): { readonly [field: string]: un
 export function linesOf(summaries: readonly SessionSummary[], width: number): string {
   return summaries
     .map((summary) => {
-      const lines = [...headLines(summary, width), `  ${oneLine(about(summary), width - 2)}`]
+      const lines = [...headLines(summary, width), ...aboutLines(summary, width)]
       return lines.map((line) => `${line}\n`).join('')
     })
     .join('')
@@ -50,6 +50,11 @@ function endedAs(ended: string, heldBy: number | undefined): string {
   return ended === 'open' ? 'did not end' : ended
 }
 
-function about({ title, firstPrompt, problem }: SessionSummary): string {
-  return problem ?? title ?? (firstPrompt === '' ? '(nothing was said)' : firstPrompt)
+/** What was said is cut to a line; why a file cannot be read is not. */
+function aboutLines({ title, firstPrompt, problem }: SessionSummary, width: number): readonly string[] {
+  if (problem !== undefined)
+    return wrapped(oneLine(problem, Infinity), width - 2)
+      .split('\n')
+      .map((line) => `  ${line}`)
+  return [`  ${oneLine(title ?? (firstPrompt === '' ? '(nothing was said)' : firstPrompt), width - 2)}`]
 }

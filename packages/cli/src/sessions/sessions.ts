@@ -124,7 +124,10 @@ async function search(flags: Flags, text: string, program: Program): Promise<num
   const { output } = program
   const found: { readonly summary: SessionSummary; readonly line: string }[] = []
   for (const summary of await summaries(flags, program)) {
-    if (summary.problem !== undefined) continue
+    if (summary.problem !== undefined) {
+      output.err(told(`not searched: ${oneLine(summary.problem, Infinity)}`))
+      continue
+    }
     const line = lineWith(await transcriptOf(summary.path), text.toLowerCase())
     if (line !== undefined) found.push({ summary, line })
   }

@@ -1,4 +1,5 @@
 import { redactSecrets, type Settings } from '@halting/agent'
+import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
 import type { Flags } from '../flags/flags.ts'
@@ -61,7 +62,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     files: sessions.files,
     openSession: sessions.open,
     branch: () => sessions.place(app.last),
-    now: () => Date.now(),
+    now: () => systemClock.now(),
   })
   screen.start()
   void screen.background.then((background) => {

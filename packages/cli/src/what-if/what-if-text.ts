@@ -22,7 +22,7 @@ export function whatIfText({ answers, suggested, runs, skipped, notes }: Told, w
       ? []
       : [
           '',
-          ...[`Not read: ${many(skipped.length, 'file')}.`, ...skipped.slice(0, 5)].map((text) =>
+          ...[`Not read: ${many(skipped.length, 'file')}.`, ...skipped].map((text) =>
             wrapped(oneLine(text, Infinity), columns),
           ),
         ]),

@@ -134,7 +134,7 @@ class StepReader {
       name,
       request,
       at,
-      durationMs,
+      durationMs: step.durationMs,
       isOpen: false,
       model: typeof model === 'string' ? model : '',
       tokens: numberOf(tokens),
@@ -166,7 +166,7 @@ class StepReader {
     const result = value['value']
     if (began === undefined) this.#toolResult(step, value)
     else if (isJsonObject(result))
-      this.#toolResult({ ...step, name, durationMs: step.at + step.durationMs - began }, result)
+      this.#toolResult({ ...step, name, durationMs: Math.max(0, step.at + step.durationMs - began) }, result)
   }
 
   #toolResult(
@@ -256,7 +256,7 @@ export function recordedStep(key: string, at: number, durationMs: number, isOpen
   const dot = name.indexOf('.')
   const end = colon < 0 || (dot >= 0 && dot < colon) ? dot : colon
   const phase = phases.get(name.slice(0, end + 1)) ?? 'other'
-  return { phase, scope, name, request: requestOf(name, colon), at, durationMs, isOpen }
+  return { phase, scope, name, request: requestOf(name, colon), at, durationMs: Math.max(0, durationMs), isOpen }
 }
 
 function scopeAndName(key: string): readonly [scope: string, name: string] {

@@ -12,6 +12,7 @@ import type { LoopOptions } from '../options.ts'
 import { lastAnswer } from '../sdk/result-message.ts'
 import { startRun } from '../start.ts'
 import type { StepLog } from '../steps/log.ts'
+import { steadyClock } from '../steps/clock.ts'
 import { systemClock } from '../steps/system-clock.ts'
 import type { Terminal, TerminalReason } from '../stop/terminal.ts'
 import type { Transcript } from '../transcript.ts'
@@ -107,11 +108,12 @@ export class StageRun {
 
   async run(): Promise<EndedStage> {
     const { options, signal } = this.#around
-    const { clock = systemClock } = options
+    const clock = steadyClock(options.clock ?? systemClock)
     const beganAt = clock.now()
     this.#abort.follow(signal)
     const times = { usedMs: 0, limitMs: this.#limits.maxDurationMs }
     const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
+    this.#abort.checkBy(() => deadline.check())
     const { tells, ...outcome } = await this.#outcome()
     // What it asked and did not wait for ends, and nothing is asked any more.
     this.#abort.abort('parent')
@@ -127,7 +129,7 @@ export class StageRun {
   }
 
   async #outcome(): Promise<StageEnding> {
-    const { cause } = this.#abort
+    const cause = this.#abort.causeNow()
     if (cause !== undefined) return this.#cut(cause)
     const { options, sessionId, runId, terminal, transcript } = this.#around
     const { clock: timers = systemClock, graceMs = 250 } = options
@@ -186,7 +188,7 @@ export class StageRun {
   }
 
   #checkOpen(): void {
-    const { cause } = this.#abort
+    const cause = this.#abort.causeNow()
     if (cause === undefined) return
     const { reason, message } = this.#cut(cause)
     throw new StageStop(reason, message)

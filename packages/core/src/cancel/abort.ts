@@ -60,12 +60,27 @@ export class AbortScope {
   #cause: AbortCause | undefined
   #outer: AbortSignal | undefined
   #onOuterAbort: (() => void) | undefined
+  #check: (() => void) | undefined
 
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
   get cause(): AbortCause | undefined {
+    return this.#cause
+  }
+
+  /** What else may abort the run: it is called at each cancellation point, and aborts where it is time for that. */
+  checkBy(check: () => void): void {
+    this.#check = check
+  }
+
+  /**
+   * The cause, as a cancellation point asks for it. A timer alone would not do: where it is late, since the machine slept or was busy, the time limit is
+   * compared with the time here (spec R-ABORT-8b).
+   */
+  causeNow(): AbortCause | undefined {
+    if (this.#cause === undefined) this.#check?.()
     return this.#cause
   }
 

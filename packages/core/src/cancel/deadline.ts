@@ -1,6 +1,6 @@
 import type { Clock } from '../steps/clock.ts'
 
-/** The time limit of a run, as a timer that aborts what is in flight. It stands still while a person is waited for. */
+/** The time limit of a run: a timer that aborts what is in flight, and a check for cancellation points. It stands still while a person is waited for. */
 export interface Deadline {
   /** Active milliseconds so far. */
   readonly usedMs: number
@@ -8,6 +8,8 @@ export interface Deadline {
   readonly limitMs: number
   /** Another limit for the whole run, in active milliseconds; `Infinity` for none. One that has passed already is due at once. */
   setLimit(limitMs: number): void
+  /** Calls back where the limit has passed, although the timer has not fired yet. */
+  check(): void
   pause(): void
   goOn(): void
   cancel(): void
@@ -18,6 +20,7 @@ export const noDeadline: Deadline = Object.freeze<Deadline>({
   usedMs: 0,
   limitMs: Infinity,
   setLimit: () => {},
+  check: () => {},
   pause: () => {},
   goOn: () => {},
   cancel: () => {},
@@ -49,6 +52,10 @@ export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
       return part.limitMs
     },
     setLimit: (limitMs) => part.setLimit(limitMs),
+    check() {
+      whole.check()
+      part.check()
+    },
     pause() {
       whole.pause()
       part.pause()
@@ -93,6 +100,10 @@ class RunningDeadline implements Deadline {
   setLimit(limitMs: number): void {
     this.#limitMs = limitMs
     this.#startTimer()
+  }
+
+  check(): void {
+    if (!this.#isCancelled && this.usedMs >= this.#limitMs) this.#onPassed()
   }
 
   pause(): void {

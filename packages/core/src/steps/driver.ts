@@ -2,7 +2,7 @@ import { HaltingError } from '../errors.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { isJsonObject, type Json } from '../json.ts'
 import type { Lap, RunEnd, RunStart } from '../state.ts'
-import type { Clock } from './clock.ts'
+import { steadyClock, type Clock } from './clock.ts'
 import type { Control } from './control.ts'
 import type { StepLog, StepRecord } from './log.ts'
 import type {
@@ -63,7 +63,7 @@ export class StepsDriver implements AnswerableSteps {
   constructor(options: StepsOptions) {
     this.#options = options
     this.#log = options.log
-    this.#clock = options.clock ?? systemClock
+    this.#clock = steadyClock(options.clock ?? systemClock)
     const { agents = [], replay = [] } = options
     this.#main = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
     this.#place = { scope: '', answers: this.#main }
@@ -157,7 +157,7 @@ export class StepsDriver implements AnswerableSteps {
     if (found?.type === 'result') {
       if (options.composite === true) answers.abandon(`${key}/`)
       // The record holds what this effect returned: same key, same digest.
-      return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
+      return { value: found.value as T, replayed: true, at: found.at, durationMs: Math.max(0, found.durationMs) }
     }
     if (found?.type === 'intent' && options.onUnfinished !== 'rerun') {
       const value = options.onUnfinished(found.intent)

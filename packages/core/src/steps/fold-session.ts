@@ -38,14 +38,24 @@ export interface KeptSession extends FoldedSession {
   readonly lease?: BudgetLease | undefined
 }
 
-/** Records of a session as those of its runs. What comes between two runs belongs to the first. */
+/**
+ * Records of a session as those of its runs. What comes between two runs belongs to the first. A duration below zero, which older versions wrote where the
+ * clock of the machine was set back, is none.
+ */
 export function runsOf(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (isOwnStart(record)) runs.push([])
-    runs.at(-1)?.push(record)
+    runs.at(-1)?.push(withoutTimeBack(record))
   }
   return runs
+}
+
+/** Anybody may have written a record: what is of another type is looked at elsewhere. */
+function withoutTimeBack(record: StepRecord): StepRecord {
+  if (record.type === 'result') return record.durationMs < 0 ? { ...record, durationMs: 0 } : record
+  if (record.type !== 'stage' || record.stage?.phase !== 'ended' || !(record.stage.durationMs < 0)) return record
+  return { ...record, stage: { ...record.stage, durationMs: 0 } }
 }
 
 /**

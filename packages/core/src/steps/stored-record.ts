@@ -3,6 +3,7 @@ import { isJsonObject } from '../json.ts'
 import {
   isAmount,
   isBoolean,
+  isDuration,
   isListOf,
   isMapOf,
   isMoment,
@@ -138,7 +139,7 @@ const isStage: Check = isOneOf('phase', {
     committedUsd: isAmount,
     tokens: isAmount,
     modelUsage: isMapOf(isObject({ usage: isUsage, costUsd: isAmount })),
-    durationMs: isAmount,
+    durationMs: isDuration,
   }),
 })
 
@@ -172,7 +173,7 @@ const isNoMoment: Check = optional(isMoment)
 const isRecord: Check = isOneOf('type', {
   start: isObject({ scope: isText, start: isStart, at: isMoment }),
   intent: isObject({ key: isText, intent: isIntent, at: isMoment }),
-  result: isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isAmount }),
+  result: isObject({ key: isText, value: isStepValue, at: isMoment, durationMs: isDuration }),
   control: isObject({ key: isText, control: isControl, at: isMoment }),
   lap: isObject({ lap: isLap, folds: optional(isFolded) }),
   end: isObject({ scope: isText, terminal: isTerminal, added: isTranscript, spent: isProgress, at: isNoMoment }),

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 
 // The one file of core that touches the host (docs/decisions/0002). Timers exist on every host, but in no ES library; the rest only on some.
+declare const performance: { now(): number }
 declare function setTimeout(callback: () => void, durationMs: number): unknown
 declare function clearTimeout(timer: unknown): void
 declare const setImmediate: ((callback: () => void) => unknown) | undefined
@@ -19,7 +20,9 @@ const longestTurnMs = 50
 
 /** The host's own clock: the default of drivers, never of the loop. */
 export const systemClock: Clock = Object.freeze<Clock>({
-  now: () => Date.now(),
+  // Whole milliseconds, as records have them.
+  now: () => Math.floor(performance.now()),
+  wallTime: () => Date.now(),
   after(ms, callback) {
     if (ms > longestDelayMs) {
       if (ms === Number.POSITIVE_INFINITY) return () => {}

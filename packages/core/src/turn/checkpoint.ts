@@ -59,7 +59,7 @@ function applyControl(run: Run, control: Control | undefined, checkpoint: Checkp
 }
 
 function pollControl(run: Run): PolledControl {
-  const { cause } = run.ports.abort
+  const cause = run.ports.abort.causeNow()
   if (cause !== undefined) return { abort: cause }
   const signals = run.ports.inbox.takeSignals() ?? noSignals
   return run.context.cancellation.length === 0 ? controlWith(run, signals) : pollSources(run, signals)
@@ -71,14 +71,14 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
   const signals = [...taken]
   for (const source of run.context.cancellation) {
     // A source that ignored an abort has used up the grace time. No other source is asked.
-    if (run.ports.abort.cause !== undefined) break
+    if (run.ports.abort.causeNow() !== undefined) break
     const signal = await run.withGrace(
       () => source.cancellationSignal(run.agentState),
       (settled) => signalOfSource(source, settled),
     )
     if (signal !== undefined) signals.push(signal.toJSON())
   }
-  const { cause } = run.ports.abort
+  const cause = run.ports.abort.causeNow()
   return cause === undefined ? controlWith(run, signals) : { abort: cause }
 }
 

@@ -82,7 +82,7 @@ function answered<T>(
     value: end.value.value,
     replayed: end.replayed,
     at: begun.at,
-    durationMs: end.at + end.durationMs - begun.at,
+    durationMs: Math.max(0, end.at + end.durationMs - begun.at),
   })
   const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who, bill)).end()
   // What is on record is not called. Nor is it in a replay that is no resume: where the record ends, the driver says so.

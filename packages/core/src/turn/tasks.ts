@@ -72,7 +72,8 @@ const longestWaitMs = 600_000
 
 function waitForEnd(run: Run, background: Background | null): Eventually<Waited> {
   const { abort, inbox, deadline } = run.ports
-  if (abort.cause !== undefined) return { kind: 'aborted', cause: abort.cause }
+  const cause = abort.causeNow()
+  if (cause !== undefined) return { kind: 'aborted', cause }
   const leftMs = deadline.limitMs - deadline.usedMs
   const longestMs = leftMs === Infinity ? (background?.waitMs ?? longestWaitMs) : leftMs * shareForWaiting
   return new Promise((resolve) => {

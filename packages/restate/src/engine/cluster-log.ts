@@ -23,7 +23,7 @@ export class ClusterLog implements StepLog {
   #taken = 0
   #appended = 0
   #onRecord = 0
-  /** Until when all that goes on is waiting, by `Date.now`; null where it is for a message alone. */
+  /** Until when all that goes on is waiting, by `performance.now`; null where it is for a message alone. */
   #rest: { readonly until: number | null } | undefined
   #stirredAt = 0
   #notes: readonly Json[] = []
@@ -84,7 +84,7 @@ export class ClusterLog implements StepLog {
   }
 
   rests(ms: number | null | undefined): void {
-    this.#rest = ms === undefined ? undefined : { until: ms === null ? null : Date.now() + ms }
+    this.#rest = ms === undefined ? undefined : { until: ms === null ? null : performance.now() + ms }
     this.stir()
     this.#wake?.()
   }
@@ -98,7 +98,7 @@ export class ClusterLog implements StepLog {
 
   /** Something happens that may end a rest. */
   stir(): void {
-    this.#stirredAt = Date.now()
+    this.#stirredAt = performance.now()
   }
 
   /** The work is over: what the handler gives back. */
@@ -131,8 +131,8 @@ export class ClusterLog implements StepLog {
 
   /** The next batch, as JSON, when there is one; an empty one where nothing happens for long. */
   async take(): Promise<string> {
-    const silentAfter = Date.now() + heartbeatMs
-    while (!this.#isFirst && !this.#hasNews && !this.#mayRest && Date.now() < silentAfter)
+    const silentAfter = performance.now() + heartbeatMs
+    while (!this.#isFirst && !this.#hasNews && !this.#mayRest && performance.now() < silentAfter)
       await this.#somethingComes(silentAfter)
     // What happens in one turn of the event loop goes together: a reply, and the calls that it asks for.
     await new Promise<void>((resolve) => setImmediate(resolve))
@@ -160,7 +160,7 @@ export class ClusterLog implements StepLog {
     if (this.#done !== undefined) return `,"done":${JSON.stringify(this.#done)}`
     if (this.#rest === undefined || !this.#mayRest) return ''
     const { until } = this.#rest
-    return `,"restMs":${until === null ? null : Math.max(0, until - Date.now())}`
+    return `,"restMs":${until === null ? null : Math.ceil(Math.max(0, until - performance.now()))}`
   }
 
   /** The batch that was taken last is on record. */
@@ -184,7 +184,9 @@ export class ClusterLog implements StepLog {
   }
 
   get #mayRest(): boolean {
-    return this.#rest !== undefined && this.#appended === this.#taken && Date.now() >= this.#stirredAt + restAfterMs
+    return (
+      this.#rest !== undefined && this.#appended === this.#taken && performance.now() >= this.#stirredAt + restAfterMs
+    )
   }
 
   async #somethingComes(atLatest: number): Promise<void> {
@@ -192,7 +194,7 @@ export class ClusterLog implements StepLog {
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#wake = resolve
-      timer = setTimeout(resolve, Math.max(1, until - Date.now()))
+      timer = setTimeout(resolve, Math.max(1, until - performance.now()))
     })
     clearTimeout(timer)
     this.#wake = undefined

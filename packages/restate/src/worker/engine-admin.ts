@@ -53,7 +53,7 @@ export class EngineAdmin {
    * worker from the engine's side, is not there yet; `onWait` is told why, once for each reason.
    */
   async register(worker: string, signal?: AbortSignal, onWait: (because: string) => void = () => {}): Promise<void> {
-    const until = Date.now() + patienceMs
+    const until = performance.now() + patienceMs
     let told = ''
     for (;;) {
       try {
@@ -62,7 +62,7 @@ export class EngineAdmin {
       } catch (error) {
         signal?.throwIfAborted()
         const because = `${this.#base} did not take ${worker}: ${reasonOf(error)}`
-        if (Date.now() > until) throw new Error(because, { cause: error })
+        if (performance.now() > until) throw new Error(because, { cause: error })
         if (because !== told) onWait(because)
         told = because
       }

@@ -28,7 +28,8 @@ export interface CallScope {
 export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope: CallScope): Eventually<ToolResult> {
   const { abort, orphanedTools } = run.ports
   // After an abort no tool starts.
-  if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')
+  const cause = abort.causeNow()
+  if (cause !== undefined) return abortedResult(cause, 'settled')
   const orphans = call.readOnly ? undefined : orphanedTools.settled()
   const start = (): Eventually<ToolResult> => {
     if (run.ports.isHeard()) scope.emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })

@@ -105,7 +105,8 @@ function save(
   const { abort } = run.ports
   const lost = (lostBecause: string): SaveRecord => ({ limit, whole: { lostBecause } })
   const cut = (aborted: AbortCause): SaveRecord => ({ ...lost('the run was aborted'), aborted })
-  if (abort.cause !== undefined) return cut(abort.cause)
+  const cause = abort.causeNow()
+  if (cause !== undefined) return cut(cause)
   const about = { callId: call.id, toolName: call.name, text, idempotencyKey }
   const result = spooled === undefined ? about : { ...about, spooled }
   return run.withGrace(

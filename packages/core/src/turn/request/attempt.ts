@@ -118,7 +118,7 @@ function makeReserved(
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       const { grant, reservation } = reserved
-      const { cause } = run.ports.abort
+      const cause = run.ports.abort.causeNow()
       if (!grant.granted) {
         admission?.leave()
         // It waited for its lease, and was aborted there.

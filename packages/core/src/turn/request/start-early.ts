@@ -25,7 +25,7 @@ function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | un
   const { hooks, permissions } = run.context
   const tool = calledTool(call.name, run.context)
   if (tool === undefined || isAgentTool(tool) || runsAlone(tool) || tool.asksModel === true) return undefined
-  if (run.ports.abort.cause !== undefined || hooks.for('beforeToolUse', tool.name).length > 0) return undefined
+  if (run.ports.abort.causeNow() !== undefined || hooks.for('beforeToolUse', tool.name).length > 0) return undefined
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
   if (permissions === allowAll) return { ...inspected, started: start(run, inspected, tool) }

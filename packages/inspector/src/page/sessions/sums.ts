@@ -20,7 +20,8 @@ export interface RowSums {
   /** Models without a price, by name: the dollars leave them out. */
   readonly unpriced: readonly string[]
   readonly sessionsUnpriced: number
-  readonly unread: number
+  /** Sessions that could not be read, and why: none of the figures has them. */
+  readonly unread: readonly string[]
 }
 
 /** The sums of what is shown. */
@@ -39,7 +40,9 @@ export function sumsOf(rows: readonly SessionRow[]): RowSums {
     failedCalls: sum(({ failedCalls }) => failedCalls),
     unpriced: [...new Set(rows.flatMap(({ unpriced }) => unpriced))].toSorted(),
     sessionsUnpriced: sum(({ unpriced }) => Number(unpriced.length > 0)),
-    unread: sum(({ problem }) => Number(problem !== undefined)),
+    unread: rows
+      .flatMap(({ sessionId, problem }) => (problem === undefined ? [] : [`${sessionId}: ${problem}`]))
+      .toSorted(),
   }
 }
 
@@ -73,6 +76,9 @@ export function sumTexts(sums: RowSums, all: number): SumTexts {
       sessionsUnpriced === 0
         ? ''
         : `the dollars do not include ${names}, which ${verb} no known price (${many(sessionsUnpriced, 'session')})`,
-    unread: unread === 0 ? '' : `${many(unread, 'session')} could not be read`,
+    unread:
+      unread.length === 0
+        ? ''
+        : `${many(unread.length, 'session')} could not be read and ${unread.length === 1 ? 'is' : 'are'} in none of these figures: ${unread.map((each) => visible(each)).join(' ')}`,
   }
 }

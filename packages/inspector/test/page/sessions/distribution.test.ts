@@ -129,6 +129,17 @@ describe('sums', () => {
     expect(sumsOf(rows)).toMatchObject({ unpriced: ['a', 'x'], sessionsUnpriced: 2, sessions: 3 })
   })
 
+  it('name each session that they leave out, with the reason', () => {
+    const rows = [
+      rowWith({ sessionId: 's2', problem: 'It is damaged.' }),
+      rowWith({ sessionId: 's1', problem: 'Torn.' }),
+    ]
+    expect(sumTexts(sumsOf([...rows, rowWith()]), 3).unread).toBe(
+      '2 sessions could not be read and are in none of these figures: s1: Torn. s2: It is damaged.',
+    )
+    expect(sumTexts(sumsOf([rowWith()]), 1).unread).toBe('')
+  })
+
   it('have each run once, and say how many copies they leave out', () => {
     const sums = sumsOf([rowWith({ runs: 3, copiedRuns: 2 }), rowWith({ runs: 1 })])
     expect([sums.runs, sums.copiedRuns]).toEqual([2, 2])

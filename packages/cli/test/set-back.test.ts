@@ -1,0 +1,97 @@
+// Holds rules of docs/spec.md: R-JOUR-4d, R-REP-6a and R-IF-8: what a clock that was set back left in a session, and what cannot be read at all.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openJournal } from '@halting/agent'
+import { loop, startRun, tool } from '@halting/core'
+import { createMemorySteps, type StepRecord } from '@halting/core/steps'
+import { scriptedModel } from '@halting/core/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const setBack = 'aaaaaaaa-1111-4333-8444-000000000001'
+const whole = 'bbbbbbbb-1111-4333-8444-000000000002'
+const damaged = Array.from({ length: 7 }, (_, index) => `cccccccc-1111-4333-8444-00000000000${index}`)
+
+/** A session as versions wrote it that measured by the time of day, where the clock was set back by 700 ms during each request. */
+async function keepSetBack(): Promise<void> {
+  const steps = createMemorySteps()
+  await loop(startRun({ prompt: 'go', sessionId: setBack }), {
+    model: scriptedModel([asks(['Edit', {}]), says('done')], { maxOutputTokens: 1_000 }),
+    tools: [tool({ name: 'Edit', description: '', execute: () => 'done' })],
+    prices: { cost: () => 0.25, worstCase: () => 1 },
+    maxTurns: 5,
+    steps,
+  }).terminal
+  const journal = await openJournal({ path: sessionPath(setBack), sessionId: setBack, cwd: here(), version: '0.1.0' })
+  const asWritten = (record: StepRecord): StepRecord =>
+    record.type === 'result' && record.key.includes('model:') ? { ...record, durationMs: -698 } : record
+  for (const record of steps.records) journal.log.append(asWritten(record))
+  await journal.log.flush()
+  await journal.close()
+}
+
+beforeAll(async () => {
+  await keepSetBack()
+  await keep(whole, [asks(['Edit', {}]), says('done')])
+})
+
+describe('a session during which the clock was set back', () => {
+  test.each([
+    ['why', setBack],
+    ['replay', setBack],
+    ['what-if', setBack, '--max-turns', '1'],
+    ['sessions', 'export', setBack],
+    ['report'],
+    ['sessions'],
+  ])('is read by %s', async (...args) => {
+    const { status, stdout, stderr } = await run(args)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).not.toMatch(/-\d+ ?m?s\b|cannot be read|Not read/)
+  })
+
+  test('has its money in the report, and in what-if', async () => {
+    const { stdout } = await run(['report', '--json'])
+    const { totals, skipped, bySession } = JSON.parse(stdout)
+    expect(skipped).toEqual([])
+    expect(bySession.find(({ session }: { session: string }) => session === setBack)).toMatchObject({ costUsd: 0.5 })
+    expect(totals.runs).toBe(2)
+    const answer = JSON.parse((await run(['what-if', setBack, '--max-turns', '1', '--json'])).stdout)
+    expect(answer.answers).toMatchObject([{ answer: { verdict: 'stops', saved: { costUsd: 0.25 } } }])
+  })
+})
+
+describe('files that cannot be read', () => {
+  beforeAll(() => {
+    const lines = readFileSync(sessionPath(whole), 'utf8').split('\n')
+    // One without a readable beginning, of which nobody knows where it worked, and others with a line that is damaged.
+    for (const [index, id] of damaged.entries())
+      writeFileSync(sessionPath(id), index === 0 ? '{"type":\n{}\n' : lines.toSpliced(2, 1, '{"type":"x"}').join('\n'))
+    mkdirSync(join(here(), 'below'))
+  })
+
+  test.each([
+    ['report'],
+    ['report', '.'],
+    ['report', '--by', 'day'],
+    ['report', '--format', 'html'],
+    ['report', '--json'],
+    ['what-if', '--max-turns', '1'],
+    ['what-if', '--max-turns', '1', '--json'],
+    ['what-if', '--suggest'],
+    ['sessions'],
+    ['sessions', 'search', 'go'],
+  ])('are all named by %s %s %s, with the reason', async (...args) => {
+    const { stdout, stderr } = await run(args)
+    const text = (stdout + stderr).replaceAll(/\s+/g, ' ')
+    for (const id of damaged) expect(text).toContain(`${id}.jsonl`)
+    expect(text.match(/is damaged in line|is empty, or is no session/g)?.length).toBe(damaged.length)
+  })
+
+  test('are not named where their place says that they worked elsewhere', async () => {
+    const { stdout, stderr } = await run(['report', 'below'])
+    expect(stdout + stderr).not.toContain('cccccccc')
+  })
+})

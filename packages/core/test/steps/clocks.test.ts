@@ -1,0 +1,191 @@
+// Holds rules of docs/spec.md: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-JOUR-4d: time that a clock shows wrongly.
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { loop, QueryEngine, replay, startRun, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import {
+  accountOf,
+  createMemorySteps,
+  misfitOfRecord,
+  runsOf,
+  systemClock,
+  trajectoryOf,
+  whatIf,
+  type Clock,
+} from '../../src/steps/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, json, reader } from '../support/harness.ts'
+
+/** A clock that is moved by hand, forward or back, and whose timers come too late: as where the machine slept. */
+function handClock(): Clock & { move(ms: number): void } {
+  let time = 1_000_000
+  return {
+    now: () => time,
+    after: () => () => {},
+    move(ms) {
+      time += ms
+    },
+  }
+}
+
+const usage = { input_tokens: 1_000, output_tokens: 100 }
+/** A reply during which the clock is moved. */
+const moving = (
+  clock: { move(ms: number): void },
+  ms: number,
+  reply: ReturnType<typeof calls> | { readonly text: string } = { text: 'done' },
+): ScriptedReply => ({ ...reply, usage, before: () => clock.move(ms) })
+
+async function ran(clock: Clock, script: readonly ScriptedReply[], given: Partial<LoopOptions> = {}) {
+  const steps = createMemorySteps({ clock })
+  const model = scriptedModel(script)
+  const { terminal } = await loop(startRun({ prompt: 'go' }), { model, clock, ...given, steps }).ended
+  return { terminal, model, records: json(steps.records) as unknown as readonly StepRecord[] }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('the clock of the host', () => {
+  test('is not the one that people and time servers set', () => {
+    const before = systemClock.now()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+    expect(systemClock.now() - before).toBeLessThan(3_600_000)
+    vi.setSystemTime(1_000)
+    expect(systemClock.now()).toBeGreaterThanOrEqual(before)
+    expect(systemClock.wallTime?.()).toBe(1_000)
+  })
+
+  test('counts whole milliseconds', () => {
+    expect(Number.isInteger(systemClock.now())).toBe(true)
+  })
+
+  test('names sessions by the time of day: two processes may have run equally long', () => {
+    let asked = 0
+    const wallTime = (): number => 1_000 + asked++
+    const engine = new QueryEngine({
+      model: scriptedModel([]),
+      clock: { now: () => 5, wallTime, after: () => () => {} },
+    })
+    expect([asked, engine.sessionId]).toEqual([1, expect.stringMatching(/^[\da-f-]{36}$/)])
+  })
+})
+
+describe('a clock that is set back', () => {
+  test('takes no time from what is under way, and the time goes on behind it', async () => {
+    const clock = handClock()
+    const script = [moving(clock, -700, calls('Look')), moving(clock, 300)]
+    const { terminal, records } = await ran(clock, script, { tools: [reader('Look')] })
+    const results = records.flatMap((record) => (record.type === 'result' ? [[record.at, record.durationMs]] : []))
+    expect(results).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 300],
+    ])
+    expect([terminal.reason, terminal.durationMs, terminal.summary.apiMs]).toEqual(['completed', 300, 300])
+    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+  })
+
+  test('does not stretch the time limit', async () => {
+    const clock = handClock()
+    const script = [moving(clock, 400, calls('Look')), moving(clock, -5_000, calls('Look'))]
+    const last = moving(clock, 700)
+    const { terminal } = await ran(clock, [...script, last], { tools: [reader('Look')], maxDurationMs: 1_000 })
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 1_100])
+  })
+
+  test('that shows no number stands still', async () => {
+    const shown = [0, Number.NaN, 100, Number.POSITIVE_INFINITY, 250]
+    let reads = 0
+    const clock: Clock = { now: () => shown[Math.min(reads++, shown.length - 1)] ?? 0, after: () => () => {} }
+    const { terminal } = await ran(clock, [{ text: 'done', usage }])
+    expect([terminal.reason, terminal.durationMs <= 250]).toEqual(['completed', true])
+  })
+})
+
+describe('a record of a clock that was set back', () => {
+  const setBack = async (): Promise<readonly StepRecord[]> => {
+    const clock = handClock()
+    const { records } = await ran(clock, [moving(clock, 500, calls('Look')), moving(clock, 200)], {
+      tools: [reader('Look')],
+    })
+    // As versions wrote it that measured by the time of day.
+    return records.map((record) =>
+      record.type === 'result' && record.key.includes('model:1.') ? { ...record, durationMs: -200 } : record,
+    )
+  }
+
+  test('fits, and its durations below zero are read as none', async () => {
+    const records = await setBack()
+    expect(records.map(misfitOfRecord)).toEqual(records.map(() => undefined))
+    const [run = []] = runsOf(records)
+    expect(run.flatMap((record) => (record.type === 'result' ? [record.durationMs] : []))).toEqual([0, 0, 200])
+    const stage = { type: 'stage', stage: { phase: 'ended', durationMs: -5 } } as unknown as StepRecord
+    expect(runsOf([...records, stage])[0]?.at(-1)).toMatchObject({ stage: { durationMs: 0 } })
+  })
+
+  test('has an account, an answer to what-if and a replay, also where nobody read it through a session', async () => {
+    const records = await setBack()
+    const account = accountOf(records)
+    expect(account.slowest.map(({ ms }) => ms)).toEqual([200])
+    expect(account.totals.tokens).toBe(2_200)
+    expect(whatIf(trajectoryOf(records), { maxTurns: 1 })).toMatchObject({ verdict: 'stops' })
+    const { terminal } = await replay(records, { model: scriptedModel([]), tools: [reader('Look')] })
+    expect([terminal.reason, terminal.summary.apiMs]).toEqual(['completed', 200])
+  })
+})
+
+describe('a clock that jumps ahead, as where the machine slept on and its timers come late', () => {
+  const hour = 3_600_000
+
+  test('the limit is compared with the time after a reply', async () => {
+    const clock = handClock()
+    const { terminal, records } = await ran(clock, [moving(clock, hour)], { maxDurationMs: 60_000 })
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', hour])
+    // What ended it is on record: a replay comes to the same.
+    const replayed = await replay(records, { model: scriptedModel([]), maxDurationMs: 60_000 })
+    expect(replayed.terminal.reason).toBe('time_limit')
+  })
+
+  test('no tool starts after it, and no request is made', async () => {
+    const clock = handClock()
+    const ranTools: string[] = []
+    const slow = { ...reader('Slow'), execute: () => (ranTools.push('Slow'), clock.move(hour), 'seen') }
+    const next = { ...reader('Next'), readOnly: false, execute: () => (ranTools.push('Next'), 'done') }
+    const both = {
+      toolCalls: [
+        { name: 'Slow', input: {} },
+        { name: 'Next', input: {} },
+      ],
+      usage,
+    } as ScriptedReply
+    const { terminal, model } = await ran(clock, [both, { text: 'done', usage }], {
+      tools: [slow, next],
+      maxDurationMs: 60_000,
+    })
+    expect([terminal.reason, ranTools, model.requests.length]).toEqual(['time_limit', ['Slow'], 1])
+  })
+
+  test('no attempt is made after a wait for the next one', async () => {
+    const clock = handClock()
+    const sleepy: Clock = {
+      now: () => clock.now(),
+      after(ms, callback) {
+        if (ms > 30_000) return () => {}
+        queueMicrotask(() => {
+          clock.move(hour)
+          callback()
+        })
+        return () => {}
+      },
+    }
+    const failing = { error: { kind: 'overloaded', message: 'busy', retryable: true } } as unknown as ScriptedReply
+    const { terminal, model } = await ran(sleepy, [failing, { text: 'done', usage }], { maxDurationMs: 60_000 })
+    expect([terminal.reason, model.requests.length]).toEqual(['time_limit', 1])
+  })
+
+  test('it does not touch a run without a limit', async () => {
+    const clock = handClock()
+    const { terminal } = await ran(clock, [moving(clock, hour)])
+    expect(terminal.reason).toBe('completed')
+  })
+})
