@@ -334,7 +334,7 @@ export const promisesOfWorkBeside = [
   [
     'stages: what others only took aside is not part of the most',
     ['after/after-run'],
-    ['after/stage-run.ts', 'this.#ledger.unspent()', 'this.#ledger.available()'],
+    ['after/stage-run.ts', '= this.#ledger.unspent()', '= this.#ledger.available()'],
   ],
   [
     'stages: the most is without dollars for a model with a price that is asked second',

@@ -226,7 +226,7 @@ export const promisesOfCalls = [
     "values: a reply stays the model's",
     ['tools/shared-values'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       'if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)',
       "if (reply !== undefined && settled.kind === 'value')\n      return answeredAttempt(run, plan, grant, { ...reply, message: settled.value.message })",
     ],
@@ -235,7 +235,7 @@ export const promisesOfCalls = [
     "values: blocks that are told while they come stay the model's",
     ['tools/shared-values'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
       'this.#partial.isClosed ? undefined : given',
     ],
@@ -244,7 +244,7 @@ export const promisesOfCalls = [
     'ids: while a call streams it is told by the id of the service',
     ['tools/call-ids'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
       'this.#partial.isClosed ? undefined : given',
     ],

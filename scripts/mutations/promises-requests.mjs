@@ -146,7 +146,7 @@ export const promisesOfRequests = [
     'broken stream: taken for a whole reply',
     ['decisions'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       'streamError: streamError === undefined ? null : recordOf(streamError)',
       'streamError: streamError === undefined ? recordOf(streamError) && null : null',
     ],
@@ -159,7 +159,7 @@ export const promisesOfRequests = [
   [
     'broken stream: charged as if it had told its usage',
     ['budget/hard-budget'],
-    ['turn/request/attempt.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
+    ['turn/request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
   ],
   [
     'broken stream: a compaction is not told that its answer broke off',
@@ -251,7 +251,7 @@ export const promisesOfRequests = [
     'budget: an aborted attempt is free',
     ['budget/hard-budget'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       'const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)',
       'const charge = noCharge(plan.model)',
     ],
@@ -259,13 +259,13 @@ export const promisesOfRequests = [
   [
     'budget: an aborted attempt that never reached the service is charged',
     ['budget/lease'],
-    ['turn/request/attempt.ts', 'wasNotSent(settled) ? noCharge', 'wasNotSent(settled) && grant.tokens < 0 ? noCharge'],
+    ['turn/request/model-call.ts', 'wasNotSent(settled) ? noCharge', 'wasNotSent(settled) && grant.tokens < 0 ? noCharge'],
   ],
   [
     'budget: a refusal by the service is charged',
     ['budget/hard-budget'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       "return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge",
       "return error.billed === 'nothing' && grant.tokens < 0 ? noCharge(plan.model) : unknownCharge",
     ],

@@ -181,7 +181,7 @@ export const promisesOfTurns = [
     'abort: a model that was left is still heard',
     ['tools/abort'],
     [
-      'turn/request/attempt.ts',
+      'turn/request/model-call.ts',
       'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
       'this.#blocks.told(given)',
     ],

@@ -116,6 +116,7 @@ describe('what goes on', () => {
     leftUsd: null,
     settledTokens: 34_567,
     reservedTokens: 0,
+    waitingRequests: 0,
     leftTokens: null,
     contextTokens: 0,
     contextWindow: null,

@@ -79,6 +79,8 @@ export type LoopEvent =
       readonly settledTokens: number
       readonly reservedTokens: number
       readonly leftTokens: number | null
+      /** Requests that wait for what others have reserved. */
+      readonly waitingRequests: number
       /** What the request has, estimated; after the reply what the service counted, the reply with it. */
       readonly contextTokens: number
       /** Null for a model without an end to its window. */
@@ -86,6 +88,30 @@ export type LoopEvent =
       /** Active milliseconds. */
       readonly usedMs: number
       readonly leftMs: number | null
+    }
+  /**
+   * Live: a request begins to wait for what others have reserved of a limit, or ends to (spec R-BUD-18). It needs so much, and others have so much reserved,
+   * in so many requests.
+   */
+  | {
+      readonly type: 'budget_wait'
+      readonly isWaiting: boolean
+      readonly neededUsd: number
+      readonly neededTokens: number
+      readonly reservedUsd: number
+      readonly reservedTokens: number
+      readonly holders: number
+    }
+  /** A request has waited for what others had reserved, with what came of it. */
+  | {
+      readonly type: 'budget_waited'
+      readonly outcome: 'granted' | 'refused' | 'aborted'
+      readonly waitedMs: number
+      readonly neededUsd: number
+      readonly neededTokens: number
+      readonly reservedUsd: number
+      readonly reservedTokens: number
+      readonly holders: number
     }
   /**
    * Live: an attempt at a question beside the conversation: one that a compaction, a hook or a tool asks. Its `name` is that of its step without the

@@ -10,6 +10,8 @@ export class RunActivity {
   #present: Activity = idle
   /** A further attempt of the same turn goes on until its reply is there. */
   #recovery: Activity | undefined
+  /** That is asked, or was last. */
+  #model: string | undefined
   #calls: readonly string[] = []
   /** Laps of each kind since the last turn began. */
   #laps: { readonly [transition: string]: number } = {}
@@ -49,7 +51,14 @@ export class RunActivity {
   #after(event: LoopEvent): Activity | undefined {
     switch (event.type) {
       case 'model_start':
+        this.#model = event.model
         return this.#recovery ?? { type: 'asking', model: event.model }
+      case 'budget_wait': {
+        const { isWaiting, reservedUsd, reservedTokens, holders } = event
+        if (!isWaiting)
+          return this.#recovery ?? (this.#model === undefined ? idle : { type: 'asking', model: this.#model })
+        return { type: 'budget_wait', reservedUsd, reservedTokens, holders }
+      }
       case 'model_end':
         if (event.outcome === 'answered') this.#recovery = undefined
         return undefined

@@ -143,6 +143,8 @@ export interface SessionFigures {
   readonly settledTokens: number
   readonly reservedTokens: number
   readonly leftTokens: number | null
+  /** Requests of the run and its agents that wait for what others have reserved. */
+  readonly waitingRequests: number
   /** 0 before anything was asked about this conversation. */
   readonly contextTokens: number
   readonly contextWindow: number | null
@@ -158,6 +160,13 @@ export type Activity =
   | { readonly type: 'idle' }
   | { readonly type: 'asking'; readonly model: string }
   | { readonly type: 'tools'; readonly callIds: readonly string[] }
+  /** A request of the run itself waits for what others have reserved. */
+  | {
+      readonly type: 'budget_wait'
+      readonly reservedUsd: number
+      readonly reservedTokens: number
+      readonly holders: number
+    }
   | {
       readonly type: 'retry'
       readonly attempt: number

@@ -13,6 +13,7 @@ function counted(contextTokens: number): LoopEvent {
     leftUsd: null,
     settledTokens: 0,
     reservedTokens: 0,
+    waitingRequests: 0,
     leftTokens: null,
   }
   return { type: 'figures', ...nothing, contextTokens, contextWindow: 200_000, usedMs: 1, leftMs: null }

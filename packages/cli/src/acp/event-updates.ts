@@ -1,7 +1,7 @@
 import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk'
 import type { Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { LoopEvent, Terminal } from '@halting/core'
-import { isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
+import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
 import { ReplyText } from './reply-text.ts'
@@ -106,6 +106,10 @@ export class EventUpdates {
         const again = `It is asked again in ${elapsed(delayMs)} (retry ${attempt} of ${maxRetries}).`
         return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
       }
+      case 'budget_wait': {
+        const text = budgetWaitText(event)
+        return text === null || !this.#by.notices ? [] : this.note('info', text)
+      }
       case 'message':
         return this.#ofEntry(event.entry, by)
       case 'tool_start':
@@ -134,6 +138,7 @@ export class EventUpdates {
       case 'turn_start':
       case 'model_start':
       case 'figures':
+      case 'budget_waited':
       case 'context':
       case 'results_cleared':
       case 'question_start':

@@ -76,6 +76,9 @@ export function followActivity(now: () => number = () => performance.now()): Act
       case 'model_start':
         begin(`waiting for ${event.model}`)
         return
+      case 'budget_wait':
+        begin(event.isWaiting ? 'waiting for money that others reserved' : 'asking the model')
+        return
       case 'model_update':
         hearUpdate(event.update)
         return

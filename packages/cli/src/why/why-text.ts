@@ -47,6 +47,7 @@ export function whyText(
     [said(totalsLine(account, untold)), ...[untoldText(untold)].filter((text) => text !== '').map(said)],
     withTitle('Limits', barLines(account.limits.map(limitRow), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
+    waitsLine(account).map(said),
     withTitle('Tools', toolLines(account, columns, style), style),
     withTitle(
       'Rounds',
@@ -77,6 +78,18 @@ export function whyText(
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`
+}
+
+/** `5 requests waited 12 s for money that other requests had reserved ($9.10 at most).` */
+function waitsLine({ budgetWaits }: Account): readonly string[] {
+  if (budgetWaits === undefined) return []
+  const { requests, ms, refused, mostReservedUsd } = budgetWaits
+  const most = mostReservedUsd > 0 ? ` (${money(mostReservedUsd)} at most)` : ''
+  const end = refused === 0 ? '.' : `; ${many(refused, 'request')} did not fit in the end.`
+  const what = mostReservedUsd > 0 ? 'money' : 'tokens'
+  return [
+    `${many(requests, 'request')} waited ${elapsed(ms)} for ${what} that other requests had reserved${most}${end}`,
+  ]
 }
 
 function withTitle(title: string, lines: readonly string[], style: Style): readonly string[] {

@@ -149,6 +149,7 @@ export const noFigures: SessionFigures = {
   sessionUsd: 0,
   settledTokens: 0,
   reservedTokens: 0,
+  waitingRequests: 0,
   leftTokens: null,
   contextTokens: 0,
   contextWindow: null,

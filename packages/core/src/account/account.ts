@@ -8,7 +8,14 @@ import { lastMomentOf } from '../steps/fold.ts'
 import type { StepRecord } from '../steps/log.ts'
 import { lapFigures, rankingLeft, type LapFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
-import { isAtWorst, recordedSteps, type Phase, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
+import {
+  isAtWorst,
+  recordedSteps,
+  type Phase,
+  type RecordedRequest,
+  type RecordedStep,
+  type RecordedWait,
+} from './recorded-steps.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
@@ -83,6 +90,13 @@ export interface Account {
   /** The longest first. */
   readonly slowest: readonly StepFigures[]
   readonly dearest: readonly StepFigures[]
+  /** Requests that waited for what others had reserved, how long together, and how many of them were not paid in the end; absent when none waited. */
+  readonly budgetWaits?: {
+    readonly requests: number
+    readonly ms: number
+    readonly refused: number
+    readonly mostReservedUsd: number
+  }
   /** Steps that were begun and have no result. */
   readonly open: readonly StepFigures[]
 }
@@ -96,7 +110,7 @@ const longestList = 5
  */
 export function accountOf(records: readonly StepRecord[]): Account {
   const begin = beginningOf(records)
-  const { steps, requests, calls } = recordedSteps(records)
+  const { steps, requests, calls, budgetWaits } = recordedSteps(records)
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
   const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
@@ -119,7 +133,17 @@ export function accountOf(records: readonly StepRecord[]): Account {
     tools: toolFigures(requests, calls, steps),
     slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
     dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
+    ...(budgetWaits.length > 0 && { budgetWaits: waitFigures(budgetWaits) }),
     open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
+  }
+}
+
+function waitFigures(waits: readonly RecordedWait[]): NonNullable<Account['budgetWaits']> {
+  return {
+    requests: waits.length,
+    ms: waits.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    refused: waits.filter(({ isRefused }) => isRefused).length,
+    mostReservedUsd: Math.max(...waits.map(({ reservedUsd }) => reservedUsd)),
   }
 }
 

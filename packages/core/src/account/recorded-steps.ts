@@ -53,6 +53,15 @@ export interface RecordedSteps {
   readonly steps: readonly RecordedStep[]
   readonly requests: readonly RecordedRequest[]
   readonly calls: readonly RecordedCall[]
+  /** What waits for money came to, whoever waited. */
+  readonly budgetWaits: readonly RecordedWait[]
+}
+
+/** A request that waited for what others had reserved. */
+export interface RecordedWait {
+  readonly isRefused: boolean
+  readonly reservedUsd: number
+  readonly durationMs: number
 }
 
 /** The steps of a run in the order in which they ended; open ones last. */
@@ -66,6 +75,7 @@ class StepReader {
   readonly #steps: RecordedStep[] = []
   readonly #requests: RecordedRequest[] = []
   readonly #calls: RecordedCall[] = []
+  readonly #budgetWaits: RecordedWait[] = []
   /** Calls without a result, by scope and id. Services use ids twice: the newest one is meant. */
   readonly #open = new Map<string, RecordedCall>()
   /** By scope, request and place: a model names its calls, and may name one as another one's step. */
@@ -115,7 +125,7 @@ class StepReader {
         came: null,
       })
     }
-    return { steps: this.#steps, requests: this.#requests, calls: this.#calls }
+    return { steps: this.#steps, requests: this.#requests, calls: this.#calls, budgetWaits: this.#budgetWaits }
   }
 
   #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>): void {
@@ -123,6 +133,12 @@ class StepReader {
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
+    else if (step.name.startsWith('funds:'))
+      this.#budgetWaits.push({
+        isRefused: value['outcome'] === 'refused',
+        reservedUsd: numberOf(value['reservedUsd']),
+        durationMs,
+      })
     else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
     const { model, tokens, nanos } = value['charge']
@@ -242,7 +258,7 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['shown:', 'tools'],
   ['close:', 'tools'],
   ['hook:', 'hooks'],
-  ...['permission', 'rules', 'approval', 'retry', 'admit', 'background'].flatMap((name) => [
+  ...['permission', 'rules', 'approval', 'retry', 'admit', 'funds', 'background'].flatMap((name) => [
     [`${name}:`, 'waiting'] as const,
     [`${name}.`, 'waiting'] as const,
   ]),

@@ -231,7 +231,7 @@ export class StageRun {
   }
 
   get #leftUsd(): number {
-    return Math.max(0, usdOf(this.#ledger.available().nanos))
+    return Math.max(0, usdOf(this.#ledger.unspent().nanos))
   }
 
   #addUsage({ summary }: Terminal): void {

@@ -1,6 +1,7 @@
 import { HaltingError } from '../errors.ts'
 import type { BudgetLease } from './lease.ts'
 import { nanosOf, type NanoUsd } from './prices.ts'
+import { FundsQueue } from './funds-queue.ts'
 
 /** An amount in both currencies of the ledger. */
 export type Amount = { readonly nanos: NanoUsd; readonly tokens: number }
@@ -38,13 +39,16 @@ export interface HeldBack {
 /** What was taken aside, until it is settled. */
 export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
 
-interface Line {
+/** One limit, and what counts against it. A ledger has its own line and those of all ledgers above it. */
+export interface Line {
   /** Of a budget that is shared with other sessions: it may grow when it is asked to. */
   readonly isLease: boolean
   /** Of an agent: a resume puts what its record tells there as it is read. */
   readonly isOfAgent: boolean
   settled: Amount
   reserved: Amount
+  /** Open reservations. */
+  holders: number
   unknown: Amount
   limits: LedgerLimits
 }
@@ -54,11 +58,14 @@ interface Line {
  * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that was lowered since. L2: a reservation is settled once. L3: nothing is ever negative.
  */
 export class Ledger {
+  /** Requests that wait for reservations to be settled: one queue for the whole tree. */
+  readonly queue: FundsQueue<Line>
   readonly #lines: readonly Line[]
   readonly #open = new Set<Reservation>()
 
-  private constructor(lines: readonly Line[]) {
+  private constructor(lines: readonly Line[], queue = new FundsQueue<Line>()) {
     this.#lines = lines
+    this.queue = queue
   }
 
   static create(limits: Partial<LedgerLimits> = {}): Ledger {
@@ -82,12 +89,12 @@ export class Ledger {
 
   /** A branch of its own; `limits` may only narrow. */
   branch(limits: Partial<LedgerLimits> = {}): Ledger {
-    return new Ledger([newLine(limits), ...this.#lines])
+    return new Ledger([newLine(limits), ...this.#lines], this.queue)
   }
 
   /** The same for a subagent, with limits of its own. */
   branchOfAgent(limits: Partial<LedgerLimits> = {}): Ledger {
-    return new Ledger([{ ...newLine(limits), isOfAgent: true }, ...this.#lines])
+    return new Ledger([{ ...newLine(limits), isOfAgent: true }, ...this.#lines], this.queue)
   }
 
   /** Of this ledger itself; those above it may be narrower. */
@@ -99,6 +106,7 @@ export class Ledger {
   setLimits({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): void {
     const own = this.#lines[0]
     if (own !== undefined) own.limits = { nanos, tokens }
+    this.queue.serve()
   }
 
   /** True when some limit is finite: only then does anyone need to know the worst case. */
@@ -124,12 +132,37 @@ export class Ledger {
     }
   }
 
+  /** The lines that have too little for the amount now. */
+  linesShortOf({ nanos, tokens }: Amount): readonly Line[] {
+    return this.#lines.filter((line) => {
+      const available = availableOn([line])
+      return nanos > available.nanos || tokens > available.tokens
+    })
+  }
+
+  /** The lines of the ledger that are in the set. */
+  linesIn(set: ReadonlySet<Line>): readonly Line[] {
+    return set.size === 0 ? [] : this.#lines.filter((line) => set.has(line))
+  }
+
+  /** The limit with the least left when all that is reserved has come back, and what is settled against it. */
+  narrowest(currency: keyof Amount): { readonly limit: number; readonly settled: number } {
+    const figures = this.#lines.map(({ limits, settled }) => ({ limit: limits[currency], settled: settled[currency] }))
+    return figures.reduce((least, each) => (each.limit - each.settled < least.limit - least.settled ? each : least), {
+      limit: Infinity,
+      settled: 0,
+    })
+  }
+
   /** Takes the amount aside, or undefined when it does not fit. @throws HaltingError `internal` for what is no amount. */
   reserve(amount: Amount): Reservation | undefined {
     expectAmount(amount)
     const available = this.available()
     if (amount.nanos > available.nanos || amount.tokens > available.tokens) return undefined
-    for (const line of this.#lines) line.reserved = plus(line.reserved, amount)
+    for (const line of this.#lines) {
+      line.reserved = plus(line.reserved, amount)
+      line.holders += 1
+    }
     const reservation: Reservation = { amount, lines: this.#lines }
     this.#open.add(reservation)
     return reservation
@@ -146,9 +179,11 @@ export class Ledger {
     const settled = isAmount(spent) ? spent : reservation.amount
     for (const line of reservation.lines) {
       line.reserved = minus(line.reserved, reservation.amount)
+      line.holders -= 1
       line.settled = plus(line.settled, settled)
       if (!isKnown) line.unknown = plus(line.unknown, settled)
     }
+    this.queue.serve()
   }
 
   /** Puts on the ledger what a record says was spent before this process began. @throws HaltingError `internal` for what is no amount. */
@@ -159,6 +194,7 @@ export class Ledger {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
     }
+    this.queue.serve()
   }
 
   /** What a run has spent that another one goes on from: it counts again with that one, which carries it. */
@@ -167,11 +203,14 @@ export class Ledger {
       line.settled = minus(line.settled, spent)
       line.unknown = minus(line.unknown, unknown)
     }
+    this.queue.serve()
   }
 
   /** What the record of an agent tells that it spent: it is on the ledger of the run since the resume, and not on that of the agent. */
   restoreAgent(spent: Amount): void {
-    if (isAmount(spent)) for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
+    if (!isAmount(spent)) return
+    for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
+    this.queue.serve()
   }
 
   figures(): LedgerFigures {
@@ -197,6 +236,7 @@ function newLine(limits: Partial<LedgerLimits>): Line {
     isOfAgent: false,
     settled: nothing,
     reserved: nothing,
+    holders: 0,
     unknown: nothing,
     limits: { nanos: limits.nanos ?? Infinity, tokens: limits.tokens ?? Infinity },
   }
@@ -216,6 +256,6 @@ export function plus(a: Amount, b: Amount): Amount {
   return { nanos: a.nanos + b.nanos, tokens: a.tokens + b.tokens }
 }
 
-function minus(a: Amount, b: Amount): Amount {
+export function minus(a: Amount, b: Amount): Amount {
   return { nanos: a.nanos - b.nanos, tokens: a.tokens - b.tokens }
 }

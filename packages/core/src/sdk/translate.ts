@@ -1,3 +1,4 @@
+import { budgetWaitText } from '../budget/wait-text.ts'
 import type { TaskNote } from '../background.ts'
 import type { LoopEvent } from '../events.ts'
 import { isUuid, uuidOf } from '../hash.ts'
@@ -76,6 +77,10 @@ export function createTranslator(options: TranslateOptions): Translator {
             ...base(),
           },
         ]
+      }
+      case 'budget_wait': {
+        const message = budgetWaitText(event)
+        return message === null ? nothing : [{ type: 'system', subtype: 'informational', message, ...base() }]
       }
       case 'permission_denied':
         return [

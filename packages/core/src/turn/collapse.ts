@@ -113,7 +113,7 @@ async function ask(run: Run, stage: CollapseStage, name: string): Promise<Stagin
   const heldBack = heldForNextRequest(run)
   const asked = await askModel(
     run,
-    { ...plan, isBeside: true, heldBack: () => heldBack },
+    { ...plan, isBeside: true, isOptional: true, heldBack: () => heldBack },
     askerFor(bill, `${name}/retry`),
   )
   const summary = summaryOf(asked)

@@ -1,4 +1,5 @@
 import { nanosOf, usdOf } from '../budget/prices.ts'
+import { costLimitSignal } from '../guards/limits.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { budgetSignal } from './endings.ts'
 import { committedUsd } from './figures.ts'
@@ -7,10 +8,20 @@ import type { OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit (spec R-BUD-3a). */
-export function overBudgetDraft(run: Run, { currency, needed, available, isOfLease }: OverBudget): Draft {
+export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
+  const { currency, needed, available, isOfLease, of } = overBudget
   if (isOfLease === true) return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) })
-  return currency === 'usd' ? dollarsDraft(run, usdOf(needed), usdOf(available)) : tokensDraft(run, needed, available)
+  if (currency === 'tokens') return tokensDraft(run, needed, available, of)
+  return dollarsDraft(
+    run,
+    usdOf(needed),
+    usdOf(available),
+    of && { limit: usdOf(of.limit), settled: usdOf(of.settled) },
+  )
 }
+
+/** A limit, and what is settled against it by all who share it. */
+type Shared = OverBudget['of']
 
 /** The lease gives no more: other sessions have, or may spend, what is left of that budget (spec R-BUD-17a). */
 export function leaseDraft(
@@ -27,8 +38,8 @@ export function leaseDraft(
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 
-function dollarsDraft(run: Run, neededUsd: number, availableUsd: number): Draft {
-  const budget = budgetSignal(run, 'ledger')
+function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Shared): Draft {
+  const budget = of === undefined ? budgetSignal(run, 'ledger') : costLimitSignal(of.settled, of.limit, 'ledger')
   const used = Number(budget.context['usedUsd'])
   const limit = Number(budget.context['limitUsd'])
   const message =
@@ -44,9 +55,9 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number): Draft 
   return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }))
 }
 
-function tokensDraft(run: Run, needed: number, available: number): Draft {
-  const used = run.spent.totalTokens
-  const limit = run.context.settings.maxTokens
+function tokensDraft(run: Run, needed: number, available: number, of: Shared): Draft {
+  const used = of?.settled ?? run.spent.totalTokens
+  const limit = of?.limit ?? run.context.settings.maxTokens
   const message =
     used === 0
       ? `${nothingFits(run)} a limit of ${limit} tokens: ${firstOne(run)} may need ${needed}`

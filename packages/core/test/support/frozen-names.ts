@@ -231,6 +231,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'abortCauseOf',
     'addUsage',
     'blocksOf',
+    'budgetWaitText',
     'coercedInput',
     'compactCommand',
     'compileSchema',

@@ -68,6 +68,7 @@ const waits: readonly (readonly [start: string, label: string])[] = [
   ['retry:', 'Before a retry'],
   ['retry.', 'Before a retry'],
   ['admit:', 'For a free place at the service'],
+  ['funds:', 'For money that other requests reserved'],
   ['background', 'For background work'],
 ]
 

@@ -23,6 +23,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
       sessionUsd: 0,
       settledTokens: 0,
       reservedTokens: 0,
+      waitingRequests: 0,
       leftTokens: null,
       contextTokens: 0,
       contextWindow: null,

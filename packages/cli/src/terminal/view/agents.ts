@@ -1,3 +1,4 @@
+import { waitText } from './wait-text.ts'
 import type { LoopEvent, TerminalReason } from '@halting/core'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
@@ -60,6 +61,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
     const agent = agentOf(told, key, depth)
     const { event } = told
     agent.retry = event.type === 'retry' ? `retry ${event.attempt}/${event.maxRetries}` : agent.retry
+    if (event.type === 'budget_wait') agent.retry = event.isWaiting ? waitText(event) : ''
     switch (event.type) {
       case 'agent':
         return onEvent(event, key, depth + 1)

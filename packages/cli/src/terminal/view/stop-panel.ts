@@ -4,6 +4,7 @@ import { counted, many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
+import { waitText } from './wait-text.ts'
 import { lapText } from './lap-text.ts'
 
 export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'limits' | 'nextStop' | 'status'>
@@ -85,6 +86,8 @@ function activityText(activity: PanelSnapshot['activity'], now: number): string 
       const why = because === null ? '' : ` (${oneLine(because, 24)})`
       return text === undefined ? '' : `${text}, ${used} of ${used + left}${why}`
     }
+    case 'budget_wait':
+      return waitText(activity)
     case 'compacting':
       return `compacting, ${rounded(activity.tokens)} tokens`
     case 'question':
@@ -104,8 +107,12 @@ function turnsText({ turns }: Figures, { maxTurns }: Limits): string {
 }
 
 /** `$0.31 of $1.00 (+$0.05 reserved)`. */
-function dollarsText({ settledUsd, unknownUsd, reservedUsd, sessionUsd }: Figures, { maxBudgetUsd }: Limits): string {
-  const reserved = reservedUsd > 0 ? ` (+${dollars(reservedUsd)} reserved)` : ''
+function dollarsText(
+  { settledUsd, unknownUsd, reservedUsd, sessionUsd, waitingRequests }: Figures,
+  { maxBudgetUsd }: Limits,
+): string {
+  const waiting = waitingRequests > 0 ? `, ${waitingRequests} waiting` : ''
+  const reserved = reservedUsd > 0 ? ` (+${dollars(reservedUsd)} reserved${waiting})` : ''
   if (maxBudgetUsd !== null) return `${dollarsAndMore(sessionUsd, unknownUsd)} of ${dollars(maxBudgetUsd)}${reserved}`
   return settledUsd > 0 || reservedUsd > 0 ? dollarsAndMore(settledUsd - unknownUsd, unknownUsd) + reserved : ''
 }

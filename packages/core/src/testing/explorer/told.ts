@@ -12,6 +12,7 @@ export function isLive(event: LoopEvent): boolean {
 }
 
 const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
+  'budget_wait',
   'figures',
   'model_update',
   'question_start',

@@ -5,7 +5,8 @@ import type { ModelUpdate } from '../../model/model.ts'
 import { longestRetryWaitMs, overloadsBeforeFallback, retriesAfter, retryDelayMs } from '../../model/retry.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
-import { makeAttempt, type Attempt, type RequestPlan } from './attempt.ts'
+import { makeAttempt } from './attempt.ts'
+import type { Attempt, RequestPlan } from './request-plan.ts'
 
 /** Who makes the request: the run itself, or a compaction. */
 export interface Asker {
@@ -37,7 +38,7 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
   let isReached = false
   let fingerprints = noFingerprints
   for (let attempt = 1; ; attempt++) {
-    const step = await makeAttempt(run, plan, attempt, asker.begin(attempt))
+    const step = await makeAttempt(run, plan, attempt, asker.begin(attempt), (event) => asker.tell(event))
     asker.enter(attempt, step)
     const result = step.value
     switch (result.kind) {

@@ -23,6 +23,8 @@ export type OverBudget = {
   readonly currency: 'usd' | 'tokens'
   readonly needed: number
   readonly available: number
+  /** For a subagent: the limit that has too little, and what is settled against it by all who share it. */
+  readonly of?: { readonly limit: number; readonly settled: number }
   /** It would fit, if the lease gave more. */
   readonly isOfLease?: true
 }
@@ -36,4 +38,6 @@ export interface RequestBounds {
   inputBound(model: Model): number
   /** What has to be left once its reply is paid. */
   heldBack(): readonly HeldBack[]
+  /** Nobody needs its answer to go on: it does not wait for what others have reserved. */
+  readonly isOptional?: true
 }

@@ -1,11 +1,13 @@
 import { lapsLeft } from '../../allowance.ts'
 import type { BudgetLease } from '../../budget/lease.ts'
 import {
+  minus,
   nothing,
   plus,
   type Amount,
   type HeldBack,
   type Ledger,
+  type Line,
   type Reservation,
   type Room,
 } from '../../budget/ledger.ts'
@@ -18,8 +20,25 @@ import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
 
 /** What an attempt may cost, and what was taken aside for it. */
 export interface Reserved {
+  readonly kind: 'decided'
   readonly grant: Grant | OverBudget
   readonly reservation: Reservation | undefined
+}
+
+/** It would fit, or fit better, if what others have reserved came back (spec R-BUD-18). */
+export interface Shortage {
+  readonly kind: 'short'
+  /** What the whole request needs. */
+  readonly needed: Amount
+  readonly shortOn: readonly Line[]
+  /** What the limit that has too little has now, and what others have reserved of it. */
+  readonly available: Amount
+  readonly reservedBy: Amount & { readonly holders: number }
+}
+
+/** Nobody waits for it any more: what it has now is too little. */
+export function refusedShortage({ needed, available }: Shortage): Reserved {
+  return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
 /** The same under a lease: that is asked for more where it is what has no room (spec R-BUD-17). It is asked once more when others took what it gave. */
@@ -28,7 +47,7 @@ export async function reserveGrowing(
   bounds: RequestBounds,
   lease: BudgetLease,
   signal: AbortSignal,
-): Promise<Reserved> {
+): Promise<Reserved | Shortage> {
   for (let asks = 0; asks < mostAsks && !signal.aborted; asks++) {
     const missingNanos = missingOnLease(run, bounds)
     if (missingNanos <= 0) break
@@ -60,58 +79,114 @@ function missingOnLease(run: Run, bounds: RequestBounds): NanoUsd {
   )
 }
 
-/** Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). */
-export function reserveRequest(run: Run, bounds: RequestBounds): Reserved {
+/**
+ * Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). What is only reserved by others lowers nothing and
+ * refuses nothing: the request waits for it, and behind those that wait already (spec R-BUD-18). The one place where anything is reserved.
+ * @param ahead Lines that earlier requests wait for.
+ */
+export function reserveRequest(
+  run: Run,
+  bounds: RequestBounds,
+  ahead: ReadonlySet<Line> = run.ports.ledger.queue.claimed,
+): Reserved | Shortage {
   const { ledger } = run.ports
-  const { model, cap } = bounds
+  const { cap } = bounds
   const useful = usefulOf(run, bounds)
-  if (!ledger.limited) {
-    const worst = unreservedWorst(run, bounds)
-    const range = { least: worst(useful), most: worst(cap) }
-    return {
-      grant: { granted: true, model: model.id, ...nothing, ...range, maxTokens: cap, lowered: null },
-      reservation: undefined,
-    }
-  }
+  if (!ledger.limited) return unlimitedGrant(run, bounds, useful)
   const worst = worstByReply(run, bounds)
   const held = ledgersOf(run, bounds)
-  const rooms = held.map((each) => roomOn(each, worst))
-  const maxTokens = mostTokens(rooms, useful, cap)
-  const ofLease = (): { readonly isOfLease?: true } => {
-    if (run.context.settings.lease === null) return {}
-    const beside = mostTokens(
-      held.map((each) => roomOn(each, worst, besideLease)),
-      useful,
-      cap,
-    )
-    return (beside ?? 0) > (maxTokens ?? 0) ? { isOfLease: true } : {}
+  const isBehind = ahead.size > 0 && held.some((each) => each.ledger.linesIn(ahead).length > 0)
+  const now = isBehind
+    ? undefined
+    : mostTokens(
+        held.map((each) => roomOn(each, worst)),
+        useful,
+        cap,
+      )
+  if (now === cap) return granted(run, bounds, cap, worst)
+  const afterwards = held.map((each) => roomOn(each, worst, ifAllCameBack))
+  const best = mostTokens(afterwards, useful, cap)
+  if (best === undefined) return refused(run, bounds, worst, afterwards)
+  const short = shortage(held, worst, best, ahead)
+  // Without anybody to wait for, what differs is the prices' own answer.
+  const canWait = bounds.isOptional !== true && (isBehind || short.reservedBy.holders > 0)
+  if (canWait && now !== best) return short
+  if (now !== undefined) return granted(run, bounds, now, worst)
+  return refused(
+    run,
+    bounds,
+    worst,
+    held.map((each) => roomOn(each, worst)),
+  )
+}
+
+function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserved {
+  const { model, cap } = bounds
+  const worst = unreservedWorst(run, bounds)
+  const range = { least: worst(useful), most: worst(cap) }
+  return {
+    kind: 'decided',
+    grant: { granted: true, model: model.id, ...nothing, ...range, maxTokens: cap, lowered: null },
+    reservation: undefined,
   }
-  if (maxTokens === undefined) {
-    const missing = rooms.findLast(({ lacks }) => lacks(useful) !== undefined)
-    const amount = missing?.needed(useful) ?? nothing
-    return {
-      grant: { ...overBudget(amount, missing?.available ?? nothing), ...ofLease() },
-      reservation: undefined,
-    }
-  }
+}
+
+function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room): Reserved {
+  const { ledger } = run.ports
+  const { model, cap } = bounds
   const amount = worst(maxTokens)
-  const lowered = maxTokens === cap ? null : rooms.some(({ lacks }) => lacks(cap) === 'usd') ? 'usd' : 'tokens'
+  const isWhole = maxTokens === cap
+  const isShortOfUsd = (each: HeldBack): boolean => roomOn(each, worst).lacks(cap) === 'usd'
+  const lowered = isWhole ? null : ledgersOf(run, bounds).some(isShortOfUsd) ? 'usd' : 'tokens'
+  const ofLease = lowered === 'usd' ? isOfLease(run, bounds, worst, maxTokens) : undefined
   const reservation = ledger.reserve(amount)
   // Prices that say something else every time they are asked: what is not reserved is not asked for.
-  if (reservation === undefined) return { grant: overBudget(amount, ledger.available()), reservation }
+  if (reservation === undefined)
+    return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
+  const range = { least: worst(usefulOf(run, bounds)), most: worst(cap) }
+  const grant: Grant = { granted: true, model: model.id, ...amount, ...range, maxTokens, lowered, ...ofLease }
+  return { kind: 'decided', grant, reservation }
+}
+
+function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): Reserved {
+  const useful = usefulOf(run, bounds)
+  const missing = rooms.findLast(({ lacks }) => lacks(useful) !== undefined)
+  const amount = missing?.needed(useful) ?? nothing
+  const lacking = overBudget(amount, missing?.available ?? nothing)
+  const currency = lacking.currency === 'usd' ? 'nanos' : 'tokens'
+  const of = run.identity.depth === 0 ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
+  const grant = { ...lacking, ...of, ...isOfLease(run, bounds, worst, 0) }
+  return { kind: 'decided', grant, reservation: undefined }
+}
+
+function shortage(held: readonly HeldBack[], worst: Room, tokens: number, ahead: ReadonlySet<Line>): Shortage {
+  const short = new Set(held.flatMap(({ ledger, room }) => ledger.linesShortOf(plus(worst(tokens), room(tokens)))))
+  const waitedFor = [...short, ...held.flatMap(({ ledger }) => ledger.linesIn(ahead))]
+  const [most] = waitedFor.toSorted(
+    (a, b) => b.reserved.nanos - a.reserved.nanos || b.reserved.tokens - a.reserved.tokens,
+  )
+  const { limits, settled, reserved, holders } = most ?? noLine
   return {
-    grant: {
-      granted: true,
-      model: model.id,
-      ...amount,
-      least: worst(useful),
-      most: worst(cap),
-      maxTokens,
-      lowered,
-      ...(lowered === 'usd' && ofLease()),
-    },
-    reservation,
+    kind: 'short',
+    needed: worst(tokens),
+    shortOn: [...short],
+    available: minus(limits, plus(settled, reserved)),
+    reservedBy: { ...reserved, holders },
   }
+}
+
+const noLine = { limits: nothing, settled: nothing, reserved: nothing, holders: 0 }
+
+/** Whether the lease alone has too little for more than so many tokens. */
+function isOfLease(
+  run: Run,
+  bounds: RequestBounds,
+  worst: Room,
+  tokens: number,
+): { readonly isOfLease?: true } | undefined {
+  if (run.context.settings.lease === null) return undefined
+  const rooms = ledgersOf(run, bounds).map((each) => roomOn(each, worst, besideLease))
+  return (mostTokens(rooms, usefulOf(run, bounds), bounds.cap) ?? 0) > tokens ? { isOfLease: true } : undefined
 }
 
 function usefulOf(run: Run, { cap }: RequestBounds): number {
@@ -140,12 +215,14 @@ function overBudget(needed: Amount, available: Amount): OverBudget {
 const holdNothing: Room = () => nothing
 
 interface RoomOn {
+  readonly ledger: Ledger
   readonly available: Amount
   readonly needed: Room
   readonly lacks: (outputTokens: number) => 'usd' | 'tokens' | undefined
 }
 
 const besideLease = (ledger: Ledger): Amount => ledger.availableBesideLease()
+const ifAllCameBack = (ledger: Ledger): Amount => ledger.unspent()
 
 /** What a request needs on a ledger with what has to be left there, and what the ledger has. */
 function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amount => of.available()): RoomOn {
@@ -156,7 +233,7 @@ function roomOn({ ledger, room }: HeldBack, worst: Room, has = (of: Ledger): Amo
     if (nanos > available.nanos) return 'usd'
     return tokens > available.tokens ? 'tokens' : undefined
   }
-  return { available, needed, lacks }
+  return { ledger, available, needed, lacks }
 }
 
 /** The largest number of tokens that fits; `low` does, `high` does not. */

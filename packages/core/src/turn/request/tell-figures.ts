@@ -21,6 +21,7 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
     settledTokens: settled.tokens,
     reservedTokens: reserved.tokens,
     leftTokens: leftOf(available.tokens),
+    waitingRequests: wholeLedger.queue.length,
     contextTokens,
     contextWindow: leftOf(windowOf(run, currentModel(run))),
     usedMs,

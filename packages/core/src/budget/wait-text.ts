@@ -1,0 +1,17 @@
+import type { LoopEvent } from '../events.ts'
+
+/** `Waits for money: $2.10 is reserved by 3 other requests.` Null for the end of a wait. */
+export function budgetWaitText(event: Extract<LoopEvent, { readonly type: 'budget_wait' }>): string | null {
+  if (!event.isWaiting) return null
+  const { reservedUsd, reservedTokens, holders } = event
+  const others = holders === 1 ? '1 other request' : `${holders} other requests`
+  if (reservedUsd > 0) return `Waits for money: ${reservedDollars(reservedUsd)} is reserved by ${others}.`
+  return `Waits for tokens: ${reservedTokens} are reserved by ${others}.`
+}
+
+/** Rounded up: what is reserved is not more. */
+function reservedDollars(usd: number): string {
+  const decimals = usd < 0.01 ? 4 : 2
+  const unit = 10 ** decimals
+  return `$${(Math.ceil(usd * unit - 1e-6) / unit).toFixed(decimals)}`
+}

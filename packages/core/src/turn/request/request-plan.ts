@@ -1,0 +1,55 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import type { AssistantMessage, Usage } from '../../messages.ts'
+import type { ModelErrorJson } from '../../model/model-error.ts'
+import type { ModelRequest } from '../../model/model.ts'
+import type { Charge } from './bill.ts'
+import type { Grant, OverBudget, RequestBounds } from './grant.ts'
+
+/** What one attempt came to, as recorded. */
+export type Attempt =
+  | {
+      readonly kind: 'answered'
+      readonly message: AssistantMessage
+      /** Set when the stream broke after completed blocks. */
+      readonly streamError: ModelErrorJson | null
+      readonly grant: Grant
+      readonly charge: Charge
+      /** What the service's count is of, beside the messages; a resume may ask with another prompt (`PromptCount`). */
+      readonly promptDigest: string
+    }
+  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge; readonly grant: Grant }
+  /** `partial` holds what had come, so that nothing that was read is lost. */
+  | {
+      readonly kind: 'aborted'
+      readonly cause: AbortCause
+      readonly partial: AssistantMessage | null
+      readonly charge: Charge
+      /** None where it waited for room. */
+      readonly grant?: Grant
+    }
+  /** The budget has no room for it: no request was made. */
+  | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
+  /** On record as begun and never as ended: charged at its reservation. */
+  | { readonly kind: 'unknown'; readonly charge: Charge; readonly grant: Grant }
+
+/** One request as it is asked and paid, whatever the number of the attempt. */
+export interface RequestPlan extends RequestBounds {
+  /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */
+  readonly isBeside?: true
+  /** It is a question beside the conversation, which no `model_start` tells of. */
+  readonly isQuestion?: true
+  /** Aborted when nobody waits for the answer any more. */
+  readonly cutOff?: AbortSignal
+  /** Of its steps; the number of the attempt comes behind it. */
+  readonly name: string
+  /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */
+  digest(): string
+  /** What is asked beside the messages. */
+  promptDigest(): string
+  body(grant: Grant, idempotencyKey: string): ModelRequest
+  /** Tokens of the conversation once it is answered: by what the service counted, where that is of the conversation. */
+  contextAfter(usage: Usage | null): number
+}
+
+/** What is charged for an attempt that was made. */
+export type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>

@@ -1,0 +1,126 @@
+import type { BudgetLease } from '../../budget/lease.ts'
+import type { AbortCause } from '../../cancel/abort.ts'
+import { usdOf } from '../../budget/prices.ts'
+import type { Emit } from '../../events.ts'
+import type { Run } from '../run.ts'
+import { estimateRequest } from './estimate.ts'
+import type { RequestBounds } from './grant.ts'
+import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
+import { tellFigures } from './tell-figures.ts'
+
+/** What a request waits for: what others have reserved of a limit. */
+interface FundsWanted {
+  readonly neededUsd: number
+  readonly neededTokens: number
+  readonly reservedUsd: number
+  readonly reservedTokens: number
+  /** In how many requests that is. */
+  readonly holders: number
+}
+
+/** The outcome of a wait, as recorded. */
+export type FundsWait = FundsWanted &
+  (
+    | { readonly outcome: 'granted' | 'refused' }
+    | {
+        readonly outcome: 'aborted'
+        readonly cause: AbortCause
+      }
+  )
+
+/** The same in this process: what it got is taken aside. */
+export interface Waited {
+  readonly record: FundsWait
+  readonly reserved?: Reserved
+}
+
+type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
+
+/**
+ * Waits until the request has what it would have if all open reservations came back, or until these have come back and it still has too little
+ * (spec R-BUD-18). It ends by the settlement of what is reserved, by an abort, which a time limit is too, or by the cut-off of a question.
+ */
+export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<Waited> {
+  const { lease } = run.context.settings
+  const wanted = wantedBy(first)
+  const report = (isWaiting: boolean): void => {
+    if (!run.ports.isHeard()) return
+    emit({ type: 'budget_wait', isWaiting, ...wanted })
+    tellFigures(run, emit, estimateRequest(run))
+  }
+  const waited = queued(run, bounds, first)
+  report(true)
+  const came = lease === null ? await waited : await askedAgain(run, bounds, lease, await waited)
+  report(false)
+  if (came.kind === 'aborted') return { record: { outcome: 'aborted', cause: came.cause, ...wanted } }
+  return { record: { outcome: came.grant.granted ? 'granted' : 'refused', ...wanted }, reserved: came }
+}
+
+/** Other sessions may have given back what the lease could not give before. Ends: it waits again only while something is reserved. */
+async function askedAgain(run: Run, bounds: Waiting, lease: BudgetLease, first: Came): Promise<Came> {
+  let came = first
+  while (came.kind === 'decided' && isRefusedByLease(came)) {
+    const again = await reserveGrowing(run, bounds, lease, run.ports.abort.signal)
+    if (again.kind === 'decided') return again
+    came = await queued(run, bounds, again)
+  }
+  return came
+}
+
+type Came = Reserved | { readonly kind: 'aborted'; readonly cause: AbortCause }
+
+/** Takes its place in the queue, and waits for its answer there. */
+function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
+  const { abort, ledger } = run.ports
+  const { cutOff } = bounds
+  return new Promise((resolve, reject) => {
+    let short = first
+    let leave = (): void => {}
+    const settled = (): void => {
+      abort.unlisten(listener)
+      cutOff?.removeEventListener('abort', onCut)
+    }
+    /** It gives its place up. */
+    const end = (came: Came): void => {
+      settled()
+      leave()
+      resolve(came)
+    }
+    const listener = { onAbort: (cause: AbortCause) => end({ kind: 'aborted', cause }) }
+    const onCut = (): void => end(refusedShortage(short))
+    const cause = abort.causeNow()
+    if (cause !== undefined) return listener.onAbort(cause)
+    if (cutOff?.aborted === true) return onCut()
+    leave = ledger.queue.join(first.shortOn, (ahead) => {
+      try {
+        const came = reserveRequest(run, bounds, ahead)
+        if (came.kind === 'short') {
+          short = came
+          return { kind: 'waits', shortOn: came.shortOn }
+        }
+        resolve(came)
+      } catch (error) {
+        // Prices that fail end this run, and not the one whose request was settled.
+        reject(error)
+      }
+      settled()
+      return { kind: 'answered' }
+    })
+    abort.listen(listener)
+    cutOff?.addEventListener('abort', onCut, { once: true })
+  })
+}
+
+function isRefusedByLease({ grant }: Reserved): boolean {
+  return !grant.granted && grant.isOfLease === true
+}
+
+function wantedBy({ needed, reservedBy }: Shortage): FundsWanted {
+  return {
+    neededUsd: usdOf(needed.nanos),
+    neededTokens: needed.tokens,
+    reservedUsd: usdOf(reservedBy.nanos),
+    reservedTokens: reservedBy.tokens,
+    holders: reservedBy.holders,
+  }
+}
