@@ -267,3 +267,35 @@ test('it takes the time of its length', () => {
   for (const text of texts) redactSecrets(text)
   expect(performance.now() - began).toBeLessThan(20_000)
 })
+
+test('what cannot be redacted is not told: neither the text, nor what went wrong', async () => {
+  const broken = (text: string): string => {
+    if (text.includes('secret')) throw new Error(`cannot read ${text}`)
+    return text
+  }
+  const told: unknown[] = []
+  const context = { progress: (data: unknown) => void told.push(data) } as unknown as ToolContext
+  const made = (execute: () => unknown) =>
+    redactedTool(
+      { name: 'T', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: execute as never },
+      broken,
+    )
+  const progresses = made((...given: readonly unknown[]) => {
+    ;(given[1] as ToolContext).progress({ line: 'a secret' })
+    return {
+      content: [
+        { type: 'text', text: 'a secret' },
+        { type: 'text', text: 'plain' },
+      ],
+      details: { raw: 'secret' },
+    }
+  })
+  told.push(await progresses.execute({} as never, context))
+  const throws = made(() => {
+    throw new Error('no secret')
+  })
+  told.push(await Promise.resolve(throws.execute({} as never, context)).then(String, String))
+  expect(JSON.stringify(told)).not.toContain('secret')
+  expect(JSON.stringify(told)).toContain('plain')
+  expect(JSON.stringify(told)).toContain('[REDACTED]')
+})

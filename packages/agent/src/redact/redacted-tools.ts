@@ -1,10 +1,12 @@
+import { redactedMark } from './mark.ts'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import type { ContentBlock, Json, ToolContext, ToolOutput } from '@halting/core'
 
 type Redact = (text: string) => string
 
 /** The same tool, whose output goes through `redact` before anybody sees it: the model, the record, hooks, and files of large results. */
-export function redactedTool(tool: AnyLeafTool, redact: Redact): AnyLeafTool {
+export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {
+  const redact = closed(given)
   return {
     ...tool,
     // It may come to be another one.
@@ -33,6 +35,17 @@ function withProgress(context: ToolContext, progress: ToolContext['progress']): 
       return context.rights
     },
     progress,
+  }
+}
+
+/** What cannot be redacted is not told, nor what went wrong: that may quote it. */
+function closed(redact: Redact): Redact {
+  return (text) => {
+    try {
+      return redact(text)
+    } catch {
+      return redactedMark
+    }
   }
 }
 

@@ -11,9 +11,12 @@ const mostKeys = 64
 
 /** What models of this process are reached by: keys of options, of headers and addresses, and what a helper gave. */
 const used = new Set<string>()
+/** Which set of them it is: texts are many, and keys seldom change. */
+let version = 0
 
 /** A key that a request of this process is made with. */
 export function noteKeyInUse(key: string): void {
+  if (!used.has(key)) version++
   used.delete(key)
   used.add(key)
   const [oldest] = used
@@ -26,14 +29,12 @@ export function noteKeyInUse(key: string): void {
  */
 export function createKeyRedactor(env: Environment): (text: string) => string {
   const named = keysOf(env)
-  let known: readonly string[] | undefined
+  let madeFor: number | undefined
   let forms: readonly string[] = []
   return (text) => {
-    const keys = [...named, ...used]
-    // Compared each time: a helper may have given another one since.
-    if (known === undefined || keys.length !== known.length || keys.some((key, index) => key !== known?.[index])) {
-      known = keys
-      forms = [...new Set(keys.flatMap(handedForms))].toSorted((a, b) => b.length - a.length)
+    if (madeFor !== version) {
+      madeFor = version
+      forms = [...new Set([...named, ...used].flatMap(handedForms))].toSorted((one, other) => other.length - one.length)
     }
     let shown = text
     for (const form of forms) if (shown.includes(form)) shown = shown.replaceAll(form, redactedMark)

@@ -6,14 +6,14 @@ import { textIn } from './values.ts'
 
 const agentName = /^agent-[^/]*\.jsonl$/
 
-/** Files of the subagents of a session: in a folder of its own, or beside it with its id inside. */
+/** Files of the subagents of a session: in a folder of its own, those of workflows further below, or beside it with its id inside. */
 export async function subagentFiles(
   path: string,
   sessionId: string,
   together: ReadTogether,
 ): Promise<readonly string[]> {
   const folder = dirname(path)
-  const inOwn = await agentFilesIn(join(folder, sessionId, 'subagents'))
+  const inOwn = await agentFilesIn(join(folder, sessionId, 'subagents'), 'below')
   let besides = together.agents.get(folder)
   if (besides === undefined) together.agents.set(folder, (besides = byParent(folder, together)))
   const beside = (await besides).get(sessionId) ?? []
@@ -29,9 +29,10 @@ async function byParent(folder: string, together: ReadTogether): Promise<AgentFi
   return files
 }
 
-async function agentFilesIn(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder).catch(() => [])
-  return names.filter((name) => agentName.test(name)).map((name) => join(folder, name))
+async function agentFilesIn(folder: string, how: 'here' | 'below' = 'here'): Promise<readonly string[]> {
+  // With their types links to folders are not followed.
+  const entries = await readdir(folder, { recursive: how === 'below', withFileTypes: true }).catch(() => [])
+  return entries.flatMap(({ name, parentPath }) => (agentName.test(name) ? [join(parentPath, name)] : [])).toSorted()
 }
 
 /** Without files of subagents that are counted with their session, which is among these. */
@@ -47,10 +48,21 @@ export async function withoutSubagents(
     const id = await parentOf(path, together)
     if (id === undefined) continue
     const folder = dirname(path)
-    const sessions = [join(folder, `${id}.jsonl`), join(folder, '..', '..', `${id}.jsonl`)]
+    const own = ownFolderOf(folder)
+    const sessions = [join(folder, `${id}.jsonl`), ...(own === undefined ? [] : [join(own, '..', '..', `${id}.jsonl`)])]
     if (sessions.some((session) => given.has(session))) counted.add(path)
   }
   return paths.filter((path) => !counted.has(path))
+}
+
+/** How far below the folder of subagents one may be: `subagents/workflows/wf_…`. */
+const deepest = 4
+
+/** The folder `subagents` that a folder is, or is in. */
+function ownFolderOf(folder: string): string | undefined {
+  let at = folder
+  for (let level = 0; level <= deepest; level++, at = dirname(at)) if (basename(at) === 'subagents') return at
+  return undefined
 }
 
 const longestHead = 200

@@ -1,6 +1,8 @@
 import { isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent } from '@halting/core'
-import type { ForeignPayment } from '@halting/core/steps'
+import { endings, type TerminalReason } from '@halting/core'
+import type { ForeignEnding } from '@halting/core/steps'
+import { Besides, progressLine, type Beside } from './besides.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
 import { momentIn, replyIn, resultIn, saidIn, textIn, usageIn, type Fields } from './values.ts'
@@ -9,7 +11,8 @@ import { momentIn, replyIn, resultIn, saidIn, textIn, usageIn, type Fields } fro
 const bookkeeping: ReadonlySet<string> = new Set(
   (
     'summary file-history-snapshot file-history-delta queue-operation last-prompt progress custom-title ai-title agent-name agent-color agent-setting ' +
-    'tag permission-mode mode pr-link content-replacement worktree-state task-summary attribution-snapshot started result'
+    'tag permission-mode mode pr-link content-replacement worktree-state task-summary attribution-snapshot started result ' +
+    'stream_event rate_limit_event tool_progress auth_status prompt_suggestion control_request control_response control_cancel_request keep_alive'
   ).split(' '),
 )
 
@@ -20,6 +23,7 @@ type Event =
   | { readonly kind: 'user'; readonly content: unknown; readonly isNote: boolean }
   | { readonly kind: 'steered'; readonly content: MessageContent }
   | { readonly kind: 'at_limit'; readonly limit: number }
+  | { readonly kind: 'ended'; readonly ending: ForeignEnding }
   | { readonly kind: 'compacted' }
   | { readonly kind: 'nothing' }
 
@@ -28,17 +32,21 @@ interface Node {
   readonly parent: string | undefined
   readonly isSide: boolean
   readonly at: number | undefined
+  /** Lines that stand before it. */
+  readonly place: number
   readonly event: Event
 }
 
 /** Reads lines of a session of Claude Code, and those of its subagents where they stand in files of their own. */
 export class ClaudeCodeReader {
   readonly #nodes: Node[] = []
+  readonly #sideLines: { readonly line: Fields; readonly event: Event; readonly place: number }[] = []
   readonly #seen = new Set<string>()
   readonly #skipped: SkipCount
   readonly #counts: (uuid: string) => boolean
-  /** Requests of subagents, by their keys: each once, with its last figures. */
-  readonly #besides = new Map<string, { payment: Omit<ForeignPayment, 'endedMs'>; at: number | undefined }>()
+  readonly #besides = new Besides()
+  /** Of the newest reply. */
+  #model = ''
   #cwd: string | undefined
   #sessionId: string | undefined
   #recordedUsd: number | undefined
@@ -54,8 +62,13 @@ export class ClaudeCodeReader {
   }
 
   line(line: Fields): void {
-    const { type, sessionId, cwd, uuid } = line
+    const { type, sessionId, session_id: streamedId, cwd, uuid } = line
     const kind = textIn(type) ?? ''
+    // What a program was told by `--output-format stream-json`, and kept.
+    this.#sessionId = textIn(streamedId) ?? this.#sessionId
+    if (kind === 'result' && typeof line['subtype'] === 'string') return this.#result(line)
+    const progress = progressLine(line)
+    if (progress !== undefined) this.sideLine(progress)
     if (kind === 'cost-state') {
       const { totalCostUSD: total } = line
       if (typeof total === 'number' && Number.isFinite(total) && total >= 0) this.#recordedUsd = total
@@ -73,30 +86,38 @@ export class ClaudeCodeReader {
     if (this.#seen.has(name)) return
     // The results of calls that are copies go with them.
     if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
-    this.#add(name, line, eventOf(kind, line))
+    const event = eventOf(kind, line)
+    if (isSideLine(line)) this.#sideLines.push({ line, event, place: this.#nodes.length })
+    else if (event.kind === 'reply') this.#model = event.part.model
+    if (kind === 'user') this.#besides.result(line, this.#model, this.#nodes.length)
+    this.#add(name, line, event)
   }
 
-  #add(uuid: string, { parentUuid, isSidechain, timestamp }: Fields, event: Event): void {
+  /** The last line of a run that was told as a stream: how it ended, and what it cost. */
+  #result(line: Fields): void {
+    const { total_cost_usd: total, uuid } = line
+    if (typeof total === 'number' && Number.isFinite(total) && total >= 0) this.#recordedUsd = total
+    const name = textIn(uuid) ?? `line ${this.#nodes.length}`
+    if (!this.#seen.has(name)) this.#add(name, line, { kind: 'ended', ending: endingOf(line) })
+  }
+
+  #add(uuid: string, line: Fields, event: Event): void {
+    const { parentUuid, timestamp } = line
     this.#seen.add(uuid)
-    const node = { uuid, parent: textIn(parentUuid), isSide: isSidechain === true, at: momentIn(timestamp), event }
-    this.#nodes.push(node)
+    const [parent, at, place] = [textIn(parentUuid), momentIn(timestamp), this.#nodes.length]
+    this.#nodes.push({ uuid, parent, isSide: isSideLine(line), at, place, event })
   }
 
   /** A line of a subagent's own file. */
   sideLine(line: Fields): void {
+    const progress = progressLine(line)
+    if (progress !== undefined) return this.sideLine(progress)
     const { type, uuid } = line
-    if (type !== 'assistant') return
+    if (type !== 'assistant' && (type !== 'user' || line['toolUseResult'] === undefined)) return
     if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
+    if (type === 'user') return this.#besides.result(line, this.#model)
     const event = eventOf('assistant', line)
-    if (event.kind === 'reply') this.#addBeside(event.part, momentIn(line['timestamp']))
-  }
-
-  #addBeside({ key, model, askedModel, usage }: ReplyPart, at: number | undefined): void {
-    if (usage === undefined) return
-    const payment = { model, ...(askedModel !== undefined && { askedModel }), usage }
-    const known = this.#besides.get(key)
-    if (known === undefined) this.#besides.set(key, { payment, at })
-    else known.payment = payment
+    if (event.kind === 'reply') this.#besides.reply(event.part, line)
   }
 
   session(path: string, named: string, which: ForeignPart): ForeignSession {
@@ -104,16 +125,17 @@ export class ClaudeCodeReader {
     // A file of a subagent alone is told as a session.
     const main = hasMain ? this.#nodes.filter(({ isSide }) => !isSide) : this.#nodes
     if (hasMain)
-      for (const { isSide, event, at } of this.#nodes)
-        if (isSide && event.kind === 'reply') this.#addBeside(event.part, at)
+      for (const { line, event, place } of this.#sideLines)
+        if (event.kind === 'reply') this.#besides.reply(event.part, line, place)
     const builder = new RunsBuilder(programNames['claude-code'])
-    const besides = which === 'all' ? [...this.#besides.values()].toSorted(byMoment) : []
-    let next = 0
-    for (const { event, at } of which === 'all' ? main : newestBranch(main)) {
-      while ((besides[next]?.at ?? Infinity) <= (at ?? -Infinity)) pay(builder, besides[next++])
+    const { timed, placed } = which === 'all' ? this.#besides.sorted() : none
+    let [nextTimed, nextPlaced] = [0, 0]
+    for (const { event, at, place } of which === 'all' ? main : newestBranch(main)) {
+      while ((timed[nextTimed]?.at ?? Infinity) <= (at ?? -Infinity)) pay(builder, timed[nextTimed++])
+      while ((placed[nextPlaced]?.place ?? Infinity) <= place) pay(builder, placed[nextPlaced++])
       tell(builder, event, at)
     }
-    for (const each of besides.slice(next)) pay(builder, each)
+    for (const each of [...timed.slice(nextTimed), ...placed.slice(nextPlaced)]) pay(builder, each)
     const runs = builder.done(named)
     const { strayResults, withoutFigures } = builder
     return {
@@ -128,14 +150,33 @@ export class ClaudeCodeReader {
   }
 }
 
-type Beside = { readonly payment: Omit<ForeignPayment, 'endedMs'>; readonly at: number | undefined }
-
-function byMoment(a: Beside, b: Beside): number {
-  return (a.at ?? 0) - (b.at ?? 0)
-}
+const none: ReturnType<Besides['sorted']> = { timed: [], placed: [] }
 
 function pay(builder: RunsBuilder, beside: Beside | undefined): void {
   if (beside !== undefined) builder.beside(beside.payment)
+}
+
+/** Whether a line is of a subagent, in the file of its session or in a stream. */
+function isSideLine({ isSidechain, parent_tool_use_id: caller }: Fields): boolean {
+  return isSidechain === true || typeof caller === 'string'
+}
+
+const endingsOfResults: { readonly [subtype: string]: TerminalReason | undefined } = {
+  success: 'completed',
+  error_max_turns: 'max_turns',
+  error_max_budget_usd: 'max_budget_usd',
+  error_max_structured_output_retries: 'structured_output_retry_exhausted',
+}
+
+function endingOf({ subtype, is_error: isError, terminal_reason: told, result }: Fields): ForeignEnding {
+  const name = textIn(subtype) ?? ''
+  const reason = textIn(told) ?? ''
+  const message = `its result line says ${name}${reason === '' ? '' : ` (${reason})`}`
+  // Just looked up.
+  if (Object.hasOwn(endings, reason)) return { reason: reason as TerminalReason, message }
+  if (name === 'success' && isError === true)
+    return { reason: 'model_error', message: `refused by the API: ${textIn(result) ?? ''}` }
+  return { reason: (Object.hasOwn(endingsOfResults, name) ? endingsOfResults[name] : undefined) ?? 'error', message }
 }
 
 /** What the program writes in place of a reply that it made itself. */
@@ -211,6 +252,10 @@ function tell(builder: RunsBuilder, event: Event, at: number | undefined): void 
         at,
       )
     }
+    case 'ended':
+      builder.ends(event.ending, at)
+      // What comes behind it in the same stream is another run.
+      return builder.begins(undefined)
     case 'steered':
       return builder.prompt(event.content, at, 'same_run')
     case 'user':
@@ -264,14 +309,16 @@ function firstText(content: MessageContent): string {
 function newestBranch(nodes: readonly Node[]): readonly Node[] {
   const places = new Map(nodes.map(({ uuid }, index) => [uuid, index]))
   const chosen = new Set<number>()
+  // Lines of a stream have none: each follows the one before it.
+  const hasParents = nodes.some(({ parent }) => parent !== undefined)
   let index = nodes.findLastIndex(({ event }) => event.kind !== 'nothing')
   while (index >= 0 && !chosen.has(index)) {
     const node = nodes[index]
     if (node === undefined || node.event.kind === 'compacted') break
     chosen.add(index)
-    if (node.parent === undefined) break
+    if (node.parent === undefined && hasParents) break
     // A parent that stands behind its child would lead in circles.
-    const parent = places.get(node.parent)
+    const parent = node.parent === undefined ? undefined : places.get(node.parent)
     index = parent === undefined || parent >= index ? index - 1 : parent
   }
   // The walk went back all the time.

@@ -183,7 +183,9 @@ export class CodexReader {
   #output({ call_id: callId, output }: Fields, at: number | undefined): void {
     this.#isReplyOpen = false
     const { content, isError } = outputOf(output)
-    this.#builder.result(textIn(callId) ?? '', content, isError, at)
+    // Who goes on is shown all of it. What is looked at is compared, and no two calls have the same of these.
+    const told = this.#which === 'all' ? withoutClock(content) : content
+    this.#builder.result(textIn(callId) ?? '', told, isError, at)
   }
 
   #user(content: MessageContent, at: number | undefined): void {
@@ -285,6 +287,21 @@ function outputOf(output: unknown): { readonly content: MessageContent; readonly
     /^\{"output":.*"metadata":\{"exit_code":(-?\d+)/s.exec(text)?.[1] ??
     /^(?:.*\n){0,4}?(?:Process exited with code|Exit code:) (-?\d+)/.exec(text)?.[1]
   return { content: text, isError: code !== undefined && code !== '0' }
+}
+
+/** An output without the name that Codex gave it and without the time that it took: the same command gives the same output (spec R-FOR-12). */
+function withoutClock(content: MessageContent): MessageContent {
+  if (typeof content === 'string') return textWithoutClock(content)
+  const [first, ...others] = content
+  return first?.type === 'text' && 'text' in first && typeof first.text === 'string'
+    ? [{ ...first, text: textWithoutClock(first.text) }, ...others]
+    : content
+}
+
+function textWithoutClock(text: string): string {
+  const [head = ''] = /^(?:[A-Z][^\n]{0,200}\n){1,8}?Output:(?:\n|$)/.exec(text) ?? []
+  if (head !== '') return head.replaceAll(/^(?:Chunk ID|Wall time): [^\n]*\n/gm, '') + text.slice(head.length)
+  return text.replace(/("metadata":\{"exit_code":-?\d+),"duration_seconds":[\d.]+\}\}$/, '$1}}')
 }
 
 const programTexts =

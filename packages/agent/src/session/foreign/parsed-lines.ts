@@ -27,7 +27,8 @@ function parsed(text: string): Fields | undefined {
  */
 function withoutDetails(text: string): Fields | undefined {
   const end = text.indexOf(',"toolUseResult":')
-  if (end < 0) return undefined
+  // What a subagent's result says of its figures stands there alone.
+  if (end < 0 || text.includes('"totalTokens":', end)) return undefined
   const line = parsedWhole(`${text.slice(0, end)}}`)
   return line !== undefined && 'uuid' in line && 'timestamp' in line ? line : undefined
 }

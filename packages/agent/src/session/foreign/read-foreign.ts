@@ -5,6 +5,7 @@ import type { ForeignRun } from '@halting/core/steps'
 import { subagentFiles } from './agent-files.ts'
 import { ClaudeCodeReader } from './claude-code.ts'
 import { CodexReader } from './codex.ts'
+import { eachLine } from './lines.ts'
 import { eachParsedLine } from './parsed-lines.ts'
 import { ReadTogether } from './read-together.ts'
 import { SkipCount, type ForeignPart, type ForeignProgram, type ForeignSession } from './session.ts'
@@ -20,21 +21,42 @@ export async function kindOfSession(path: string): Promise<SessionKind | undefin
   let kind: SessionKind | undefined
   let lines = 0
   await eachParsedLine(path, (line) => {
+    if (line !== undefined && isOfGemini(line)) throw new HaltingError('driver', geminiCli(path))
     kind = line === undefined ? undefined : kindOfLine(line)
     return kind === undefined && ++lines < longestHead
   })
+  if (kind === undefined && (await isGeminiDocument(path))) throw new HaltingError('driver', geminiCli(path))
   return kind
 }
 
+const geminiCli = (path: string): string =>
+  `The file ${path} is a session of Gemini CLI. Sessions of this program, of Claude Code and of Codex are read.`
+
+/** Its sessions name a project by a hash, and its replies by the program. */
+function isOfGemini({ type, projectHash, content }: Fields): boolean {
+  return typeof projectHash === 'string' || (type === 'gemini' && content !== undefined)
+}
+
+/** Its older sessions are one document over many lines. */
+async function isGeminiDocument(path: string): Promise<boolean> {
+  let head = ''
+  await eachLine(path, (text) => {
+    head += `${text.slice(0, 1_000)}\n`
+    return head.length < 4_000
+  })
+  return head.startsWith('{') && /"sessionId"\s*:/.test(head) && /"projectHash"\s*:/.test(head)
+}
+
 function kindOfLine(line: Fields): SessionKind | undefined {
-  const { type, payload, uuid, sessionId, timestamp, instructions, id, leafUuid } = line
+  const { type, payload, uuid, sessionId, session_id: streamedId, timestamp, instructions, id, leafUuid } = line
   if (type === 'halting') return 'halting'
   if (isJsonObject(payload) && typeof type === 'string') return 'codex'
   if (line['record_type'] !== undefined) return 'codex'
   if (type === undefined && typeof id === 'string' && typeof timestamp === 'string' && instructions !== undefined)
     return 'codex'
   if (typeof type !== 'string') return undefined
-  return typeof sessionId === 'string' || typeof uuid === 'string' || typeof leafUuid === 'string'
+  const isStreamed = typeof streamedId === 'string'
+  return isStreamed || typeof sessionId === 'string' || typeof uuid === 'string' || typeof leafUuid === 'string'
     ? 'claude-code'
     : undefined
 }

@@ -1,4 +1,4 @@
-import { isToolUse, noUsage, toolCallsOf } from '@halting/core/adapters'
+import { isToolUse, noUsage, textOf, toolCallsOf } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
 import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignSaid } from '@halting/core/steps'
 
@@ -36,7 +36,22 @@ interface OpenRun {
   /** Said by the record itself: interrupted, refused, done. */
   ending: ForeignEnding | undefined
   began: number | undefined
+  /** While a person answered: nobody worked. */
+  idleMs: number
   nowMs: number
+}
+
+/** Tools that ask a person: of Claude Code and of Codex. */
+const askingTools: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode', 'request_user_input'])
+/** What Claude Code says of a call that a person did not allow. */
+const refusedByPerson =
+  /^(?:The user doesn't want to (?:proceed with this tool use|take this action right now)|User rejected tool use)/
+
+/** Whether the result came from a person, so that they were waited for, and no tool was. */
+function isAnswerOfPerson(turn: OpenTurn, callId: string, content: MessageContent): boolean {
+  const call = turn.blocks.find((block) => isToolUse(block) && block.id === callId)
+  if (call !== undefined && isToolUse(call) && askingTools.has(call.name)) return true
+  return refusedByPerson.test(textOf(content))
 }
 
 /** Makes runs of what a program wrote down, in its order. A prompt begins a run; prompts without any reply are part of the next one. */
@@ -154,10 +169,17 @@ export class RunsBuilder {
       this.strayResults++
       return
     }
+    if (turn.run === run && isAnswerOfPerson(turn, callId, content)) this.#stoodStill(run, at)
     const endedMs = this.#moment(run, at)
     // Of a run before: its clock is another one.
     turn.answered.add(callId)
     turn.results.push({ callId, content, isError, endedMs: turn.run === run ? endedMs : turn.endedMs })
+  }
+
+  /** What passed since the last moment was the time of a person, which is no tool's (spec R-FOR-11). */
+  #stoodStill(run: OpenRun, at: number | undefined): void {
+    if (at === undefined || run.began === undefined) return
+    run.idleMs += Math.max(0, at - run.began - run.idleMs - run.nowMs)
   }
 
   /** A request of a subagent. */
@@ -230,7 +252,7 @@ export class RunsBuilder {
   }
 
   #begin(): OpenRun {
-    const run: OpenRun = { prompts: [], turns: [], ending: undefined, began: undefined, nowMs: 0 }
+    const run: OpenRun = { prompts: [], turns: [], ending: undefined, began: undefined, idleMs: 0, nowMs: 0 }
     this.#runs.push(run)
     return run
   }
@@ -239,7 +261,7 @@ export class RunsBuilder {
   #moment(run: OpenRun, at: number | undefined): number {
     if (at !== undefined) {
       run.began ??= at
-      run.nowMs = Math.max(run.nowMs, at - run.began)
+      run.nowMs = Math.max(run.nowMs, at - run.began - run.idleMs)
     }
     return run.nowMs
   }

@@ -1,0 +1,78 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { ForeignPayment } from '@halting/core/steps'
+import type { ReplyPart } from './runs-builder.ts'
+import { momentIn, textIn, usageIn, type Fields } from './values.ts'
+
+/** A request of a subagent, and when it was made. */
+export interface Beside {
+  payment: Omit<ForeignPayment, 'endedMs'>
+  readonly at: number | undefined
+  /** How many lines of the session stand before it: where it is placed without a moment. */
+  readonly place: number
+}
+
+/** What the result of a call says of its subagent. */
+interface ToldAgent extends Beside {
+  readonly agentId: string | undefined
+}
+
+/**
+ * Requests of subagents of one session, each once, with its last figures: from lines of the session, from files of subagents, and from what the
+ * session tells of their progress. Of an agent of which nothing else is left, what its result says counts (spec R-FOR-4b).
+ */
+export class Besides {
+  readonly #requests = new Map<string, Beside>()
+  /** Keys by the ids of messages: lines of progress know no other. */
+  readonly #keys = new Map<string, string>()
+  readonly #agents = new Set<string>()
+  readonly #told: ToldAgent[] = []
+  #hasUnnamed = false
+
+  /** A part of a reply, in a line of a subagent. */
+  reply({ key, model, askedModel, usage }: ReplyPart, line: Fields, place: number = Infinity): void {
+    this.#sees(textIn(line['agentId']))
+    if (usage === undefined) return
+    const { message } = line
+    const messageId = isJsonObject(message) ? textIn(message['id']) : undefined
+    const known = (messageId === undefined ? undefined : this.#keys.get(messageId)) ?? key
+    if (messageId !== undefined) this.#keys.set(messageId, known)
+    const payment = { model, ...(askedModel !== undefined && { askedModel }), usage }
+    const before = this.#requests.get(known)
+    if (before === undefined) this.#requests.set(known, { payment, at: momentIn(line['timestamp']), place })
+    else before.payment = payment
+  }
+
+  #sees(agentId: string | undefined): void {
+    if (agentId === undefined) this.#hasUnnamed = true
+    else this.#agents.add(agentId)
+  }
+
+  /** The result of a call, which may be of a subagent. `model` is that of the caller. */
+  result({ toolUseResult, timestamp }: Fields, model: string, place: number = Infinity): void {
+    if (!isJsonObject(toolUseResult) || typeof toolUseResult['totalTokens'] !== 'number') return
+    const usage = usageIn(toolUseResult['usage'])
+    if (usage === undefined) return
+    const payment = { model: textIn(toolUseResult['model']) ?? model, usage }
+    this.#told.push({ agentId: textIn(toolUseResult['agentId']), payment, at: momentIn(timestamp), place })
+  }
+
+  /** All of them, those with a moment by that, and the others by their place. */
+  sorted(): { readonly timed: readonly Beside[]; readonly placed: readonly Beside[] } {
+    // Lines of earlier versions do not say which agent they are of.
+    const isSeen = ({ agentId }: ToldAgent): boolean =>
+      agentId === undefined ? this.#hasUnnamed || this.#agents.size > 0 : this.#agents.has(agentId) || this.#hasUnnamed
+    const alone = this.#told.filter((told) => !isSeen(told))
+    const all = [...this.#requests.values(), ...alone]
+    return {
+      timed: all.filter(({ at }) => at !== undefined).toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0)),
+      placed: all.filter(({ at }) => at === undefined).toSorted((a, b) => (a.place < b.place ? -1 : 1)),
+    }
+  }
+}
+
+/** The line of a subagent that a line of progress holds. */
+export function progressLine({ type, data, timestamp }: Fields): Fields | undefined {
+  if (type !== 'progress' || !isJsonObject(data) || data['type'] !== 'agent_progress') return undefined
+  const { message, agentId } = data
+  return isJsonObject(message) ? { timestamp, agentId, ...message } : undefined
+}
