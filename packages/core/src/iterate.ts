@@ -3,7 +3,7 @@ import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
 import { nanosOf } from './budget/prices.ts'
-import { ConfigurationError } from './errors.ts'
+import { ConfigurationError, isInstance } from './errors.ts'
 import type { Emit, LoopEvent } from './events.ts'
 import { fieldsOf, refuse } from './given.ts'
 import { disregard } from './eventually.ts'
@@ -29,6 +29,7 @@ import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
 import { Run } from './turn/run.ts'
+import { checkAnswer, InvalidAnswer } from './tools/answer-shape.ts'
 import { answerOf, changesPermissions, keptAnswer } from './tools/can-use-tool.ts'
 import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 
@@ -43,7 +44,7 @@ export interface Loop extends AsyncIterable<LoopEvent> {
   abort(cause?: AbortCause): void
   /** Ends at the next checkpoint, as `user_requested`. */
   stop(message?: string): void
-  /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. */
+  /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. @throws ConfigurationError for what is no answer: the run waits on. */
   answer(key: string, decision: PermissionDecision): void
   /**
    * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
@@ -186,8 +187,10 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     answer(key, decision) {
       if (!('answer' in steps))
         throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
+      checkAnswer(decision)
       // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
       const give = (answer: PermissionDecision): void => (steps as MemorySteps).answer(key, answer as Json)
+      if (isInstance(decision, InvalidAnswer)) return give(decision)
       const said = recordedAnswer(decision)
       if (!changesPermissions(said)) return give(said)
       void keptAnswer(run.permissions, answerOf(said, run.permissions)).then((kept) => {

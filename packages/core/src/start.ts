@@ -17,6 +17,7 @@ import {
   type RunState,
 } from './state.ts'
 import { lastAnswerEnding } from './turn/finish-wrap-up.ts'
+import { checkApprovals } from './tools/answer-shape.ts'
 import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 import { notRun, resultBlock } from './tools/tool-result.ts'
 import { openCallsOf } from './open-calls.ts'
@@ -93,6 +94,7 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.approvals !== undefined && openCallsOf(state.transcript).length === 0) {
     throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
   }
+  if (options.approvals !== undefined) checkApprovals(options.approvals, state.transcript)
   if (options.compact !== undefined) checkCompact(options, transcript)
   if (options.lastAnswer === true && (options.prompt === undefined || options.compact !== undefined))
     throw new ConfigurationError('A run for a last answer takes a prompt, and nothing else.')

@@ -344,7 +344,9 @@ describe('an answer of a person that is garbage', () => {
       const keys = () => going.events.flatMap((event) => (event.type === 'approval_needed' ? [event.key ?? ''] : []))
       for (const count of [1, 2]) {
         await until(() => keys().length === count)
-        going.loop.answer(keys()[count - 1] ?? '', untyped(make()))
+        const key = keys()[count - 1] ?? ''
+        expect(() => going.loop.answer(key, untyped(make()))).toThrow('An answer is ')
+        going.loop.answer(key, { behavior: 'deny', message: 'no' })
       }
       const result = await going.end()
       expect([result.terminal.reason, Object.values(toolEnds(result))]).toEqual(['completed', ['denied', 'denied']])
@@ -357,10 +359,12 @@ describe('an answer of a person that is garbage', () => {
       const waiting = await begin([calls('Write')], { tools, permissions: asks }).end()
       const approvals = { call_0_0: untyped(make()) as PermissionDecision }
       const { transcript } = waiting.state
-      const result = await begin(['done'], { tools, permissions: asks }, { approvals, transcript, runId: 'run2' }).end()
-      expect([result.terminal.reason, Object.values(toolEnds(result))]).toEqual(
-        make() === undefined ? ['needs_approval', []] : ['completed', ['denied']],
-      )
+      const goOn = async (): Promise<string> => {
+        const start = { approvals, transcript, runId: 'run2' }
+        return (await begin(['done'], { tools, permissions: asks }, start).end()).terminal.reason
+      }
+      const became = await goOn().catch((error: Error) => error.message)
+      expect(became).toContain(make() === undefined ? 'needs_approval' : 'An answer is ')
     }
   })
 

@@ -174,6 +174,7 @@ function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput
     ...(permission !== undefined && { permission }),
     ...(reason !== undefined && { permissionReason: reason }),
     ...(updatedInput !== undefined && isJsonObject(updatedInput) && { updatedInput }),
+    ...(isKnown(permissionDecision) ? {} : { error: 'permissionDecision must be allow, deny, ask or defer' }),
     ...(isWrong && { error: 'updatedInput must be an object, the whole input' }),
   }
 }
@@ -182,16 +183,32 @@ function isNoInput(given: Json | undefined): boolean {
   return given !== undefined && given !== null && !isJsonObject(given)
 }
 
+function isKnown(permission: Json | undefined): boolean {
+  return permission === undefined || permission === null || permission === 'ask' || permissionOf(permission) !== 'ask'
+}
+
 /** A permission that is none has a person asked. */
 function permissionOf(given: Json): NonNullable<HookAnswer['permission']> {
   return given === 'allow' || given === 'deny' || given === 'defer' ? given : 'ask'
 }
+
+const fieldsOfDecision: ReadonlySet<string> = new Set([
+  'behavior',
+  'updatedInput',
+  'updatedPermissions',
+  'message',
+  'interrupt',
+])
 
 function permissionRequest(decision: Json | undefined): HookAnswer {
   if (decision === undefined || decision === null) return nothing
   if (!isJsonObject(decision)) return { error: 'decision must be an object with a behavior' }
   const { behavior, updatedInput, interrupt } = decision
   if (behavior !== 'allow' && behavior !== 'deny') return { error: 'decision.behavior must be allow or deny' }
+  // It may have been meant to change the input.
+  const stranger = Object.keys(decision).find((field) => !fieldsOfDecision.has(field))
+  if (behavior === 'allow' && stranger !== undefined)
+    return { error: `decision has the field ${stranger}: another input is updatedInput` }
   if (behavior === 'allow' && isNoInput(updatedInput))
     return { error: 'decision.updatedInput must be an object, the whole input' }
   const message = textOf(decision['message'])

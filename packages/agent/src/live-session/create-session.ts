@@ -10,7 +10,7 @@ import {
   type SdkResult,
   type SettingsChange,
 } from '@halting/core'
-import { compactCommand, type PermissionAnswer } from '@halting/core/adapters'
+import { checkApprovals, compactCommand, type PermissionAnswer } from '@halting/core/adapters'
 import { EventListeners } from './event-listeners.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
@@ -200,6 +200,7 @@ class LiveSession implements Session {
 
   approve(approvals: { readonly [callId: string]: PermissionDecision }): void {
     this.#checkIdle()
+    checkApprovals(approvals, this.#engine.transcript)
     this.#begin({ begin: (engine) => engine.approve(approvals) })
   }
 
@@ -234,9 +235,8 @@ class LiveSession implements Session {
 
   async fork(): Promise<string> {
     this.#checkOpen()
-    const { fork } = this.#parts
-    if (fork === undefined) throw notKept()
-    return fork()
+    if (this.#parts.fork === undefined) throw notKept()
+    return this.#parts.fork()
   }
 
   async contextUsage(): Promise<ContextUsage> {

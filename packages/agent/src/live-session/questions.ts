@@ -1,4 +1,4 @@
-import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '@halting/core/adapters'
+import { checkAnswer, type CanUseTool, type CanUseToolOptions, type PermissionAnswer } from '@halting/core/adapters'
 import type { Question, SessionEvent } from './session.ts'
 
 /** One that is open, and who waits for it. */
@@ -42,7 +42,9 @@ export class Questions {
       this.#tell({ type: 'question', question })
     })
 
+  /** @throws ConfigurationError for what is no answer: the question stays. */
   answer(id: string, answer: PermissionAnswer): boolean {
+    checkAnswer(answer)
     const open = this.#open.get(id)
     open?.settle(answer, 'answered')
     return open !== undefined

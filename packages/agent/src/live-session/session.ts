@@ -40,7 +40,7 @@ export interface Session {
   stop(message?: string): void
   /** Sets model, permission mode, thinking and limits: for the next request of the run that goes on, on record, and for later runs. @throws ConfigurationError */
   set(change: SettingsChange): void
-  /** A person's answer to one of `snapshot.questions`. False when nobody waits for it any more. */
+  /** A person's answer to one of `snapshot.questions`. False when nobody waits for it any more. @throws ConfigurationError for what is no answer: the question stays. */
   answer(questionId: string, answer: PermissionAnswer): boolean
   /** Makes the conversation shorter: a run of its own. */
   compact(instructions?: string): void

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { isJsonObject, messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import { InvalidAnswer, isJsonObject, messageOf, problemOfAnswer, type PermissionAnswer } from '@halting/core/adapters'
 import type { Question, Session, SessionEvent } from '@halting/agent/session'
 import { mcpNameOf } from '../io/mcp-name.ts'
 import { everyCharacter } from '../io/seen.ts'
@@ -64,7 +64,7 @@ async function answerOf(request: Promise<JsonObject>, { callId }: Question): Pro
     const given = await request
     // It says which call it is for: a yes to another one is none to this.
     if ((given['toolUseID'] ?? callId) !== callId)
-      return { behavior: 'deny', message: 'The answer was not understood: it is for another call.' }
+      return new InvalidAnswer('The answer to can_use_tool is for another call: toolUseID is not its tool_use_id.')
     return permissionAnswer(given)
   } catch (thrown) {
     if (thrown instanceof ControlError && thrown.code === 'withdrawn') return undefined
@@ -72,11 +72,13 @@ async function answerOf(request: Promise<JsonObject>, { callId }: Question): Pro
   }
 }
 
-/** What was given as an answer. What is none denies: core reads it once more, and says what is wrong with it. */
+/** What was given as an answer. The host of what is none is told by the result of the run. */
 function permissionAnswer(given: JsonObject): PermissionAnswer {
   const { updatedPermissions: updates } = given
   const answer = Array.isArray(updates) ? { ...given, updatedPermissions: updates.map(heldHere) } : given
-  // Whoever waits for it holds every field of it against what an answer is (R-ASK-2).
+  const problem = problemOfAnswer(answer)
+  if (problem !== undefined) return new InvalidAnswer(`can_use_tool: ${problem}`)
+  // Its shape was looked at; core holds every field of it against what an answer is (R-ASK-2).
   return answer as unknown as PermissionAnswer
 }
 

@@ -62,13 +62,31 @@ test('an answer to what nobody asked, or that was answered, is passed over', asy
   })
   one.send(
     answer('nobody', { behavior: 'allow' }),
-    answer(question?.['request_id'], { behavior: 'maybe' }),
+    answer(question?.['request_id'], { behavior: 'deny', message: 'not now' }),
     answer(question?.['request_id'], { behavior: 'allow' }),
   )
   await one.next(isResult)
   const { status } = await one.end()
   expect([status, hasMade()]).toEqual([0, false])
-  expect(one.service.requests[1]?.text).toContain('The answer was not understood')
+  expect(one.service.requests[1]?.text).toContain('not now')
+})
+
+test.each([
+  [{ behavior: 'maybe' }, 'but its behavior was "maybe"'],
+  [{ approved: true }, 'but its behavior was undefined'],
+  [{ behavior: 'allow', input: {} }, 'another input is updatedInput'],
+  [{ behavior: 'allow', toolUseID: 'another' }, 'is for another call'],
+])('an answer that is none ends the run with an error that the host is told: %j', async (response, problem) => {
+  const { one, hasMade } = await asked([touch, done])
+  const question = one.lines().find(isQuestion)
+  one.send({
+    type: 'control_response',
+    response: { subtype: 'success', request_id: question?.['request_id'], response },
+  })
+  const result = await one.next(isResult)
+  await one.end()
+  expect([hasMade(), one.service.requests.length]).toEqual([false, 1])
+  expect(result).toMatchObject({ is_error: true, terminal_reason: 'error', errors: [expect.stringContaining(problem)] })
 })
 
 test('a guard of a host that is gone blocks', async () => {

@@ -10,6 +10,7 @@ import type { LoopOptions } from '../options.ts'
 import { runIdOf } from '../run-id.ts'
 import { startRun } from '../start.ts'
 import type { RunState } from '../state.ts'
+import { InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import { agentStateOf } from '../turn/agent-view.ts'
 
@@ -154,5 +155,9 @@ function askFor(running: Loop, onApproval: NonNullable<ExecuteOptions['onApprova
     .catch((error: unknown): PermissionDecision => {
       return { behavior: 'deny', message: `Nobody could be asked: ${messageOf(error)}` }
     })
-    .then((decision) => running.answer(key, decision))
+    .then((decision) => {
+      // Nobody is there to be told of an error: the run is.
+      const problem = problemOfAnswer(decision)
+      running.answer(key, problem === undefined ? decision : new InvalidAnswer(problem))
+    })
 }

@@ -1,14 +1,15 @@
 import { plainTextOf } from '../content.ts'
-import { messageOf } from '../errors.ts'
+import { isInstance, messageOf } from '../errors.ts'
 import { fieldsOf } from '../given.ts'
 import type { JsonObject } from '../json.ts'
+import { InvalidAnswer, problemOfAnswer } from './answer-shape.ts'
 import { decisionOf, type PermissionDecision } from './permission-decision.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
 import type { AskCause, Permissions } from './permissions.ts'
 
 /**
  * Asks a person about a call that rules, mode and hooks leave open (spec R-ASK-1). The answer is on record before it counts.
- * One that throws, or gives no answer, denies the call.
+ * One that throws denies the call. What is no answer breaks the run: it is an error of the program, and nothing runs.
  */
 export type CanUseTool = (
   toolName: string,
@@ -36,15 +37,16 @@ export interface CanUseToolOptions {
 /** What a person says. `updatedInput` takes the place of the whole input; deny rules are held against it. */
 export type PermissionAnswer = Exclude<PermissionDecision, { readonly behavior: 'ask' }>
 
-/** What was given as an answer, read once. What is none denies, and says what is wrong. */
+/** What was given as an answer, read once. What is none breaks the run where it is waited for. */
 export function answerOf(given: unknown, { modes = [] }: Permissions): PermissionAnswer {
+  if (isInstance(given, InvalidAnswer)) return given
+  const problem = problemOfAnswer(given)
+  if (problem !== undefined) return new InvalidAnswer(problem)
   const { behavior, updatedPermissions, message, interrupt } = fieldsOf(given) ?? {}
   if (behavior === 'deny') {
     const said = message === undefined || message === '' ? 'The person denied this call.' : plainTextOf(message)
     return { behavior, message: said, ...(interrupt === true && { interrupt }) }
   }
-  if (behavior !== 'allow')
-    return wrong("it must be { behavior: 'allow', … } or { behavior: 'deny', message }, and was something else")
   const decision = decisionOf(given)
   if (decision.behavior === 'ask') return wrong('it must be allow or deny')
   if (updatedPermissions === undefined || updatedPermissions === null) return decision

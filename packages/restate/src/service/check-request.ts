@@ -1,5 +1,5 @@
 import type { MessageContent } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
 import type { SessionRequest } from './messages.ts'
 
 /** Why a value cannot be that field; undefined where it can. */
@@ -54,10 +54,10 @@ const isContent: FieldCheck = (value) => {
 }
 
 const isAnswer: FieldCheck = (value) => {
-  const what = 'is {"behavior":"allow"} or {"behavior":"deny","message":"…"}'
-  if (!isJsonObject(value)) return what
-  if (value['behavior'] === 'allow') return undefined
-  return value['behavior'] === 'deny' && typeof value['message'] === 'string' ? undefined : what
+  const what =
+    'is {"behavior":"allow","updatedInput":{…}}, where the last is optional, or {"behavior":"deny","message":"…"}'
+  if (!isJsonObject(value) || problemOfAnswer(value) !== undefined) return what
+  return value['behavior'] === 'allow' || typeof value['message'] === 'string' ? undefined : what
 }
 
 const isDecisions: FieldCheck = (value) =>

@@ -26,7 +26,7 @@ test.each<[unknown, string]>([
   ],
   [
     { id: 'r', request: { type: 'answer', callId: 'c', answer: { behavior: 'deny' } } },
-    'In a request of the type answer, answer is {"behavior":"allow"} or {"behavior":"deny","message":"…"}.',
+    'In a request of the type answer, answer is {"behavior":"allow","updatedInput":{…}}, where the last is optional, or {"behavior":"deny","message":"…"}.',
   ],
 ])('%j is none, and it is said why', (given, problem) => {
   expect(problemOfRequest(given)).toBe(problem)

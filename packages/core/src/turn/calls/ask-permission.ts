@@ -1,6 +1,8 @@
 import { AbortScope, type AbortCause } from '../../cancel/abort.ts'
 import { after, type Eventually } from '../../eventually.ts'
+import { HaltingError } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
+import { InvalidAnswer } from '../../tools/answer-shape.ts'
 import {
   answerOf,
   changesPermissions,
@@ -201,7 +203,7 @@ function keepGiven(
   if (!changesPermissions(given) || (position === 'passed' && !run.isRecorded(name))) return given
   const { permissions } = run.context
   const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(given, permissions)))
-  return after(step, ({ value }) => recordedAnswer(value))
+  return after(step, ({ value }) => takenAnswer(value))
 }
 
 /** Gives the answer of the callback to `waitForPerson`. What it says is kept first: an answer that counts is kept. */
@@ -251,13 +253,20 @@ async function askCallback(
   if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
 }
 
+/** @throws HaltingError for what was none: the run breaks, and nothing of the message runs. */
+function takenAnswer(answer: unknown): PermissionDecision {
+  const problem = InvalidAnswer.messageOf(answer)
+  if (problem !== undefined) throw new HaltingError('callback', problem)
+  return recordedAnswer(answer)
+}
+
 /** The time limit stands still meanwhile. A driver that fails does not stop it for good: others may be at work beside this call. */
 async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision> {
   const { steps, deadline, abort } = run.ports
   deadline.pause()
   try {
     const answer = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
-    return answer === undefined ? interruptedDecision : recordedAnswer(answer)
+    return answer === undefined ? interruptedDecision : takenAnswer(answer)
   } finally {
     deadline.goOn()
   }
