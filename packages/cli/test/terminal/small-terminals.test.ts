@@ -92,6 +92,7 @@ describe('the editor', () => {
             // Zero: the next key comes before a frame is drawn.
             if (width > 0) editor.component.render(width)
           }
+          expect(editor.component.render(80).length).toBeGreaterThan(1)
         },
       ),
       { numRuns: 300 },

@@ -9,6 +9,9 @@ declare const process:
   | {
       readonly on?: (event: 'beforeExit', listener: () => void) => unknown
       readonly off?: (event: 'beforeExit', listener: () => void) => unknown
+      readonly getBuiltinModule?: (
+        name: 'node:events',
+      ) => { readonly setMaxListeners?: (most: number, target: AbortSignal) => void } | undefined
     }
   | undefined
 
@@ -16,7 +19,7 @@ declare const process:
 const longestDelayMs = 2_147_483_647
 
 /** How long steps may follow each other before timers, signals and other I/O of the host get their turn. */
-const longestTurnMs = 50
+const longestTurnMs = 100
 
 /** The host's own clock: the default of drivers, never of the loop. */
 export const systemClock: Clock = Object.freeze<Clock>({
@@ -37,19 +40,25 @@ export const systemClock: Clock = Object.freeze<Clock>({
   pause: () => pause(),
 })
 
-let lastPause = 0
+/** When the first step of this turn of the event loop ended; undefined where none has. */
+let turnBegan: number | undefined
 let pausing: Promise<void> | undefined
 
-/** One pause for everybody: who goes on beside it would keep the host from its turn. */
+/** One pause for everybody: whoever continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
 function pause(): Promise<void> | undefined {
   if (pausing !== undefined) return pausing
-  const sinceMs = Date.now() - lastPause
+  const now = Date.now()
+  if (turnBegan === undefined) {
+    turnBegan = now
+    inNextTurn(() => (turnBegan = undefined))
+    return undefined
+  }
+  const sinceMs = now - turnBegan
   // A clock that was set back counts as a pause that is due.
   if (sinceMs >= 0 && sinceMs < longestTurnMs) return undefined
   pausing = new Promise((resolve) => {
     inNextTurn(() => {
       pausing = undefined
-      lastPause = Date.now()
       resolve()
     })
   })
@@ -84,4 +93,10 @@ function hostStalled(): void {
 
 function hostProcess(): typeof process {
   return typeof process === 'object' && process !== null ? process : undefined
+}
+
+/** Has Node take any number of listeners on a signal without a warning: one for each of many calls is no leak. */
+export function allowManyListeners(signal: AbortSignal): AbortSignal {
+  hostProcess()?.getBuiltinModule?.('node:events')?.setMaxListeners?.(0, signal)
+  return signal
 }

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-SDK-15 to R-SDK-15b: a reader leaves while something is waited for that never comes.
 import { describe, expect, test } from 'vitest'
 import { Agent, AgentState, query, QueryEngine, type ContentBlock, type MessageContent } from '../../src/index.ts'
-import { scriptedModel } from '../../src/testing/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { tick } from '../support/harness.ts'
 
 const never = <T>(): Promise<T> => new Promise(() => {})
@@ -38,7 +38,14 @@ describe('a query whose next prompt never comes', () => {
   test('is ended by its signal', async () => {
     const { prompts, wasReturned } = silentPrompts()
     const controller = new AbortController()
-    const asked = query({ prompt: prompts, options: { model: scriptedModel(['a']), signal: controller.signal } })
+    const asked = query({
+      prompt: prompts,
+      options: {
+        clock: createFakeClock({ autoAdvance: true }),
+        model: scriptedModel(['a']),
+        signal: controller.signal,
+      },
+    })
     const { types, end } = reading(asked)
     await tick()
     controller.abort()
@@ -52,7 +59,10 @@ describe('a query whose next prompt never comes', () => {
       [[], undefined],
     ] as const) {
       const { prompts, wasReturned } = silentPrompts(first)
-      const asked = query({ prompt: prompts, options: { model: scriptedModel(['a']) } })
+      const asked = query({
+        prompt: prompts,
+        options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel(['a']) },
+      })
       const { types, end } = reading(asked)
       await tick()
       asked.interrupt()
@@ -62,12 +72,18 @@ describe('a query whose next prompt never comes', () => {
   })
 
   test('is ended by return(), and by throw()', async () => {
-    const returned = query({ prompt: silentPrompts([]).prompts, options: { model: scriptedModel([]) } })
+    const returned = query({
+      prompt: silentPrompts([]).prompts,
+      options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([]) },
+    })
     const pending = returned.next()
     await tick()
     expect(await returned.return()).toEqual({ done: true, value: undefined })
     expect(await pending).toEqual({ done: true, value: undefined })
-    const thrown = query({ prompt: silentPrompts([]).prompts, options: { model: scriptedModel([]) } })
+    const thrown = query({
+      prompt: silentPrompts([]).prompts,
+      options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([]) },
+    })
     const other = thrown.next()
     await tick()
     await expect(thrown.throw(new Error('enough'))).rejects.toThrow('enough')
@@ -81,7 +97,7 @@ describe('a query whose next prompt never comes', () => {
       prompt: (async function* () {
         yield* prompts
       })(),
-      options: { model },
+      options: { clock: createFakeClock({ autoAdvance: true }), model },
     })
     const results: unknown[] = []
     for await (const message of asked) {
@@ -95,7 +111,9 @@ describe('a query whose next prompt never comes', () => {
   test('takes plain lists of prompts, and their promises, too', async () => {
     const model = scriptedModel(['a', 'b'])
     const prompts = new Set(['one', Promise.resolve('two')]) as unknown as AsyncIterable<MessageContent>
-    const { types, end } = reading(query({ prompt: prompts, options: { model } }))
+    const { types, end } = reading(
+      query({ prompt: prompts, options: { clock: createFakeClock({ autoAdvance: true }), model } }),
+    )
     await end
     expect(types.filter((type) => type === 'result')).toHaveLength(2)
   })
@@ -104,15 +122,20 @@ describe('a query whose next prompt never comes', () => {
     const prompts: AsyncIterable<MessageContent> = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('no more')) }),
     }
-    await expect(reading(query({ prompt: prompts, options: { model: scriptedModel([]) } })).end).rejects.toThrow(
-      'no more',
-    )
+    await expect(
+      reading(
+        query({
+          prompt: prompts,
+          options: { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([]) },
+        }),
+      ).end,
+    ).rejects.toThrow('no more')
   })
 })
 
 describe('a reader that leaves while a message is asked for', () => {
   test.each(['query', 'engine'] as const)('ends a run whose model never answers: %s', async (face) => {
-    const options = { model: scriptedModel([{ hang: true }]) }
+    const options = { clock: createFakeClock({ autoAdvance: true }), model: scriptedModel([{ hang: true }]) }
     const asked = face === 'query' ? query({ prompt: 'go', options }) : undefined
     const engine = asked?.engine ?? new QueryEngine(options)
     const messages = asked ?? engine.submit('go')
@@ -126,9 +149,10 @@ describe('a reader that leaves while a message is asked for', () => {
   })
 
   test('ends an execution whose model never answers', async () => {
-    const states = new Agent({ model: scriptedModel([{ hang: true }]) }).iterate(
-      AgentState.empty().withUserMessage('go'),
-    )
+    const states = new Agent({
+      clock: createFakeClock({ autoAdvance: true }),
+      model: scriptedModel([{ hang: true }]),
+    }).iterate(AgentState.empty().withUserMessage('go'))
     const pending = states.next()
     await tick()
     expect(await states.return()).toEqual({ done: true, value: undefined })
@@ -137,7 +161,11 @@ describe('a reader that leaves while a message is asked for', () => {
 
   test('leaves nothing behind where its prompt was never made ready', async () => {
     const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
-    const engine = new QueryEngine({ model: scriptedModel(['a']), prepareContent: () => never() })
+    const engine = new QueryEngine({
+      clock: createFakeClock({ autoAdvance: true }),
+      model: scriptedModel(['a']),
+      prepareContent: () => never(),
+    })
     const messages = engine.submit([image])
     const pending = messages.next()
     await tick()

@@ -271,6 +271,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'problemOfAnswer',
     'roughTokens',
     'schemaProblems',
+    'sharedAbort',
     'spendsTurn',
     'stopOf',
     'tailOf',
