@@ -245,7 +245,12 @@ export const promisesOfResumes = [
   [
     'another program: a mismatch closes the record',
     ['steps/another-program'],
-    ['finish.ts', "const isClosed = code !== 'step_mismatch'", 'const isClosed = true'],
+    ['finish.ts', "if (code === 'step_mismatch') return true\n", ''],
+  ],
+  [
+    'time: steps that follow each other at once starve timers',
+    ['steps/starved-timers'],
+    ['steps/driver.ts', 'pause === undefined ? came : pause.then(() => came)', 'came'],
   ],
   [
     'another program: nothing is heard while records of hooks that are gone are left',

@@ -15,7 +15,9 @@ if (first === '-v' || first === '--version') {
     process.exit(2)
   })
   const terminals = [0, 1, 2].filter((stream) => isatty(stream))
+  const lost = exitWhenStalled()
   const exitCode = await program.main(process.argv.slice(2))
+  process.off('beforeExit', lost)
   // Node gives a terminal its mode back when it exits, and aborts where the terminal is gone. By the signal of that it ends without.
   if (terminals.some((stream) => !isatty(stream))) {
     process.removeAllListeners('SIGHUP')
@@ -23,6 +25,21 @@ if (first === '-v' || first === '--version') {
   }
   // At once: no handle that was left open may keep a program that has ended.
   process.exit(exitCode)
+}
+
+/**
+ * Node would exit with 13, and without a word, where nothing is left that could wake the program. A run that is stalled ends itself first, with its result
+ * (spec R-END-10): it gets enough turns of the event loop for that.
+ */
+function exitWhenStalled() {
+  let turnsLeft = 1_000
+  const onBeforeExit = () => {
+    if (turnsLeft-- > 0) return setImmediate(() => {})
+    process.stderr.write('halting: it waited for something that can never come, and ends. Please report this.\n')
+    process.exit(1)
+  }
+  process.on('beforeExit', onBeforeExit)
+  return onBeforeExit
 }
 
 /**

@@ -14,6 +14,8 @@ export type HaltingErrorCode =
   | 'driver'
   /** A step is on record with another conversation or call: nothing was written, and the record stays open for the right one. */
   | 'step_mismatch'
+  /** The process was about to exit while the run waited for something that could never come. */
+  | 'stalled'
   /** A replay reached the end of its record: what follows is not known. */
   | 'replay_exhausted'
   /** The run was ended by the prompt being longer than the model can take. */

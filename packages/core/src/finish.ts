@@ -1,6 +1,7 @@
 import { usdOf } from './budget/prices.ts'
 import { HaltingError, isInstance, messageOf } from './errors.ts'
 import type { StopHookInput } from './hooks/stop-hooks.ts'
+import { isJsonObject } from './json.ts'
 import { noUsage, type AssistantMessage } from './messages.ts'
 import type { Ended } from './run-context.ts'
 import type { RunState } from './state.ts'
@@ -35,14 +36,19 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
   await leaveBrokenTasks(run)
-  // The record is of another prompt or call: it stays open for the program that can go on with it.
-  const isClosed = code !== 'step_mismatch'
+  const isClosed = !staysOpen(error)
   if (isClosed) await Promise.resolve(payLostRequests(run)).catch(() => {})
   const ended = await conclude(run, draft, 'alone')
   // A driver that failed cannot record the end either; the caller still gets it.
   if (isClosed) await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
+}
+
+/** The record is of another prompt or call, or waits for a person: it stays open for the program that can go on with it. */
+function staysOpen({ code, details }: HaltingError): boolean {
+  if (code === 'step_mismatch') return true
+  return code === 'stalled' && isJsonObject(details) && details['waitsForPerson'] === true
 }
 
 /** What has to be said, results for calls that have none, the last hooks, and the terminal. `alone`: nobody is asked. */

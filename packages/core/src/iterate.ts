@@ -22,7 +22,8 @@ import { inForceAfter, type SettingsChange, type SettingsInForce } from './setti
 import type { RunLimits, RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
-import { systemClock } from './steps/system-clock.ts'
+import { StallableSteps } from './steps/stallable.ts'
+import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
@@ -110,8 +111,9 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   if (run.canUseTool !== null && !('answer' in steps))
     throw new ConfigurationError('These Steps take their answers elsewhere: give canUseTool to whoever gives them.')
   if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)
+  const stallable = new StallableSteps(steps)
   const ports: RunPorts = {
-    steps,
+    steps: stallable,
     isResumed: context.resumed === true && context.replayed !== true,
     abort,
     inbox,
@@ -139,6 +141,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     // Whoever starts a run has the rest of their turn to say more.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
+    const stopListening = onStalled(() => stallable.break())
     let ended: Ended
     try {
       const state = context.resumed === true ? start : begun(start, run, ports, put)
@@ -152,6 +155,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
       // The driver could not even put the beginning on record.
       ended = await finishBroken(new Run(run, ports, start, put), thrown)
     }
+    stopListening()
     inbox.giveBack()
     deadline.cancel()
     abort.dispose()

@@ -13,6 +13,7 @@ import { boundedFetch } from './bounded-fetch.ts'
 import type { McpServerConfig } from './config.ts'
 import { HttpTransport } from './http-transport.ts'
 import type { McpLimits } from './limits.ts'
+import { settledWithin, timeLimit } from '../time-limit.ts'
 import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import { tokenSource } from './sign-in/token-source.ts'
@@ -76,7 +77,8 @@ export async function connect(
   events: ConnectionEvents,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const inTime = AbortSignal.any([signal, AbortSignal.timeout(place.limits.connectMs)])
+  const limit = timeLimit(place.limits.connectMs, signal)
+  const inTime = limit.signal
   const { transport, stdio, opened } = transportTo(server, place)
   const client = clientFor(place)
   let isReady = false
@@ -84,10 +86,10 @@ export async function connect(
   const close = async (): Promise<void> => {
     isClosed = true
     // One that hangs while it is closed holds nobody up; a process is ended in any case.
-    await Promise.race([client.close().catch(() => undefined), wait(place.killGraceMs)])
+    await settledWithin(client.close(), place.killGraceMs)
     await stdio?.close()
-    if (server.type === 'sdk')
-      await Promise.race([server.instance.close?.().catch(() => undefined), wait(place.killGraceMs)])
+    const closing = server.type === 'sdk' ? server.instance.close?.() : undefined
+    if (closing !== undefined) await settledWithin(closing, place.killGraceMs)
   }
   Object.assign(client, {
     onclose: () => {
@@ -117,6 +119,8 @@ export async function connect(
     const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, place })
     await close()
     throw problem
+  } finally {
+    limit.clear()
   }
 }
 
@@ -146,8 +150,9 @@ function clientFor({ version, directories, elicit, limits }: ConnectionPlace): C
     if (elicit === undefined || !('requestedSchema' in params)) return { action: 'decline' as const }
     const { message, requestedSchema } = params
     // A question that nobody answers holds up the server as long as a call may take, and not longer.
-    const within = AbortSignal.any([mcpReq.signal, AbortSignal.timeout(limits.toolMs)])
-    const { action, content } = await answerWithin(elicit({ message, requestedSchema }, within), within)
+    const limit = timeLimit(limits.toolMs, mcpReq.signal)
+    const asked = elicit({ message, requestedSchema }, limit.signal)
+    const { action, content } = await answerWithin(asked, limit.signal).finally(() => limit.clear())
     // A copy, which the client may write to.
     return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
   })
@@ -247,11 +252,5 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref()
   })
 }

@@ -1,6 +1,7 @@
 import { messageOf } from '@halting/core/adapters'
 import type { McpServerConfig } from './config.ts'
 import { connect, type Connection, type ConnectionPlace, type Offered, unlessAborted } from './connection.ts'
+import { timeLimit } from '../time-limit.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 
 export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth' | 'disabled'
@@ -148,7 +149,8 @@ export class ServerHandle {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      const timer = setTimeout(done, ms).unref()
+      // Keeps the process running: a call waits for the connection that is made after it. `end` cuts it short.
+      const timer = setTimeout(done, ms)
       signal.addEventListener('abort', done, { once: true })
     })
   }
@@ -163,12 +165,14 @@ export class ServerHandle {
     const connection = this.#connection
     const { signal } = this.#ending
     if (connection === undefined || signal.aborted) return
+    const limit = timeLimit(this.#place.limits.connectMs, signal)
     try {
-      const within = AbortSignal.any([signal, AbortSignal.timeout(this.#place.limits.connectMs)])
-      this.offered = await connection.look(within)
+      this.offered = await connection.look(limit.signal)
       this.#onChange()
     } catch {
       // It is told of when somebody calls it.
+    } finally {
+      limit.clear()
     }
   }
 }

@@ -34,7 +34,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
     connection.closed.then(() => closedFor(connection.signal.reason, output)),
     interrupted(),
   ])
-  await Promise.race([served.closeAll(), new Promise((resolve) => setTimeout(resolve, patienceMs).unref())])
+  await Promise.race([served.closeAll(), new Promise((resolve) => setTimeout(resolve, patienceMs))])
   connection.close()
   return exitCode
 }

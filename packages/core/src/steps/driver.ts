@@ -105,13 +105,26 @@ export class StepsDriver implements AnswerableSteps {
     place: Place = this.#place,
   ): Eventually<StepResult<T>> {
     try {
-      return this.#log.keeps === 'nothing'
-        ? this.#perform(key, effect, options)
-        : this.#answerOrPerform(key, effect, options, place)
+      const step =
+        this.#log.keeps === 'nothing'
+          ? this.#perform(key, effect, options)
+          : this.#answerOrPerform(key, effect, options, place)
+      return this.#clock.pause === undefined ? step : this.#withPause(step)
     } catch (error) {
       // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
       return Promise.reject(error)
     }
+  }
+
+  /** What follows a step waits until timers had their turn, where steps have followed each other for too long (spec R-STEP-15). */
+  #withPause<T>(step: Eventually<StepResult<T>>): Eventually<StepResult<T>> {
+    if (step instanceof Promise) return step.then((came) => this.#paused(came))
+    return this.#paused(step)
+  }
+
+  #paused<T>(came: T): Eventually<T> {
+    const pause = this.#clock.pause?.()
+    return pause === undefined ? came : pause.then(() => came)
   }
 
   /** The effect alone: nothing is kept of it. */

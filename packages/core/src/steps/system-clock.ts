@@ -1,11 +1,21 @@
 import type { Clock } from './clock.ts'
 
-// The one file of core that touches the host's clock (docs/decisions/0002). Timers exist on every host, but in no ES library.
+// The one file of core that touches the host (docs/decisions/0002). Timers exist on every host, but in no ES library; the rest only on some.
 declare function setTimeout(callback: () => void, durationMs: number): unknown
 declare function clearTimeout(timer: unknown): void
+declare const setImmediate: ((callback: () => void) => unknown) | undefined
+declare const process:
+  | {
+      readonly on?: (event: 'beforeExit', listener: () => void) => unknown
+      readonly off?: (event: 'beforeExit', listener: () => void) => unknown
+    }
+  | undefined
 
 /** Longest delay that hosts honour; a longer one would fire at once. */
 const longestDelayMs = 2_147_483_647
+
+/** How long steps may follow each other before timers, signals and other I/O of the host get their turn. */
+const longestTurnMs = 100
 
 /** The host's own clock: the default of drivers, never of the loop. */
 export const systemClock: Clock = Object.freeze<Clock>({
@@ -21,4 +31,60 @@ export const systemClock: Clock = Object.freeze<Clock>({
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)
   },
+  pause: () => pause(),
 })
+
+/** When the first step of this turn of the event loop ended; undefined where none has. */
+let turnBegan: number | undefined
+let pausing: Promise<void> | undefined
+
+/** One pause for everybody: whoever continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
+function pause(): Promise<void> | undefined {
+  if (pausing !== undefined) return pausing
+  const now = Date.now()
+  if (turnBegan === undefined) {
+    turnBegan = now
+    inNextTurn(() => (turnBegan = undefined))
+    return undefined
+  }
+  const sinceMs = now - turnBegan
+  // A clock that was set back counts as a pause that is due.
+  if (sinceMs >= 0 && sinceMs < longestTurnMs) return undefined
+  pausing = new Promise((resolve) => {
+    inNextTurn(() => {
+      pausing = undefined
+      resolve()
+    })
+  })
+  return pausing
+}
+
+function inNextTurn(callback: () => void): void {
+  if (typeof setImmediate === 'function') setImmediate(callback)
+  else setTimeout(callback, 0)
+}
+
+const stalled = new Set<() => boolean>()
+
+/**
+ * Calls back when the host has nothing left that could ever wake it, and is about to exit. A listener that answers true has done something about it:
+ * the host goes on, and it is asked again should that have been in vain. Call the result to stop listening. Only hosts with `beforeExit` (Node) tell it.
+ */
+export function onStalled(listener: () => boolean): () => void {
+  if (stalled.size === 0) hostProcess()?.on?.('beforeExit', hostStalled)
+  stalled.add(listener)
+  return () => {
+    if (!stalled.delete(listener) || stalled.size > 0) return
+    hostProcess()?.off?.('beforeExit', hostStalled)
+  }
+}
+
+function hostStalled(): void {
+  const acted = [...stalled].filter((listener) => listener())
+  // An empty turn of the host, behind which it tells it again.
+  if (acted.length > 0) inNextTurn(() => {})
+}
+
+function hostProcess(): typeof process {
+  return typeof process === 'object' && process !== null ? process : undefined
+}

@@ -14,9 +14,13 @@ interface Timer {
 }
 
 /**
+ * @param options.settleTurns Turns of the microtask queue after which nothing else is left to do; 100 when absent.
  * @param options.autoAdvance When nothing else is left to do, time jumps to the next timer: sleeps and deadlines pass by themselves.
  */
-export function createFakeClock(options: { readonly start?: number; readonly autoAdvance?: boolean } = {}): FakeClock {
+export function createFakeClock(
+  options: { readonly start?: number; readonly autoAdvance?: boolean; readonly settleTurns?: number } = {},
+): FakeClock {
+  const { settleTurns = 100 } = options
   let time = options.start ?? 0
   const timers = new Set<Timer>()
   const next = (): Timer | undefined => {
@@ -30,7 +34,7 @@ export function createFakeClock(options: { readonly start?: number; readonly aut
     timer.callback()
   }
   const settle = async (): Promise<void> => {
-    for (let turns = 0; turns < 50; turns++) await Promise.resolve()
+    for (let turns = 0; turns < settleTurns; turns++) await Promise.resolve()
   }
   /** Fires one timer after another for as long as there are any, whenever nothing else is left to do. */
   let pumping = false

@@ -112,8 +112,17 @@ describe('a subagent that starts another', () => {
   })
 
   test('is aborted with the run', async () => {
-    const going = begin(script, { tools: [agent(), hanging('Look')] })
-    await until(() => JSON.stringify(going.events).includes('"name":"Look"'))
+    const look = hanging('Look')
+    let isRunning = false
+    const running: typeof look = {
+      ...look,
+      execute(...given) {
+        isRunning = true
+        return look.execute(...given)
+      },
+    }
+    const going = begin(script, { tools: [agent(), running] })
+    await until(() => isRunning)
     going.loop.abort()
     const { terminal, events } = await going.end()
     expect(terminal.reason).toBe('aborted_tools')

@@ -266,7 +266,7 @@ export function createApp(options: AppOptions): App {
   }
   /** Soon for a session that is not there yet. */
   function late(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs).unref())
+    return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs))
   }
   function leave(exitCode: number): void {
     if (isLeaving) return

@@ -1,0 +1,38 @@
+/** A signal that aborts after some time, or when another one does. */
+export interface TimeLimit {
+  readonly signal: AbortSignal
+  /** Releases the timer and the other signal. Call it on every path. */
+  clear(): void
+}
+
+/**
+ * Aborts after `ms`, or when `outer` does. Until it is cleared it keeps the process running, as `AbortSignal.timeout` does not:
+ * where nothing else does, a process that waits for this limit would exit in the middle of its wait.
+ */
+export function timeLimit(ms: number, outer?: AbortSignal): TimeLimit {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(new DOMException('The time limit has passed.', 'TimeoutError')), ms)
+  const onOuterAbort = (): void => controller.abort(outer?.reason)
+  outer?.addEventListener('abort', onOuterAbort, { once: true })
+  if (outer?.aborted === true) onOuterAbort()
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer)
+      outer?.removeEventListener('abort', onOuterAbort)
+    },
+  }
+}
+
+/** Waits for the work, and no longer than `ms`. Never rejects: what fails is over, too. */
+export function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    // Keeps the process running: the work may have nothing that does.
+    const timer = setTimeout(resolve, ms)
+    const done = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    work.then(done, done)
+  })
+}

@@ -1,0 +1,28 @@
+// Holds a rule of docs/spec.md: R-END-10c: a program that waits for what can never come.
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+test('exits with 1 and says why, where Node would exit with 13 and no word', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'halting-stalled-'))
+  try {
+    cpSync(fileURLToPath(new URL('../bin', import.meta.url)), join(folder, 'bin'), { recursive: true })
+    mkdirSync(join(folder, 'dist'))
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    writeFileSync(join(folder, 'dist', 'main.js'), 'export const main = () => new Promise(() => {})')
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'bin/halting.js'), 'x'], {
+      encoding: 'utf8',
+      env: { HOME: folder, PATH: process.env['PATH'] },
+    })
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'halting: it waited for something that can never come, and ends. Please report this.\n',
+    })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
