@@ -297,11 +297,7 @@ export const promisesOfRequests = [
   [
     'budget: each run of a session has all of it',
     ['engine/session'],
-    [
-      'engine.ts',
-      '  #checkCost(running: Loop): void {\n',
-      '  #checkCost(running: Loop): void {\n    if (running.hasStarted) return\n',
-    ],
+    ['engine.ts', "          if (this.#account.isSpent) running.abort('budget')\n", ''],
     ['engine.ts', 'const own = ledger.branch(', 'const own = Ledger.create(ledger.limits).branch('],
     ['engine.ts', 'import type { Ledger }', 'import { Ledger }'],
     ['engine.ts', 'const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],

@@ -8,6 +8,7 @@ import type { EngineSession, Running } from './engine-session.ts'
 import { isName, isPrompt, optional } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
+import { leavable, type Leaving } from './leaving.ts'
 import { loop, type Loop, type LoopContext } from './iterate.ts'
 import type { MessageContent } from './messages.ts'
 import type { Model } from './model/model.ts'
@@ -256,9 +257,12 @@ export class QueryEngine<Output = unknown> {
     return wayOn({ left: this.#left, last: this.#last, transcript: this.#transcript })
   }
 
-  async *#run(what: RunRequest): SdkMessages<Output> {
+  readonly #run = (what: RunRequest): SdkMessages<Output> => leavable((leaving) => this.#messages(what, leaving))
+
+  async *#messages(what: RunRequest, leaving: Leaving): SdkMessages<Output> {
     const ready = this.#prompts.ready(what.prompt)
-    const prompt = ready instanceof Promise ? await ready : ready
+    const prompt = ready instanceof Promise ? await leaving.until(ready) : ready // may never be made ready
+    if (leaving.hasLeft) return
     if (what.open === undefined && this.#left?.open !== undefined) await this.#closeOpen(this.#left)
     // Another prompt may have come while this one waited.
     while (this.#current !== undefined) {
@@ -278,6 +282,7 @@ export class QueryEngine<Output = unknown> {
     if (what.open !== undefined) this.#setAgain(running)
     const current = (this.#current = this.#currentOf(running))
     this.#prompts.passInterruption(running)
+    const stopListening = leaving.onLeave(() => running.abort('abandoned'))
     const { includePartialMessages, includeHookEvents } = this.#options
     const translator = createTranslator({ sessionId, runId, includePartialMessages, includeHookEvents })
     const denials: SdkPermissionDenial[] = []
@@ -289,10 +294,12 @@ export class QueryEngine<Output = unknown> {
         collectDenials(event, denials)
         for (const message of translator.messages(event)) {
           yield message
-          this.#checkCost(running)
+          // After every message that was yielded; the ledger has kept the cost in bounds before (spec R-BUD-8).
+          if (this.#account.isSpent) running.abort('budget')
         }
       }
     } finally {
+      stopListening()
       // Who leaves before the run began leaves nothing behind: no run, no prompt in the session.
       if (running.hasStarted) await current.settle()
       else if (this.#current === current) this.#current = undefined
@@ -376,13 +383,6 @@ export class QueryEngine<Output = unknown> {
     const own = ledger.branch({ tokens: maxTokens, nanos: nanosOf(maxRunUsd) })
     const owner = { inbox: this.#inbox, ledger: own, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
     return { options: { ...options, spentBeforeUsd }, owner }
-  }
-
-  /** The cost is looked at after every message that was yielded; the ledger has kept it in bounds before (spec R-BUD-8). */
-  #checkCost(running: Loop): void {
-    const { ledger } = this.#account
-    const { nanos } = ledger.limits
-    if (nanos !== Infinity && ledger.figures().settled.nanos >= nanos) running.abort('budget')
   }
 
   get #session(): EngineSession {

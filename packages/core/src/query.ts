@@ -1,5 +1,7 @@
 import { QueryEngine } from './engine.ts'
+import { disregard } from './eventually.ts'
 import { fieldsOf, refuse } from './given.ts'
+import { leavable, Leaving } from './leaving.ts'
 import type { MessageContent } from './messages.ts'
 import type { QueryOptions } from './query-options.ts'
 import type { SdkMessages } from './sdk/sdk-messages.ts'
@@ -23,8 +25,14 @@ export function query<Output = unknown>(input: QueryInput<Output>): Query<Output
   const { prompt, options } = input
   const engine = new QueryEngine(options)
   checkPrompts(prompt)
-  const messages = runAll(engine, prompt)
-  return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
+  if (typeof prompt === 'string' || Array.isArray(prompt)) {
+    const messages = leavable((leaving) => runOne(engine, prompt, leaving))
+    return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
+  }
+  // What is neither text nor a list of blocks is the iterable of the type.
+  const prompts = new ComingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
+  const messages = leavable((leaving) => runAll(engine, prompts, leaving))
+  return Object.assign(messages, { engine, interrupt: () => prompts.stopWaiting() || engine.interrupt() })
 }
 
 /** Plain JavaScript may give none. */
@@ -35,11 +43,89 @@ function checkPrompts(prompt: unknown): void {
     refuse('prompt', 'a text, a list of blocks, or an async iterable of these', prompt)
 }
 
-async function* runAll<Output>(engine: QueryEngine<Output>, prompt: QueryInput['prompt']): SdkMessages<Output> {
-  if (typeof prompt === 'string' || Array.isArray(prompt)) {
-    yield* engine.submit(prompt)
-    return
+async function* runOne<Output>(
+  engine: QueryEngine<Output>,
+  prompt: MessageContent,
+  leaving: Leaving,
+): SdkMessages<Output> {
+  const messages = engine.submit(prompt)
+  const stop = leaving.onLeave(() => disregard(messages.return()))
+  try {
+    yield* messages
+  } finally {
+    stop()
   }
-  // What is neither text nor a list of blocks is the iterable of the type.
-  for await (const next of prompt as AsyncIterable<MessageContent>) yield* engine.submit(next)
+}
+
+async function* runAll<Output>(
+  engine: QueryEngine<Output>,
+  prompts: ComingPrompts,
+  leaving: Leaving,
+): SdkMessages<Output> {
+  const stop = leaving.onLeave(() => prompts.stopWaiting())
+  try {
+    for (;;) {
+      const next = await prompts.next()
+      if (next === undefined || leaving.hasLeft) return
+      yield* runOne(engine, next.prompt, leaving)
+    }
+  } finally {
+    stop()
+    prompts.close()
+  }
+}
+
+/** Prompts of a caller, who may never give the next: what ends the query ends the wait for it, too (spec R-SDK-15). */
+class ComingPrompts {
+  /** A plain list may hold promises of prompts. */
+  readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>
+  readonly #signal: AbortSignal | undefined
+  #waiting: Leaving | undefined
+  #isOver = false
+
+  constructor(prompts: AsyncIterable<MessageContent> | Iterable<MessageContent>, signal: AbortSignal | undefined) {
+    this.#prompts = Symbol.asyncIterator in prompts ? prompts[Symbol.asyncIterator]() : prompts[Symbol.iterator]()
+    this.#signal = signal
+  }
+
+  /** Undefined where there is none, or nobody waits for it any more. */
+  async next(): Promise<{ readonly prompt: MessageContent } | undefined> {
+    const waiting = (this.#waiting = new Leaving())
+    const onAbort = (): void => waiting.leave()
+    this.#signal?.addEventListener('abort', onAbort, { once: true })
+    if (this.#signal?.aborted === true) onAbort()
+    try {
+      const next = await waiting.until(this.#ask())
+      if (next?.done !== false) this.#isOver = next !== undefined
+      return next?.done === false ? { prompt: next.value } : undefined
+    } catch (thrown) {
+      this.#isOver = true
+      throw thrown
+    } finally {
+      this.#waiting = undefined
+      this.#signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  async #ask(): Promise<IteratorResult<MessageContent>> {
+    const { done, value } = await this.#prompts.next()
+    return done === true ? { done, value: undefined } : { done: false, value: await value }
+  }
+
+  /** False where no prompt is waited for. */
+  stopWaiting(): boolean {
+    this.#waiting?.leave()
+    return this.#waiting !== undefined
+  }
+
+  /** Tells the caller's iterator that no more is asked for. It may never answer: nobody waits for that. */
+  close(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    try {
+      disregard(this.#prompts.return?.())
+    } catch {
+      // The query is over; what its iterator does with that is its own affair.
+    }
+  }
 }

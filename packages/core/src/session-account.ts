@@ -47,6 +47,12 @@ export class SessionAccount {
     return usdOf(nanosOf(this.#costUsd) + nanosOf(this.#last?.costUsd ?? 0))
   }
 
+  /** Whether the settled costs have reached the limit of dollars. */
+  get isSpent(): boolean {
+    const { nanos } = this.ledger.limits
+    return nanos !== Infinity && this.ledger.figures().settled.nanos >= nanos
+  }
+
   get usage(): { readonly [model: string]: ModelFigures } {
     const usage = new Map(this.#usage)
     if (this.#last !== undefined) addModels(usage, this.#last.summary.modelUsage)

@@ -41,16 +41,28 @@ export class SessionAgent extends Agent {
     }
   }
 
-  override async *iterate(
-    state: AgentState,
-    options: ExecuteOptions = {},
-  ): AsyncGenerator<AgentState, void, undefined> {
-    const end = this.#runs.begin()
-    try {
-      yield* this.#agentFor(end).iterate(state, options)
-    } finally {
-      end()
+  override iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
+    let end: (() => void) | undefined
+    const states = this.#agentFor(() => end?.()).iterate(state, options)
+    const [next, back, fail] = [states.next.bind(states), states.return.bind(states), states.throw.bind(states)]
+    const over = async (step: Promise<IteratorResult<AgentState, void>>): Promise<IteratorResult<AgentState, void>> => {
+      try {
+        const result = await step
+        if (result.done === true) end?.()
+        return result
+      } catch (thrown) {
+        end?.()
+        throw thrown
+      }
     }
+    return Object.assign(states, {
+      next: () => {
+        end ??= this.#runs.begin()
+        return over(next())
+      },
+      return: (value?: void | PromiseLike<void>) => over(back(value)),
+      throw: (thrown?: unknown) => over(fail(thrown)),
+    })
   }
 
   /** Its run tells when it is over itself: who iterates may have stopped reading. */

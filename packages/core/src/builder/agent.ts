@@ -3,6 +3,7 @@ import type { LoopEvent } from '../events.ts'
 import { isSignal } from '../check-options.ts'
 import { ConfigurationError, messageOf } from '../errors.ts'
 import { shown } from '../given.ts'
+import { leavable, type Leaving } from '../leaving.ts'
 import { loop, type Loop } from '../iterate.ts'
 import { openCallsOf } from '../open-calls.ts'
 import type { LoopOptions } from '../options.ts'
@@ -58,9 +59,18 @@ export class Agent {
   }
 
   /** The state after every time round the loop, and the last one at the end. Leaving the iteration aborts the run. */
-  async *iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
+  iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
+    return leavable((leaving) => this.#states(state, options, leaving))
+  }
+
+  async *#states(
+    state: AgentState,
+    options: ExecuteOptions,
+    leaving: Leaving,
+  ): AsyncGenerator<AgentState, void, undefined> {
     const start = executionStart(state, options)
     const running = this.#loop(start, options)
+    leaving.onLeave(() => running.abort('abandoned'))
     let reached = agentStateOf(start)
     // The run tells its prompt too, which the state has already.
     const known = new Set(Array.from(start.transcript, ({ id }) => id))

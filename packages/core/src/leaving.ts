@@ -1,0 +1,65 @@
+/** Whether a reader has left, and what ends with that. */
+export class Leaving {
+  #hasLeft = false
+  readonly #ends = new Set<() => void>()
+
+  get hasLeft(): boolean {
+    return this.#hasLeft
+  }
+
+  leave(): void {
+    this.#hasLeft = true
+    const ends = [...this.#ends]
+    this.#ends.clear()
+    for (const end of ends) end()
+  }
+
+  /** Calls `end` when the reader leaves, at once where that has happened. Call the result when there is nothing to end any more. */
+  onLeave(end: () => void): () => void {
+    if (this.#hasLeft) {
+      end()
+      return () => {}
+    }
+    this.#ends.add(end)
+    return () => void this.#ends.delete(end)
+  }
+
+  /** The value, or undefined where the reader leaves first: what is waited for may never come. */
+  until<T>(work: PromiseLike<T>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const stop = this.onLeave(() => resolve(undefined))
+      work.then(
+        (value) => {
+          stop()
+          resolve(value)
+        },
+        (thrown) => {
+          stop()
+          reject(thrown)
+        },
+      )
+    })
+  }
+}
+
+/**
+ * A generator that a reader can leave at any time. `return` of an async generator waits for a `next` that is pending, and that may be for ever:
+ * here it says at once that the reader leaves, so that what `next` waits for can end.
+ */
+export function leavable<T>(
+  generate: (leaving: Leaving) => AsyncGenerator<T, void, undefined>,
+): AsyncGenerator<T, void, undefined> {
+  const leaving = new Leaving()
+  const generator = generate(leaving)
+  const [back, fail] = [generator.return.bind(generator), generator.throw.bind(generator)]
+  return Object.assign(generator, {
+    return: (value?: void | PromiseLike<void>) => {
+      leaving.leave()
+      return back(value)
+    },
+    throw: (thrown?: unknown) => {
+      leaving.leave()
+      return fail(thrown)
+    },
+  })
+}
