@@ -3,6 +3,7 @@ import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import type { Style } from '../../io/style.ts'
 import { editorHost } from '../screen/editor-host.ts'
 import { pasteEnd, pasteStart } from '../screen/input.ts'
+import { leastEditorWidth, takeWideGraphemesApart } from './narrow-graphemes.ts'
 import type { Component, Screen } from '../screen/screen-port.ts'
 
 /** Where a person writes. */
@@ -60,6 +61,7 @@ export function promptEditor(options: EditorOptions): PromptEditor {
     },
     { autocompleteMaxVisible: 8 },
   )
+  takeWideGraphemesApart(editor)
   editor.setAutocompleteProvider(options.completion)
   editor.onSubmit = options.onSubmit
   editor.onChange = options.onChange
@@ -79,13 +81,14 @@ export function promptEditor(options: EditorOptions): PromptEditor {
   return {
     component: {
       render(width) {
-        const room = Math.max(1, width - sign.length)
+        const hasSign = width - sign.length >= leastEditorWidth
+        const room = hasSign ? width - sign.length : Math.max(leastEditorWidth, width)
         let isFirst = true
         return editor.render(room).map((line) => {
           if (line.startsWith(borderMark)) return style.dim(borderOf(line, width))
           const before = isFirst ? style.bold(sign) : ' '.repeat(sign.length)
           isFirst = false
-          return width > sign.length ? before + line : line
+          return hasSign ? before + line : line
         })
       },
       handleInput(data) {

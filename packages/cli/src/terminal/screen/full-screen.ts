@@ -1,3 +1,4 @@
+import { linesAt } from './lines-at.ts'
 import { rowText } from './row.ts'
 import type { Component } from './screen-port.ts'
 
@@ -20,7 +21,7 @@ export function fullScreen(): FullScreen {
     },
     leave: () => '\u001B[?1049l',
     draw(component, columns, rows) {
-      const lines = component.render(columns - 1).slice(0, rows)
+      const lines = linesAt(component, columns - 1).slice(0, rows)
       const texts = Array.from({ length: rows }, (_, row) => rowText(lines[row] ?? '', columns - 1))
       const changes = texts.map((text, row) =>
         text === (shown[row] ?? '') ? '' : `\u001B[${row + 1};1H\u001B[K${text}`,

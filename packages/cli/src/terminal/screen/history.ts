@@ -1,3 +1,4 @@
+import { linesAt } from './lines-at.ts'
 import type { Block } from './screen-port.ts'
 import { rowText } from './row.ts'
 
@@ -80,5 +81,5 @@ function shareOf(lines: readonly string[], before: readonly string[], rows: numb
 }
 
 function linesOf(block: Block, width: number): readonly string[] {
-  return block.render(width).map((line) => rowText(line, width))
+  return linesAt(block, width).map((line) => rowText(line, width))
 }

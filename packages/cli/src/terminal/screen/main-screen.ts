@@ -1,5 +1,6 @@
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { printedBlocks } from './history.ts'
+import { linesAt } from './lines-at.ts'
 import { type Drawing, drawn, nothing, type Region } from './live-region.ts'
 import { regionPlace } from './place.ts'
 import { unwrapped, type Wrapped, wrappedAt } from './reflow.ts'
@@ -90,7 +91,7 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
 }
 
 function rowsOf(components: readonly Component[], size: Size): readonly Row[] {
-  const lines = components.flatMap((component) => component.render(widthOf(size)))
+  const lines = components.flatMap((component) => linesAt(component, widthOf(size)))
   return lines.slice(-Math.max(1, size.rows - 1)).map((line) => rowOf(line, widthOf(size)))
 }
 
