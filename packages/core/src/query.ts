@@ -1,3 +1,4 @@
+import { whenAborted } from './cancel/abort.ts'
 import { QueryEngine } from './engine.ts'
 import { disregard } from './eventually.ts'
 import { fieldsOf, refuse } from './given.ts'
@@ -91,9 +92,7 @@ class ComingPrompts {
   /** Undefined where there is none, or nobody waits for it any more. */
   async next(): Promise<{ readonly prompt: MessageContent } | undefined> {
     const waiting = (this.#waiting = new Leaving())
-    const onAbort = (): void => waiting.leave()
-    this.#signal?.addEventListener('abort', onAbort, { once: true })
-    if (this.#signal?.aborted === true) onAbort()
+    const unfollow = this.#signal === undefined ? undefined : whenAborted(this.#signal, () => waiting.leave())
     try {
       const next = await waiting.until(this.#ask())
       if (next?.done !== false) this.#isOver = next !== undefined
@@ -103,7 +102,7 @@ class ComingPrompts {
       throw thrown
     } finally {
       this.#waiting = undefined
-      this.#signal?.removeEventListener('abort', onAbort)
+      unfollow?.()
     }
   }
 

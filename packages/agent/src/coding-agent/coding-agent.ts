@@ -9,7 +9,7 @@ import {
   outputSchema,
   type OutputSchema,
 } from '@halting/core'
-import { contextLayers, messageOf } from '@halting/core/adapters'
+import { contextLayers, messageOf, sharedAbort } from '@halting/core/adapters'
 import type { AgentDefinition } from '../agents/definition.ts'
 import { sessionAgents, type SessionAgents } from '../agents/session-agents.ts'
 import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
@@ -171,7 +171,7 @@ class Opening<Schema extends AnswerSchema> {
       atEnd: options.background ?? settings.background ?? 'wait',
       version: '@halting/agent',
       state: 'open',
-      over: new AbortController(),
+      over: sharedAbort(),
       runs: new RunsGoingOn(),
       ended: undefined,
       after: new Set(),

@@ -1,5 +1,5 @@
 import type { Hook, JsonObject, PermissionDecision, PermissionRequest, Permissions, StopHook } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, sharedAbort } from '@halting/core/adapters'
 import type { HookCall } from '@halting/core/after'
 import { callHooks, hooksFor, type Callers, type HookLine } from './call-hooks.ts'
 import { coreHooks, coreStopHooks, type CallEvent } from './core-hooks.ts'
@@ -44,8 +44,8 @@ export class ShellHooks {
   readonly #options: ShellHooksOptions
   readonly #processes = new HookProcesses()
   readonly #callers: Callers
-  #interrupt = new AbortController()
-  readonly #over = new AbortController()
+  #interrupt = sharedAbort()
+  readonly #over = sharedAbort()
   /** Of what nobody waits for: notifications, and hooks with `async`. */
   readonly #beside = new Set<Promise<unknown>>()
 
@@ -165,7 +165,7 @@ export class ShellHooks {
     const { interrupt } = this.#options
     this.#interrupt.abort('user')
     if (interrupt === undefined) return
-    this.#interrupt = new AbortController()
+    this.#interrupt = sharedAbort()
     interrupt()
   }
 

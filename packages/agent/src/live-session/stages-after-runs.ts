@@ -1,3 +1,4 @@
+import { sharedAbort } from '@halting/core/adapters'
 import type { QueryEngine } from '@halting/core'
 import type { SessionParts } from './parts.ts'
 import type { SessionEvent } from './session.ts'
@@ -13,7 +14,7 @@ export class StagesAfterRuns {
   readonly #afterRun: SessionParts['afterRun']
   readonly #on: StageListener
   readonly #going = new Set<Promise<void>>()
-  #controller = new AbortController()
+  #controller = sharedAbort()
 
   constructor(afterRun: SessionParts['afterRun'], on: StageListener) {
     this.#afterRun = afterRun
@@ -34,7 +35,7 @@ export class StagesAfterRuns {
   /** Ends those that go on. Resolves when what they spent is on record. */
   async end(): Promise<void> {
     this.#controller.abort()
-    this.#controller = new AbortController()
+    this.#controller = sharedAbort()
     await this.settled()
   }
 

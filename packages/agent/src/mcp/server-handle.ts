@@ -1,4 +1,4 @@
-import { messageOf } from '@halting/core/adapters'
+import { messageOf, sharedAbort } from '@halting/core/adapters'
 import type { McpServerConfig } from './config.ts'
 import { connect, type Connection, type ConnectionPlace, type Offered, unlessAborted } from './connection.ts'
 import { timeLimit } from '../time-limit.ts'
@@ -33,7 +33,7 @@ export class ServerHandle {
   readonly #server: McpServerConfig
   readonly #place: ConnectionPlace
   readonly #onChange: () => void
-  readonly #ending = new AbortController()
+  readonly #ending = sharedAbort()
   #connection: Connection | undefined
   #connecting: Promise<void>
   #tries = 0

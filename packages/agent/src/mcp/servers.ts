@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { sharedAbort } from '@halting/core/adapters'
 import type { AnyTool, ContentBlock, JsonObject, Tool } from '@halting/core'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -128,7 +129,7 @@ export class McpServers {
     const { waitMs, waitAfterFirstMs } = this.#limits
     const handles = this.#handles
     const all = Promise.all(handles.map(({ settled }) => settled))
-    const over = new AbortController()
+    const over = sharedAbort()
     // A server that answers later starts no timer any more, which would keep the program from ending.
     const after = (ms: number): Promise<void> => wait(ms, undefined, { signal: over.signal }).catch(() => undefined)
     const first = Promise.any(

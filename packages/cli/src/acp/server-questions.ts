@@ -1,7 +1,7 @@
 import { type AgentContext, type ClientCapabilities, methods } from '@agentclientprotocol/sdk'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/agent/session'
-import { messageOf } from '@halting/core/adapters'
+import { messageOf, sharedAbort } from '@halting/core/adapters'
 import { elicited } from '../session/elicited.ts'
 import { fieldsOf } from './fields.ts'
 import { formOf, misfitOf, seenText } from './server-form.ts'
@@ -24,7 +24,7 @@ export class ServerQuestions {
   /** Servers that a person was told of: each of them once. */
   readonly #told = new Set<string>()
   #session: Session | undefined
-  #isOver = new AbortController()
+  #isOver = sharedAbort()
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(puts: Puts) {
@@ -37,7 +37,7 @@ export class ServerQuestions {
     session.listen(({ type }) => {
       if (type !== 'run_end' && type !== 'failed' && type !== 'closed') return
       this.#isOver.abort()
-      this.#isOver = new AbortController()
+      this.#isOver = sharedAbort()
     })
   }
 

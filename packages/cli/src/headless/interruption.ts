@@ -1,3 +1,4 @@
+import { sharedAbort } from '@halting/core/adapters'
 import type { AbortCause } from '@halting/core'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import { brokenExitCode, type Output } from '../io/output.ts'
@@ -27,7 +28,7 @@ const sameMomentMs = 100
  * S3: a reader of stdout that goes aborts the run as `abandoned`, as a broken pipe ends any program.
  */
 export function watchInterruption(output: Output): Interruption {
-  const controller = new AbortController()
+  const controller = sharedAbort()
   let exitCode: number | undefined
   let firstAt = -Infinity
   const onSignal = (name: NodeJS.Signals): void => {

@@ -7,7 +7,7 @@ export type { RequestBound } from '../budget/prices.ts'
 export { noPrices } from '../budget/prices.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
 export type { GuardLimits } from '../builder/capability.ts'
-export { abortCauseOf } from '../cancel/abort.ts'
+export { abortCauseOf, sharedAbort } from '../cancel/abort.ts'
 export type { InMemoryCancellationOptions } from '../cancel/source.ts'
 export {
   plainContext,

@@ -1,4 +1,5 @@
 import { isInstance } from '../errors.ts'
+import { allowManyListeners } from '../steps/system-clock.ts'
 
 /** Why a run was aborted; the cause decides the terminal (spec R-ABORT-2). */
 export type AbortCause =
@@ -45,6 +46,49 @@ export function abortCauseOf(reason: unknown): AbortCause {
   return causes.has(reason) ? (reason as AbortCause) : 'user'
 }
 
+/**
+ * A controller whose signal any number may listen to, one listener for each of many calls: Node warns of eleven as of a leak. For signals of a run, a session
+ * or a process; one of a single call needs none of it.
+ */
+export function sharedAbort(): AbortController {
+  const controller = new AbortController()
+  allowManyListeners(controller.signal)
+  return controller
+}
+
+/** What is to be called when signals of callers abort: each signal has one listener of ours, however many runs follow it. */
+const followers = new WeakMap<AbortSignal, { readonly calls: Set<() => void>; readonly onAbort: () => void }>()
+
+/** Calls back once the signal aborts, at once where it has. Call the result when that is not wanted any more. */
+export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
+  if (signal.aborted) {
+    callback()
+    return () => {}
+  }
+  const followed = followers.get(signal) ?? followedBy(signal)
+  // The same function may be given twice.
+  const call = (): void => callback()
+  followed.calls.add(call)
+  return () => {
+    if (!followed.calls.delete(call) || followed.calls.size > 0 || followers.get(signal) !== followed) return
+    followers.delete(signal)
+    signal.removeEventListener('abort', followed.onAbort)
+  }
+}
+
+function followedBy(signal: AbortSignal): { readonly calls: Set<() => void>; readonly onAbort: () => void } {
+  const calls = new Set<() => void>()
+  const onAbort = (): void => {
+    followers.delete(signal)
+    signal.removeEventListener('abort', onAbort)
+    for (const call of calls) call()
+  }
+  const followed = { calls, onAbort }
+  followers.set(signal, followed)
+  signal.addEventListener('abort', onAbort, { once: true })
+  return followed
+}
+
 /** Told once when the run is aborted. */
 export interface AbortListener {
   onAbort(cause: AbortCause): void
@@ -55,11 +99,10 @@ export interface AbortListener {
  * and the loop's own code waits through `listen`, which costs a set entry and not an event listener.
  */
 export class AbortScope {
-  readonly #controller = new AbortController()
+  readonly #controller = sharedAbort()
   #listeners: Set<AbortListener> | undefined
   #cause: AbortCause | undefined
-  #outer: AbortSignal | undefined
-  #onOuterAbort: (() => void) | undefined
+  #unfollow: (() => void) | undefined
 
   get signal(): AbortSignal {
     return this.#controller.signal
@@ -94,14 +137,11 @@ export class AbortScope {
 
   /** Aborts when the caller's signal does, or has. */
   follow(outer: AbortSignal): void {
-    this.#outer = outer
-    this.#onOuterAbort = () => this.abort(abortCauseOf(outer.reason))
-    outer.addEventListener('abort', this.#onOuterAbort, { once: true })
-    if (outer.aborted) this.#onOuterAbort()
+    this.#unfollow = whenAborted(outer, () => this.abort(abortCauseOf(outer.reason)))
   }
 
   /** Lets go of the caller's signal. */
   dispose(): void {
-    if (this.#onOuterAbort !== undefined) this.#outer?.removeEventListener('abort', this.#onOuterAbort)
+    this.#unfollow?.()
   }
 }

@@ -8,6 +8,9 @@ declare const process:
   | {
       readonly on?: (event: 'beforeExit', listener: () => void) => unknown
       readonly off?: (event: 'beforeExit', listener: () => void) => unknown
+      readonly getBuiltinModule?: (
+        name: 'node:events',
+      ) => { readonly setMaxListeners?: (most: number, target: AbortSignal) => void } | undefined
     }
   | undefined
 
@@ -87,4 +90,10 @@ function hostStalled(): void {
 
 function hostProcess(): typeof process {
   return typeof process === 'object' && process !== null ? process : undefined
+}
+
+/** Has Node take any number of listeners on a signal without a warning: one for each of many calls is no leak. */
+export function allowManyListeners(signal: AbortSignal): AbortSignal {
+  hostProcess()?.getBuiltinModule?.('node:events')?.setMaxListeners?.(0, signal)
+  return signal
 }

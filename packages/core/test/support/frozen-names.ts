@@ -266,6 +266,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'plainContext',
     'roughTokens',
     'schemaProblems',
+    'sharedAbort',
     'spendsTurn',
     'stopOf',
     'tailOf',

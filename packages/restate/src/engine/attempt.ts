@@ -1,3 +1,4 @@
+import { sharedAbort } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
@@ -79,12 +80,12 @@ class Attempt {
   /** All that came from outside. */
   readonly #heard: ((work: Work) => void)[] = []
   #work: Work | undefined
-  #letGo = new AbortController()
+  #letGo = sharedAbort()
   #hasBegun = false
   #mail: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
-  readonly #released = new AbortController()
+  readonly #released = sharedAbort()
   /** Rejects when this process leaves the session while the attempt awaits the engine. */
   readonly left: Promise<never>
   #leave: () => void = () => {}
@@ -159,10 +160,12 @@ class Attempt {
       if (this.#options.wantsRoom?.() === true) this.#makeRoom()
     }, roomMs)
     // Who is let go of by the engine waits here for ever.
-    for (const signal of [this.#released.signal, this.#engine.gone])
-      signal.addEventListener('abort', () => clearInterval(watch))
+    const stop = (): void => clearInterval(watch)
+    const signals = [this.#released.signal, this.#engine.gone]
+    for (const signal of signals) signal.addEventListener('abort', stop)
     this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
-    clearInterval(watch)
+    stop()
+    for (const signal of signals) signal.removeEventListener('abort', stop)
     this.#isResting = false
   }
 
@@ -171,7 +174,7 @@ class Attempt {
     if (this.#work === undefined) return
     this.#letGo.abort()
     this.#log.break()
-    this.#letGo = new AbortController()
+    this.#letGo = sharedAbort()
     this.#log = new ClusterLog(this.#options.store)
     this.#work = undefined
     this.#hasBegun = false

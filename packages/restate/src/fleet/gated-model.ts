@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ModelError, type Model, type ModelRequest } from '@halting/core'
-import { totalTokensOf } from '@halting/core/adapters'
+import { totalTokensOf, sharedAbort } from '@halting/core/adapters'
 import { gateObject, passService, type PassRequest } from './gate-service.ts'
 import { renewMs, type GateLimits } from './gate.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
@@ -14,7 +14,7 @@ export interface ProviderGateOptions {
 
 /** So long it is tried to tell a gate that somebody has left. */
 const leaveMs = 30_000
-const never = new AbortController().signal
+const never = sharedAbort().signal
 
 function withRejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
   let reject: (reason: unknown) => void = () => {}
@@ -130,7 +130,10 @@ export function gatedModel(
     ...(maxImageTokens !== undefined && { maxImageTokens }),
     async admit({ tokens, signal }) {
       const leave = await gate.enter(session, tokens, signal)
-      const giveUp = (): void => leave()
+      const giveUp = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        leave()
+      }
       // Where the run ends before it asks, nobody else says so.
       signal.addEventListener('abort', giveUp, { once: true })
       return {

@@ -1,12 +1,14 @@
+import { sharedAbort } from '@halting/core/adapters'
+
 /**
  * How a process gives up its sessions, so that it may end and another goes on with them.
  * D1: after `begin` no attempt begins here. D2: one that goes on ends at the next lap at which nothing else is under way, or at a rest; after `hurry` at once.
  * D3: `over` settles when nothing is left of any. D4: `giveWay` does what `begin` does, until `stay`: the process goes on. After `begin` there is no way back.
  */
 export class Departure {
-  #soon = new AbortController()
+  #soon = sharedAbort()
   #isFinal = false
-  readonly #now = new AbortController()
+  readonly #now = sharedAbort()
   readonly #held = new Set<Promise<unknown>>()
 
   /** Aborted from `begin` or `giveWay` on. */
@@ -31,7 +33,7 @@ export class Departure {
 
   /** Takes `giveWay` back, for attempts that begin from now on. */
   stay(): void {
-    if (!this.#isFinal && this.soon.aborted) this.#soon = new AbortController()
+    if (!this.#isFinal && this.soon.aborted) this.#soon = sharedAbort()
   }
 
   hurry(): void {

@@ -1,3 +1,4 @@
+import { sharedAbort } from '@halting/core/adapters'
 import { setTimeout as pause } from 'node:timers/promises'
 import { keptFormat } from '../engine/format.ts'
 import { readMetadata, type WorkerMetadata } from '../service/session-metadata.ts'
@@ -42,7 +43,7 @@ export class HandOver {
   readonly #admin: EngineAdmin
   readonly #url: string
   readonly #departure: Departure
-  readonly #over = new AbortController()
+  readonly #over = sharedAbort()
   /** The worker that takes over, while there is one. */
   successor: string | undefined
 
