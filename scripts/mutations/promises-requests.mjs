@@ -157,6 +157,25 @@ export const promisesOfRequests = [
     ['turn/request/ask-model.ts', 'attempt > retries ||', 'attempt > 2 * retries ||'],
   ],
   [
+    'time: the limit is a timer alone',
+    ['steps/clocks'],
+    ['cancel/abort.ts', '    if (this.#cause === undefined) this.#check?.()\n', ''],
+  ],
+  [
+    'time: a clock that is set back takes time away',
+    ['steps/clocks'],
+    ['steps/clock.ts', 'if (shown > this.#shown) this.#now +=', 'this.#now +='],
+  ],
+  [
+    'time: an attempt without room is refused after an abort',
+    ['steps/clocks'],
+    [
+      'turn/request/attempt.ts',
+      'aborted there.\n        if (cause !== undefined)',
+      'aborted there.\n        if (cause !== undefined && grant.isOfLease === true)',
+    ],
+  ],
+  [
     'broken stream: charged as if it had told its usage',
     ['budget/hard-budget'],
     ['turn/request/attempt.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
