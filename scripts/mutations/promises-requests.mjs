@@ -154,7 +154,17 @@ export const promisesOfRequests = [
   [
     'allowance: network retries',
     ['retry'],
-    ['turn/request/ask-model.ts', 'attempt > retries ||', 'attempt > 2 * retries ||'],
+    ['turn/request/ask-model.ts', 'tries > retries ||', 'tries > 2 * retries ||'],
+  ],
+  [
+    'allowance: what was lost with its process uses up retries',
+    ['steps/lost-attempts'],
+    ['turn/request/ask-model.ts', 'const tries = attempt - lost', 'const tries = attempt'],
+  ],
+  [
+    'allowance: what is lost again and again is asked for ever',
+    ['steps/lost-attempts'],
+    ['turn/request/ask-model.ts', 'lost > mostLost', 'lost > 9 * mostLost'],
   ],
   [
     'time: the limit is a timer alone',
