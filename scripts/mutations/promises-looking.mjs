@@ -276,8 +276,27 @@ export const promisesOfLooking = [
   ],
   [
     'what if: the latest stop counts',
-    ['what-if/what-if'],
-    ['what-if/stops.ts', 'placeOf(a) - placeOf(b)', 'placeOf(b) - placeOf(a)'],
+    ['what-if/several-limits'],
+    ['what-if/stops.ts', 'compared(placeOf(a), placeOf(b))', 'compared(placeOf(b), placeOf(a))'],
+  ],
+  [
+    'what if: the moment within a turn does not count',
+    ['what-if/several-limits'],
+    ['what-if/stops.ts', 'return a.atMs === b.atMs ? 0 : a.atMs - b.atMs', 'return 0'],
+  ],
+  [
+    'what if: a reply is cut in the name of tokens where dollars lower its cap, too',
+    ['what-if/several-limits'],
+    [
+      'what-if/budget-stops.ts',
+      'fits.find(({ isLowered }) => isLowered)',
+      'fits.findLast(({ isLowered }) => isLowered)',
+    ],
+  ],
+  [
+    'what if: what tells the model costs nothing',
+    ['what-if/several-limits'],
+    ['what-if/stops.ts', 'withNudge(trajectory.turns, told)', 'trajectory.turns'],
   ],
   [
     'what if: a wider limit changes nothing',
@@ -359,7 +378,7 @@ export const promisesOfLooking = [
   [
     'what if: a reply that fits is cut',
     ['what-if/what-if'],
-    ['what-if/budget-stops.ts', "if (left >= most) return 'whole'\n", ''],
+    ['what-if/budget-stops.ts', '(!isLowered || fits)', '!isLowered'],
   ],
   [
     'what if: what is reserved for other requests is left',
@@ -373,7 +392,7 @@ export const promisesOfLooking = [
   [
     'what if: a request of a subagent that does not fit ends the run',
     ['what-if/other-ways'],
-    ['what-if/budget-stops.ts', "if (payment.of !== 'run' || budget.isShared)", 'if (budget.isShared)'],
+    ['what-if/budget-stops.ts', "if (payment.of !== 'run' || limited.some(", 'if (limited.some('],
   ],
   [
     'what if: a subagent takes as many turns as it likes',

@@ -154,7 +154,36 @@ export const promisesOfRequests = [
   [
     'allowance: network retries',
     ['retry'],
-    ['turn/request/ask-model.ts', 'attempt > retries ||', 'attempt > 2 * retries ||'],
+    ['turn/request/ask-model.ts', 'tries > retries ||', 'tries > 2 * retries ||'],
+  ],
+  [
+    'allowance: what was lost with its process uses up retries',
+    ['steps/lost-attempts'],
+    ['turn/request/ask-model.ts', 'const tries = attempt - lost', 'const tries = attempt'],
+  ],
+  [
+    'allowance: what is lost again and again is asked for ever',
+    ['steps/lost-attempts'],
+    ['turn/request/ask-model.ts', 'lost > mostLost', 'lost > 9 * mostLost'],
+  ],
+  [
+    'time: the limit is a timer alone',
+    ['steps/clocks'],
+    ['cancel/abort.ts', '    if (this.#cause === undefined) this.#check?.()\n', ''],
+  ],
+  [
+    'time: a clock that is set back takes time away',
+    ['steps/clocks'],
+    ['steps/clock.ts', 'if (shown > this.#shown) this.#now +=', 'this.#now +='],
+  ],
+  [
+    'time: an attempt without room is refused after an abort',
+    ['steps/clocks'],
+    [
+      'turn/request/attempt.ts',
+      'aborted there.\n        if (cause !== undefined)',
+      'aborted there.\n        if (cause !== undefined && grant.isOfLease === true)',
+    ],
   ],
   [
     'broken stream: charged as if it had told its usage',

@@ -259,11 +259,6 @@ export const promisesOfResumes = [
     ['steps/driver.ts', "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()\n", ''],
   ],
   [
-    'time: a deadline that has passed lets a request begin',
-    ['steps/resumed-time'],
-    ['cancel/deadline.ts', 'if (times.limitMs <= times.usedMs) {', 'if (times.limitMs < 0) {'],
-  ],
-  [
     'time: goes on while another still waits for a person',
     ['tools/approvals'],
     ['cancel/deadline.ts', 'if (--this.#waiting > 0) return', 'this.#waiting = 0'],

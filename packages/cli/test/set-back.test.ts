@@ -63,6 +63,32 @@ describe('a session during which the clock was set back', () => {
   })
 })
 
+/** Has the time of day jump by so much, there and back, each third time that the program asks for it. */
+const jumping = (ms: number): Readonly<Record<string, string>> => {
+  const code = `const now = Date.now; let asked = 0; Date.now = () => now() + (++asked % 3 === 0 ? ${ms} : 0)`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
+}
+
+test.each([3_600_000, -3_600_000, -700])(
+  'a time of day that jumps by %i ms changes no limit and no figure',
+  async (ms) => {
+    const bash = (command: string): object => ({ type: 'tool_use', name: 'Bash', input: { command } })
+    const replies = [
+      ...Array.from({ length: 4 }, (_, index) => ({ content: [bash(`echo ${index}`)] })),
+      { content: 'Done.' },
+    ]
+    const script = join(here(), 'jumps.json')
+    writeFileSync(script, JSON.stringify({ model: 'claude-haiku-4-5', replies }))
+    const flags = ['--permission-mode', 'bypassPermissions', '--max-duration', '10m', '--output-format', 'json']
+    const { status, stdout } = await run(['-p', 'go', '--script', script, ...flags], { env: jumping(ms) })
+    const result = JSON.parse(stdout)
+    expect([status, result.terminal_reason, result.num_turns]).toEqual([0, 'completed', 5])
+    expect(result.duration_ms).toBeGreaterThanOrEqual(0)
+    expect(result.duration_ms).toBeLessThan(600_000)
+    expect((await run(['why', result.session_id])).status).toBe(0)
+  },
+)
+
 describe('files that cannot be read', () => {
   beforeAll(() => {
     const lines = readFileSync(sessionPath(whole), 'utf8').split('\n')

@@ -1,7 +1,6 @@
-import type { GrantBounds } from '../budget/recorded-amount.ts'
 import { nanosOf, usdOf } from '../budget/prices.ts'
 import { stricter, type OtherLimits, type Parting, type Shortened, type Stop } from './other-limits.ts'
-import type { PastPayment, Trajectory } from './trajectory.ts'
+import type { PastPayment, PastTurn, Trajectory } from './trajectory.ts'
 
 type Amount = Pick<PastPayment, 'nanos' | 'tokens'>
 
@@ -13,71 +12,202 @@ interface Asked {
   readonly payment: PastPayment
 }
 
+/** A budget in one currency as it is at one moment of a run. */
+interface Limited {
+  readonly limit: 'maxBudgetUsd' | 'maxTotalTokens'
+  readonly max: number
+  readonly budget: Budget
+  readonly amountOf: (of: Amount) => number
+  /** What a run may spend, in the units of `amountOf`. */
+  readonly whole: number
+}
+
 /**
- * Where a budget stops a run. A request is made as it was where its reply fits into what it may come to. The run's own request that does not fit is not
+ * Where budgets stop a run. A request is made as it was where its reply fits into what it may come to. The run's own request that does not fit is not
  * made, or its reply is cut: either ends the run. What subagents, compactions, tools and hooks ask is refused or cut, too, and what the run does then is
- * not on record. A record that does not say what requests may come to tells no more than where they had cost too much.
+ * not on record. A record that does not say what requests may come to tells no more than where they had cost too much. Dollars and tokens are looked at
+ * together, as the loop does: a reply is cut at the lower cap of both, and in the name of dollars wherever these lower it.
  */
-export function stopByBudget(
-  trajectory: Trajectory,
-  given: OtherLimits,
-  limit: 'maxBudgetUsd' | 'maxTotalTokens',
-): Stop | Parting | undefined {
-  const { limits, carried } = trajectory
-  const max = stricter(given[limit], limits[limit])
-  if (max === undefined) return undefined
-  const isMoney = limit === 'maxBudgetUsd'
-  const amountOf = ({ nanos, tokens }: Amount): number => (isMoney ? nanos : tokens)
-  const whole = isMoney ? nanosOf(max) : max
-  const before = isMoney ? nanosOf(limits.spentBeforeUsd) + carried.nanos : carried.tokens
-  const budget = new Budget(whole - before, amountOf)
-  const asked = askedIn(trajectory)
+export function stopByBudgets(trajectory: Trajectory, given: OtherLimits): BudgetStop {
+  const limited = limitedBy(trajectory, given)
+  const asked = limited.length === 0 ? [] : askedIn(trajectory)
+  const shortened = new Map<PastPayment, PastPayment>()
   let mayStopAt: number | undefined
+  const found = (at: Stop | Parting | undefined): BudgetStop => ({
+    at,
+    turns: withPayments(trajectory.turns, shortened),
+  })
   for (const [index, { lap, place, payment }] of asked.entries()) {
-    const left = budget.leftAt(payment.beganMs)
-    const fit = fitOf(payment, left - budget.roomAfter(payment, nextOwn(asked, index)), amountOf)
-    if (fit !== 'whole') {
-      if (payment.of !== 'run' || budget.isShared) return { kind: 'parting', why: 'beside', lap }
-      const isLast = index === asked.length - 1
+    const next = nextOwn(asked, index)
+    const fits = limited.map((each) => fitOf(payment, each, next))
+    let paid = payment
+    if (!fits.every(({ isWhole }) => isWhole)) {
+      if (payment.of !== 'run' || limited.some(({ budget }) => budget.isShared))
+        return found({ kind: 'parting', why: 'beside', lap, atMs: payment.beganMs })
       // What was charged at worst case is not what the service sent.
-      const isUnsure = fit === 'unknown' || (payment.isAtWorst && isLast)
-      if (isUnsure) mayStopAt ??= lap
-      if (!isUnsure || amountOf(payment) > left) {
-        const cut = { atPayment: place, paid: paidOf(payment, fit, Math.max(0, left), isMoney) }
-        const reason = isMoney ? 'max_budget_usd' : 'token_limit'
-        const used = isMoney ? usdOf(whole - left) : whole - left
-        const stop = { kind: 'stop', reason, limit, used, max, wholeTurns: lap, cut } as const
-        return mayStopAt === undefined ? stop : { ...stop, mayStopAt }
+      const isUnsure = payment.isAtWorst && index === asked.length - 1
+      const isFailed = payment.isAtWorst && !isUnsure && fits.every(({ cap }) => typeof cap === 'number')
+      if (isFailed) {
+        // With a lower cap it would have failed as it did, and come to less.
+        paid = { ...payment, ...cutPayment(payment, lowestCap(fits)) }
+        shortened.set(payment, paid)
+      } else {
+        const sure = isUnsure ? [] : fits.filter(({ cap }) => cap !== 'unknown')
+        const end = endBy(sure, payment) ?? endBy(fits.filter(isTooDear(payment)), payment)
+        const at = end === undefined ? undefined : stopAt(end, { lap, place, payment })
+        if (at !== undefined) return found(mayStopAt === undefined ? at : { ...at, mayStopAt })
+        mayStopAt ??= lap
       }
     }
-    budget.ask(payment)
+    const usedUp = isAnswered({ lap, place, payment }, trajectory) ? limited.find(isUsedUpBy(payment)) : undefined
+    if (usedUp !== undefined) {
+      const at = stopAt(
+        { fit: { of: usedUp, left: usedUp.budget.unspent - usedUp.amountOf(payment) }, paid: payment },
+        { lap, place, payment },
+      )
+      return found(mayStopAt === undefined ? at : { ...at, mayStopAt })
+    }
+    for (const { budget } of limited) budget.ask(paid)
   }
-  return mayStopAt === undefined ? undefined : { kind: 'parting', why: 'reserved', lap: mayStopAt }
+  return found(mayStopAt === undefined ? undefined : { kind: 'parting', why: 'reserved', lap: mayStopAt, atMs: 0 })
 }
 
-/** What becomes of a request: made as it was, not made, made with a reply that is cut at so many tokens, or nobody knows. */
-type Fit = 'whole' | 'refused' | 'unknown' | { readonly cutAt: number; readonly bounds: GrantBounds }
+/** Where budgets stop a run, and what its turns come to by then. */
+export interface BudgetStop {
+  readonly at: Stop | Parting | undefined
+  readonly turns: readonly PastTurn[]
+}
 
-function fitOf(payment: PastPayment, left: number, amountOf: (of: Amount) => number): Fit {
-  const { bounds, outputTokens, isAtWorst } = payment
+function withPayments(turns: readonly PastTurn[], others: ReadonlyMap<PastPayment, PastPayment>): readonly PastTurn[] {
+  if (others.size === 0) return turns
+  return turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => others.get(payment) ?? payment) }))
+}
+
+function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
+  const { limit, max, whole } = fit.of
+  const isMoney = limit === 'maxBudgetUsd'
+  const used = whole - fit.left
+  return {
+    kind: 'stop',
+    reason: isMoney ? 'max_budget_usd' : 'token_limit',
+    limit,
+    used: isMoney ? usdOf(used) : used,
+    max,
+    wholeTurns: lap,
+    atMs: paid === null ? payment.beganMs : payment.endMs,
+    cut: { atPayment: place, paid },
+  }
+}
+
+/**
+ * The run's own request whose reply has calls: the loop looks at what is spent before it acts on it. A reply that is not whole is recovered from first,
+ * and has none. Of the last one this is told as the same: a limit of all that a run used is no tighter one.
+ */
+function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory): boolean {
+  const turn = turns[lap]
+  if (turn === undefined || payment.of !== 'run' || payment.isAtWorst || payment.bounds === null) return false
+  const isLast = turn.payments.findLastIndex(({ of }) => of === 'run') === place
+  return isLast && turn.calls.length > 0 && lap < turns.length - 1
+}
+
+/** Dollars that are used up end a run, and tokens once there are more than it may have. */
+function isUsedUpBy(payment: PastPayment): (of: Limited) => boolean {
+  return ({ limit, budget, amountOf }) => {
+    const left = budget.unspent - amountOf(payment)
+    return limit === 'maxBudgetUsd' ? left <= 0 : left < 0
+  }
+}
+
+/** Dollars first, as the loop asks for them. */
+function limitedBy({ limits, carried }: Trajectory, given: OtherLimits): readonly Limited[] {
+  const usd = stricter(given.maxBudgetUsd, limits.maxBudgetUsd)
+  const tokens = stricter(given.maxTotalTokens, limits.maxTotalTokens)
+  const nanosOfBoth = ({ nanos }: Amount): number => nanos
+  const tokensOfBoth = ({ tokens: count }: Amount): number => count
+  return [
+    ...(usd === undefined
+      ? []
+      : [limitedTo('maxBudgetUsd', usd, nanosOf(usd), nanosOf(limits.spentBeforeUsd) + carried.nanos, nanosOfBoth)]),
+    ...(tokens === undefined ? [] : [limitedTo('maxTotalTokens', tokens, tokens, carried.tokens, tokensOfBoth)]),
+  ]
+}
+
+function limitedTo(
+  limit: Limited['limit'],
+  max: number,
+  whole: number,
+  before: number,
+  amountOf: Limited['amountOf'],
+): Limited {
+  return { limit, max, whole, amountOf, budget: new Budget(whole - before, amountOf) }
+}
+
+/** How a request fits into what is left of one budget. */
+interface Fit {
+  readonly of: Limited
+  readonly left: number
+  /** At how many tokens its reply is cut; the whole cap where it is not. */
+  readonly cap: number | 'refused' | 'unknown'
+  /** It lowers the cap that the request had. */
+  readonly isLowered: boolean
+  /** The reply is no longer than that. */
+  readonly isWhole: boolean
+}
+
+function fitOf(payment: PastPayment, of: Limited, next: PastPayment | undefined): Fit {
+  const { budget, amountOf } = of
+  const left = budget.leftAt(payment.beganMs)
+  const cap = capOf(payment, left - budget.roomAfter(payment, next), amountOf)
+  const isLowered = typeof cap === 'number' && cap < (payment.bounds?.capTokens ?? 0)
+  // What was charged at worst case was charged for the cap that it had.
+  const fits = payment.isAtWorst && isLowered ? amountOf(payment) <= left : payment.outputTokens <= Number(cap)
+  return { of, left, cap, isLowered, isWhole: typeof cap === 'number' && (!isLowered || fits) }
+}
+
+function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => number): Fit['cap'] {
   if (bounds === null || Number.isNaN(left)) return 'unknown'
   const [least, most] = [amountOf(bounds.least), amountOf(bounds.most)]
-  if (left >= most) return 'whole'
-  if (left < least) return 'refused'
   const { usefulTokens, capTokens } = bounds
-  const cutAt = usefulTokens + Math.floor(((left - least) / (most - least)) * (capTokens - usefulTokens))
-  // What was charged at worst case was charged for the cap that it had.
-  const isSame = isAtWorst ? amountOf(payment) <= left : outputTokens <= cutAt
-  return isSame ? 'whole' : { cutAt, bounds }
+  if (left >= most) return capTokens
+  if (left < least) return 'refused'
+  return usefulTokens + Math.floor(((left - least) * (capTokens - usefulTokens)) / (most - least))
 }
 
-/** What is paid of a request that does not fit; null for one that is not made. */
-function paidOf(payment: PastPayment, fit: Fit, left: number, isMoney: boolean): Shortened | null {
-  const { tokens, nanos, outputTokens, isAtWorst } = payment
-  if (fit === 'refused') return null
-  if (typeof fit === 'string')
-    return isMoney ? { tokens, nanos: Math.min(left, nanos) } : { tokens: Math.min(left, tokens), nanos }
-  const { cutAt, bounds } = fit
+function isTooDear(payment: PastPayment): (fit: Fit) => boolean {
+  return ({ of, left, isWhole }) => !isWhole && of.amountOf(payment) > left
+}
+
+/** By which budget a request ends the run, and what is paid of it: null where it is not made. */
+interface End {
+  readonly fit: Pick<Fit, 'of' | 'left'>
+  readonly paid: Shortened | null
+}
+
+/** Undefined where it is made as it was. */
+function endBy(fits: readonly Fit[], payment: PastPayment): End | undefined {
+  if (fits.every(({ isWhole }) => isWhole)) return undefined
+  const refused = fits.find(({ cap }) => cap === 'refused')
+  if (refused !== undefined) return { fit: refused, paid: null }
+  const unknown = fits.find(({ cap }) => cap === 'unknown')
+  if (unknown !== undefined) return { fit: unknown, paid: atMost(payment, unknown) }
+  const fit = fits.find(({ isLowered }) => isLowered)
+  return fit === undefined ? undefined : { fit, paid: cutPayment(payment, lowestCap(fits)) }
+}
+
+function lowestCap(fits: readonly Fit[]): number {
+  return Math.min(...fits.map(({ cap }) => Number(cap)))
+}
+
+/** Of a request that does not say what it may come to no more is paid than was left. */
+function atMost({ tokens, nanos }: PastPayment, { of, left }: Fit): Shortened {
+  const most = Math.max(0, left)
+  return of.limit === 'maxBudgetUsd'
+    ? { tokens, nanos: Math.min(most, nanos) }
+    : { tokens: Math.min(most, tokens), nanos }
+}
+
+function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: PastPayment, cutAt: number): Shortened {
+  if (bounds === null) return { tokens, nanos }
   const { least, most, usefulTokens, capTokens } = bounds
   const nanosEach = capTokens === usefulTokens ? 0 : (most.nanos - least.nanos) / (capTokens - usefulTokens)
   const more = cutAt - usefulTokens
@@ -95,6 +225,11 @@ class Budget {
   constructor(unspent: number, amountOf: (of: Amount) => number) {
     this.#unspent = unspent
     this.#amountOf = amountOf
+  }
+
+  /** Without what requests under way may come to. */
+  get unspent(): number {
+    return this.#unspent
   }
 
   /** Somebody else has a request under way. */

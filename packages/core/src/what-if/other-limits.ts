@@ -19,6 +19,8 @@ export interface Stop {
   readonly max: number
   /** Laps that would have been made whole. */
   readonly wholeTurns: number
+  /** Active milliseconds of the run when the loop sees it, in the lap after these; absent where it sees it at the end of the last of these. */
+  readonly atMs?: number
   /** It is cut in the lap after these: at this moment, or at the request of this place, which is shortened to this or not made. */
   readonly cut?: { readonly atMs: number } | { readonly atPayment: number; readonly paid: Shortened | null }
   /** A budget may have stopped it from this lap on: requests reserve more than they cost. */
@@ -43,6 +45,8 @@ export interface Parting {
   readonly kind: 'parting'
   readonly why: WhyUnknown
   readonly lap: number
+  /** Active milliseconds of the run then. */
+  readonly atMs: number
 }
 
 /** The limit to try. One that is no stricter than what the run had stopped nothing else than what is on record. */

@@ -1,34 +1,40 @@
 import { defaultRepeats, nearestCycle, withNewest } from '../guards/recent-turns.ts'
-import { stopByBudget } from './budget-stops.ts'
+import { stopByBudgets } from './budget-stops.ts'
 import { stricter, type OtherLimits, type Parting, type Stop } from './other-limits.ts'
-import type { Trajectory } from './trajectory.ts'
+import { withNudge } from './nudged.ts'
+import type { PastTurn, Trajectory } from './trajectory.ts'
 
 /** Where a run goes another way with other limits; nowhere where it is the same. */
 export interface FirstStop {
   readonly at: Stop | Parting | undefined
   /** The turn after which the model is told that it goes in circles. */
   readonly toldAfterTurn: number | null
+  /** What its turns come to where the model is told so, and budgets lower the caps of requests. */
+  readonly turns: readonly PastTurn[]
 }
 
-/** The earliest place of all limits. Of several at one place the loop asks the guard first, and for tokens last. */
+/** The earliest place of all limits. Of several at one place the loop asks for the time first, then the guard, turns, dollars and tokens. */
 export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstStop {
   const circles = limits.noProgress === true ? circlesIn(trajectory) : noCircles
+  const told = circles.isToldOnRecord ? null : circles.toldAfterTurn
+  const asTold = told === null ? trajectory.turns : withNudge(trajectory.turns, told)
+  const { at: byBudgets, turns } = stopByBudgets({ ...trajectory, turns: asTold }, limits)
   const all = [
+    stopByTime(trajectory, limits),
     circles.stop,
     stopByTurns(trajectory, limits, circles.toldAfterTurn),
-    stopByTime(trajectory, limits),
-    stopByBudget(trajectory, limits, 'maxBudgetUsd'),
-    stopByBudget(trajectory, limits, 'maxTotalTokens'),
+    byBudgets,
     partingOfAgents(trajectory, limits),
   ].filter((each) => each !== undefined)
   // A budget that may have stopped it before another limit does makes that the latest place.
   const mayStopAt = Math.min(...all.map((each) => mayStopAtOf(each)))
-  const [at] = all.filter((each) => !isReserved(each)).toSorted((a, b) => placeOf(a) - placeOf(b))
-  const told = circles.isToldOnRecord ? null : circles.toldAfterTurn
-  if (at === undefined) return { at: all.find(isReserved), toldAfterTurn: told }
-  const toldAfterTurn = told !== null && told <= placeOf(at) ? told : null
-  if (at.kind === 'parting' || mayStopAt > placeOf(at)) return { at, toldAfterTurn }
-  return { at: { ...at, mayStopAt }, toldAfterTurn }
+  // Where two are at one place the first of the list stays first.
+  const [at] = all.filter((each) => !isReserved(each)).toSorted((a, b) => compared(placeOf(a), placeOf(b)))
+  if (at === undefined) return { at: all.find(isReserved), toldAfterTurn: told, turns }
+  const { lap } = placeOf(at)
+  const toldAfterTurn = told !== null && told <= wholeTurnsOf(at) ? told : null
+  if (at.kind === 'parting' || mayStopAt > lap) return { at, toldAfterTurn, turns }
+  return { at: { ...at, mayStopAt }, toldAfterTurn, turns }
 }
 
 function isReserved(each: Stop | Parting): boolean {
@@ -40,9 +46,27 @@ function mayStopAtOf(each: Stop | Parting): number {
   return each.why === 'reserved' ? each.lap : Infinity
 }
 
-function placeOf(each: Stop | Parting): number {
-  if (each.kind === 'parting') return each.lap + 0.25
-  return each.wholeTurns + (each.cut !== undefined && 'atMs' in each.cut ? 0.5 : 0)
+function wholeTurnsOf(each: Stop | Parting): number {
+  return each.kind === 'parting' ? each.lap : each.wholeTurns
+}
+
+/** In which lap the loop sees it, and when. */
+interface Place {
+  readonly lap: number
+  readonly atMs: number
+}
+
+function placeOf(each: Stop | Parting): Place {
+  if (each.kind === 'parting') return each
+  const { wholeTurns, atMs } = each
+  if (atMs === undefined) return { lap: wholeTurns - 1, atMs: Infinity }
+  // A run that carried over all of its time ends before anything else is looked at.
+  return { lap: atMs > 0 || each.limit !== 'maxDurationMs' ? wholeTurns : -1, atMs }
+}
+
+function compared(a: Place, b: Place): number {
+  if (a.lap !== b.lap) return a.lap - b.lap
+  return a.atMs === b.atMs ? 0 : a.atMs - b.atMs
 }
 
 function stopByTurns(
@@ -68,16 +92,31 @@ function partingOfAgents({ turns, limits }: Trajectory, { maxTurns }: OtherLimit
   const max = stricter(maxTurns, limits.maxTurns)
   if (max === undefined) return undefined
   const lap = turns.findIndex(({ agentTurns }) => agentTurns > max)
-  return lap < 0 ? undefined : { kind: 'parting', why: 'agent', lap }
+  const turn = turns[lap]
+  if (turn === undefined) return undefined
+  // It works once the reply that asked for it is there.
+  const replies = turn.payments.filter((payment) => payment.of === 'run').map(({ endMs }) => endMs)
+  return { kind: 'parting', why: 'agent', lap, atMs: Math.max(0, ...replies) }
 }
 
 function stopByTime({ turns, limits, carried }: Trajectory, { maxDurationMs }: OtherLimits): Stop | undefined {
   const max = stricter(maxDurationMs, limits.maxDurationMs)
   if (max === undefined) return undefined
   const atMs = Math.max(0, max - carried.ms)
-  const wholeTurns = turns.findIndex(({ endMs }) => endMs > atMs)
-  if (wholeTurns < 0) return undefined
-  return { kind: 'stop', reason: 'time_limit', limit: 'maxDurationMs', used: max, max, wholeTurns, cut: { atMs } }
+  // A run that took just as long may end either way: it is told as the same.
+  if (turns.every(({ endMs }) => endMs <= atMs)) return undefined
+  // Within a run a limit is reached at its very moment: the loop compares them at its checkpoints.
+  const wholeTurns = turns.findIndex(({ endMs }) => endMs >= atMs)
+  return {
+    kind: 'stop',
+    reason: 'time_limit',
+    limit: 'maxDurationMs',
+    used: max,
+    max,
+    wholeTurns,
+    atMs,
+    cut: { atMs },
+  }
 }
 
 interface Circles {

@@ -3,7 +3,7 @@ import { fieldsOf, refuse, shown } from '../given.ts'
 import { usdOf } from '../budget/prices.ts'
 import { endings, type TerminalReason } from '../stop/terminal.ts'
 import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
-import { firstStop } from './stops.ts'
+import { firstStop, type FirstStop } from './stops.ts'
 import type { PastCall, PastEnding, PastTurn, Trajectory } from './trajectory.ts'
 
 /** What is known of the tools. */
@@ -59,9 +59,9 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   checkTrajectory('whatIf must be given first', trajectory)
   if (fieldsOf(limits) === undefined) refuse('The limits of whatIf', 'an object, such as { maxTurns: 20 }', limits)
   const { turns, ending } = trajectory
-  const { at, toldAfterTurn } = firstStop(trajectory, limits)
+  const { at, toldAfterTurn, turns: asTold } = firstStop(trajectory, limits)
   const isEarlier = at?.kind === 'stop' && (at.wholeTurns < turns.length || ending === null)
-  if (isEarlier) return stopped(trajectory, at, toldAfterTurn, options)
+  if (isEarlier) return stopped(trajectory, at, { toldAfterTurn, turns: asTold }, options)
   const parting = at?.kind === 'parting' ? at : undefined
   const isUnknown = parting !== undefined || ending === null || isLoosened(trajectory, limits)
   return {
@@ -77,10 +77,15 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   }
 }
 
-function stopped(trajectory: Trajectory, stop: Stop, toldAfterTurn: number | null, options: WhatIfOptions): WhatIf {
+function stopped(
+  trajectory: Trajectory,
+  stop: Stop,
+  { toldAfterTurn, turns }: Pick<FirstStop, 'toldAfterTurn' | 'turns'>,
+  options: WhatIfOptions,
+): WhatIf {
   const { reason, limit, used, max, mayStopAt } = stop
   const all = sumOf(trajectory.turns)
-  const kept = keptBy(trajectory.turns, stop)
+  const kept = keptBy(turns, stop)
   return {
     verdict: 'stops',
     reason,
@@ -91,7 +96,7 @@ function stopped(trajectory: Trajectory, stop: Stop, toldAfterTurn: number | nul
     kept: spentBy(kept),
     saved: spentBy({
       turns: all.turns - kept.turns,
-      tokens: all.tokens - kept.tokens,
+      tokens: Math.max(0, all.tokens - kept.tokens),
       nanos: all.nanos - kept.nanos,
       worstNanos: all.worstNanos - kept.worstNanos,
       activeMs: Math.max(0, all.activeMs - kept.activeMs),
@@ -169,18 +174,20 @@ function keptBy(turns: readonly PastTurn[], { wholeTurns, cut }: Stop): Sum {
     // What would have begun at that moment was not made.
     const made = next.payments.filter(({ beganMs }) => beganMs < cut.atMs)
     for (const payment of made) pay(sum, payment)
-    return { ...sum, turns: sum.turns + (next.isTold ? 1 : 0), activeMs: cut.atMs }
+    const isAsked = made.some((payment) => payment.of === 'run')
+    return { ...sum, turns: sum.turns + (next.isTold && isAsked ? 1 : 0), activeMs: cut.atMs }
   }
   const made = next.payments.slice(0, cut.atPayment)
   for (const payment of made) pay(sum, payment)
   const last = next.payments[cut.atPayment]
   const isAsked = cut.paid !== null || made.some((payment) => payment.of === 'run')
   if (last !== undefined && cut.paid !== null) pay(sum, { ...cut.paid, isAtWorst: last.isAtWorst })
-  const ended = cut.paid === null ? made.at(-1) : last
+  // What is refused came after the wait for it.
+  const endMs = cut.paid === null ? last?.beganMs : last?.endMs
   return {
     ...sum,
     turns: sum.turns + (next.isTold && isAsked ? 1 : 0),
-    activeMs: Math.max(sum.activeMs, ended?.endMs ?? 0),
+    activeMs: Math.max(sum.activeMs, endMs ?? 0),
   }
 }
 

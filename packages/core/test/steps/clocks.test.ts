@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-JOUR-4d: time that a clock shows wrongly.
+// Holds rules of docs/spec.md: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { loop, QueryEngine, replay, startRun, type LoopOptions, type StepRecord } from '../../src/index.ts'
 import {
@@ -11,7 +11,7 @@ import {
   whatIf,
   type Clock,
 } from '../../src/steps/index.ts'
-import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
 
 /** A clock that is moved by hand, forward or back, and whose timers come too late: as where the machine slept. */
@@ -181,6 +181,18 @@ describe('a clock that jumps ahead, as where the machine slept on and its timers
     const failing = { error: { kind: 'overloaded', message: 'busy', retryable: true } } as unknown as ScriptedReply
     const { terminal, model } = await ran(sleepy, [failing, { text: 'done', usage }], { maxDurationMs: 60_000 })
     expect([terminal.reason, model.requests.length]).toEqual(['time_limit', 1])
+  })
+
+  test('a limit that passes in a wait for the next attempt ends the run, also where the budget has no room for it', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const failing: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', retryAfterMs: 500 } }
+    const prices = { cost: () => 0, worstCase: () => 6 }
+    const given = { clock, prices, maxRetries: 3, maxBudgetUsd: 10 }
+    const { terminal } = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 100 })
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 100])
+    // With time enough it is the budget: what nobody told of the first attempt was charged at its worst case.
+    const longer = await ran(clock, [failing, { text: 'done', usage }], { ...given, maxDurationMs: 60_000 })
+    expect(longer.terminal.reason).toBe('max_budget_usd')
   })
 
   test('it does not touch a run without a limit', async () => {

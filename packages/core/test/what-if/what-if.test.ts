@@ -1,22 +1,14 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { agentTool, noProgress, StopSignal, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { agentTool, noProgress, StopSignal, type LoopOptions } from '../../src/index.ts'
 import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, reader, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { drawn } from '../support/deep.ts'
+import { drawsOf, liveRun } from '../support/what-if-world.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-
-/** A generator of numbers that is the same every time. */
-function drawsOf(seed: number): (below: number) => number {
-  let state = seed * 2_654_435_761 + 1
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
 
 /** A run that is the same under any limits: replies by their number, tools that take their time. */
 function world(seed: number): {
@@ -57,24 +49,19 @@ function world(seed: number): {
   }
 }
 
-const live = async (options: LoopOptions) => {
-  const { terminal, steps } = await run([], options as never)
-  return { terminal, records: json(steps.records) as never as readonly StepRecord[] }
-}
-
 const seeds = Array.from({ length: drawn(400) }, (_, seed) => seed)
 
 describe('what other limits would have made of a run is what they make of it', () => {
   test.each(seeds)('seed %i', async (seed) => {
     const { options } = world(seed)
     const draw = drawsOf(seed + 1_000)
-    const whole = await live(options())
+    const whole = await liveRun(options())
     const trajectory = trajectoryOf(whole.records)
     const total = { turns: whole.terminal.summary.turns, usd: whole.terminal.costUsd, ms: whole.terminal.durationMs }
     expect(whatIf(trajectory, {})).toMatchObject({ verdict: 'same', reason: 'completed', saved: { tokens: 0 } })
 
     const maxTurns = 1 + draw(total.turns + 2)
-    const byTurns = await live({ ...options(), maxTurns })
+    const byTurns = await liveRun({ ...options(), maxTurns })
     const said = whatIf(trajectory, { maxTurns })
     expect([said.reason, said.kept.turns, said.kept.costUsd, said.kept.activeMs]).toEqual([
       byTurns.terminal.reason,
@@ -87,7 +74,7 @@ describe('what other limits would have made of a run is what they make of it', (
     const drawn = 1 + draw(total.ms + 20)
     // A run that ends at the very moment of its limit may end either way.
     const maxDurationMs = drawn === total.ms ? drawn + 1 : drawn
-    const byTime = await live({ ...options(), maxDurationMs })
+    const byTime = await liveRun({ ...options(), maxDurationMs })
     const timed = whatIf(trajectory, { maxDurationMs })
     expect([timed.reason, timed.kept.activeMs, timed.kept.costUsd]).toEqual([
       byTime.terminal.reason,
@@ -96,14 +83,14 @@ describe('what other limits would have made of a run is what they make of it', (
     ])
 
     const circles = whatIf(trajectory, { noProgress: true })
-    const guarded = await live({ ...options(), stopWhen: noProgress() })
+    const guarded = await liveRun({ ...options(), stopWhen: noProgress() })
     expect([circles.reason, circles.kept.costUsd]).toEqual([guarded.terminal.reason, guarded.terminal.costUsd])
 
     // A request that may cost more than is left is cut short or not made, so a run may stop long before its budget is used up.
     const maxBudgetUsd = 1 + draw(Math.floor(total.usd) + 100)
-    const byMoney = await live({ ...options(), maxBudgetUsd })
+    const byMoney = await liveRun({ ...options(), maxBudgetUsd })
     const maxTotalTokens = 1 + draw(Math.floor(total.usd) + 100)
-    const byTokens = await live({ ...options(), maxTotalTokens })
+    const byTokens = await liveRun({ ...options(), maxTotalTokens })
     for (const [limits, { terminal }] of [
       [{ maxBudgetUsd }, byMoney],
       [{ maxTotalTokens }, byTokens],

@@ -33,6 +33,7 @@ export type Asked =
 export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
   const { maxRetries } = run.context.settings
   const { request } = run.spent
+  let lost = 0
   let overloads = 0
   let hasAskedAgain = false
   let isReached = false
@@ -41,11 +42,14 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
     const step = await makeAttempt(run, plan, attempt, asker.begin(attempt), (event) => asker.tell(event))
     asker.enter(attempt, step)
     const result = step.value
+    if (result.kind === 'unknown') lost++
+    // Attempts that the model has had: what was lost with its process is no failure of the model.
+    const tries = attempt - lost
     switch (result.kind) {
       case 'answered': {
         isReached = true
         if (!isEmptyReply(result.message)) return result
-        const mayAskAgain = attempt <= maxRetries || isNextRecorded(run, plan, attempt)
+        const mayAskAgain = tries <= maxRetries || isNextRecorded(run, plan, attempt)
         if (hasAskedAgain || !mayAskAgain) {
           asker.tell({ type: 'notice', message: 'The model gave an empty reply.' })
           return result
@@ -58,30 +62,34 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
       case 'aborted':
         return result
       case 'unknown':
-        if (attempt > maxRetries && !isNextRecorded(run, plan, attempt))
+        if ((lost > mostLost && !isNextRecorded(run, plan, attempt)) || isEndOfReplay(run, plan, attempt))
           return { kind: 'failed', error: lostError, attempts: attempt }
         continue
       case 'failed': {
         const { error } = result
         overloads = error.kind === 'overloaded' ? overloads + 1 : 0
         const key = run.key(`${asker.retryName}.${attempt}`)
-        const delayMs = retryDelayMs(attempt, error, key)
+        const delayMs = retryDelayMs(tries, error, key)
         isReached ||= error.neverConnected !== true || wasAnswered(run)
         const retries = retriesAfter(error, maxRetries, { isReached, fingerprints })
         if (error.fingerprint !== undefined) fingerprints = new Set([...fingerprints, error.fingerprint])
-        const isFinal = (attempt > retries || delayMs > longestRetryWaitMs) && !isNextRecorded(run, plan, attempt)
+        const isFinal = (tries > retries || delayMs > longestRetryWaitMs) && !isNextRecorded(run, plan, attempt)
         // With few retries the last attempt may come first: then every attempt must have been an overload.
-        const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
+        const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === tries)
         if (isOverloaded && asker.canFallBack && !isNextRecorded(run, plan, attempt))
-          return { kind: 'overloaded', error, attempts: attempt }
-        if (isFinal) return { kind: 'failed', error, attempts: attempt }
-        asker.tell({ type: 'retry', request, attempt, maxRetries: retries, delayMs, error })
+          return { kind: 'overloaded', error, attempts: tries }
+        if (isFinal) return { kind: 'failed', error, attempts: tries }
+        // Whoever is told counts attempts: those that were lost are among them.
+        asker.tell({ type: 'retry', request, attempt, maxRetries: retries + lost, delayMs, error })
         await run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal })
         continue
       }
     }
   }
 }
+
+/** A request that ends its process each time, as a reply that fills its memory may, is not asked for ever where somebody starts the process again. */
+const mostLost = 10
 
 const noFingerprints: ReadonlySet<string> = new Set()
 
@@ -94,6 +102,13 @@ function wasAnswered({ identity, spent, transcript }: Run): boolean {
 /** A recorded attempt is read although `maxRetries` is lower now: the new limit counts from the first live attempt. */
 function isNextRecorded(run: Run, { name }: RequestPlan, attempt: number): boolean {
   return run.isRecorded(`${name}.${attempt + 1}`)
+}
+
+/** An earlier version counted what was lost among the failures, and its record ends here. */
+function isEndOfReplay(run: Run, { name }: RequestPlan, attempt: number): boolean {
+  const { isResumed, steps } = run.ports
+  if (isResumed || attempt <= run.context.settings.maxRetries) return false
+  return steps.peek(run.key(`${name}.${attempt + 1}`)) === 'absent'
 }
 
 const lostError: ModelErrorJson = {

@@ -139,9 +139,8 @@ function makeReserved(
       const cause = run.ports.abort.causeNow()
       if (!grant.granted) {
         admission?.leave()
-        // It waited for its lease, and was aborted there.
-        if (cause !== undefined && grant.isOfLease === true)
-          return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
+        // It waited for its lease, or for the next attempt, and was aborted there.
+        if (cause !== undefined) return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
         return { kind: 'over_budget', overBudget: grant }
       }
       const request = wellFormedRequest(plan.body(grant, idempotencyKey))

@@ -1,0 +1,147 @@
+// Holds rules of docs/spec.md: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
+import { describe, expect, test } from 'vitest'
+import { replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { accountOf } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, json, reader } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+const usage = { input_tokens: 100, output_tokens: 10 }
+const done: ScriptedReply = { text: 'done', usage }
+const busy: ScriptedReply = { error: { kind: 'overloaded', message: 'busy' } }
+const reset: ScriptedReply = { error: { kind: 'connection', message: 'reset' } }
+const prices = { cost: () => 1, worstCase: () => 5 }
+
+type Made = Partial<LoopOptions>
+
+/** The process dies before it records what the model said to this attempt. */
+const lost = (name: string) => (record: StepRecord) => record.type === 'result' && record.key.endsWith(name)
+
+const optionsOf = (script: readonly ScriptedReply[], given: Made): LoopOptions => ({
+  clock: createFakeClock({ autoAdvance: true }),
+  model: scriptedModel(script),
+  prices,
+  ...given,
+})
+
+/** A resume that dies again before it records this. */
+async function resumedUntil(
+  records: readonly StepRecord[],
+  isFatal: (record: StepRecord) => boolean,
+  options: LoopOptions,
+): Promise<readonly StepRecord[]> {
+  const kept: StepRecord[] = []
+  let isDead = false
+  await new Promise<void>((dead) => {
+    const log = {
+      keeps: 'all' as const,
+      append(record: StepRecord) {
+        if (isDead || isFatal(record)) {
+          isDead = true
+          dead()
+          throw new Error('died')
+        }
+        kept.push(json(record) as unknown as StepRecord)
+      },
+      flush: () => undefined,
+    }
+    void resume(records, options, undefined, log).loop.ended.then(() => dead())
+  })
+  return [...records, ...kept]
+}
+
+async function resumed(records: readonly StepRecord[], options: LoopOptions) {
+  const { loop, steps } = resume(records, options)
+  const { terminal } = await loop.ended
+  const all = 'records' in steps ? steps.records : []
+  return { terminal, records: all, model: options.model as ReturnType<typeof scriptedModel> }
+}
+
+describe('a request whose reply was lost with its process', () => {
+  test('is asked again, also with no retries, and its money counts', async () => {
+    const given = { maxRetries: 0 }
+    const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+    const { terminal, model, records: all } = await resumed(records, optionsOf([done], given))
+    expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
+    expect([terminal.costUsd, terminal.committedUsd]).toEqual([1, 6])
+    expect(accountOf(all).totals.committedUsd).toBe(6)
+    const replayed = await replay(all, optionsOf([], given))
+    expect([replayed.terminal.reason, replayed.terminal.committedUsd]).toEqual(['completed', 6])
+  })
+
+  test('ended the run in earlier versions, whose records are replayed to the same end', async () => {
+    const given = { maxRetries: 0 }
+    const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+    const { terminal } = await replay(records, optionsOf([], given))
+    expect([terminal.reason, terminal.error?.message]).toEqual([
+      'model_error',
+      expect.stringContaining('again and again'),
+    ])
+  })
+
+  test('leaves the retries that the model has: two kills, then a failure that is retried', async () => {
+    const given = { maxRetries: 1 }
+    const first = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+    const second = await resumedUntil(first, lost('model:1.2'), optionsOf([done], given))
+    const { terminal, model } = await resumed(second, optionsOf([reset, done], given))
+    expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['completed', 2, 16])
+    const failing = await resumed(second, optionsOf([reset, reset, done], given))
+    expect([failing.terminal.reason, failing.model.requests.length]).toEqual(['model_error', 2])
+    expect([...failing.terminal.signals].map(({ context }) => context['attempts'])).toEqual([2])
+  })
+
+  test('lies between failures that count', async () => {
+    const given = { maxRetries: 2 }
+    const first = await killedBefore(lost('model:1.2'), optionsOf([reset, done], given))
+    const { terminal, model } = await resumed(first, optionsOf([reset, done], given))
+    expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
+  })
+
+  test('of a tool’s turn is no failure, and the turn goes on', async () => {
+    const given = { maxRetries: 0, tools: [reader('Look')] }
+    const records = await killedBefore(lost('model:2.1'), optionsOf([{ ...calls('Look'), usage }, done], given))
+    const { terminal, model } = await resumed(records, optionsOf([done], given))
+    expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
+  })
+
+  test('does not keep the fallback model from taking over', async () => {
+    const fallbackModel = scriptedModel([done], { id: 'fallback' })
+    const given = { maxRetries: 0, fallbackModel }
+    const records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+    const { terminal, model } = await resumed(records, optionsOf([busy], given))
+    expect([terminal.reason, model.requests.length, fallbackModel.requests.length]).toEqual(['completed', 1, 1])
+  })
+
+  test('is neither an overload of three in a row nor an end of them', async () => {
+    const fallbackModel = scriptedModel([done], { id: 'fallback' })
+    const given = { maxRetries: 9, fallbackModel }
+    const records = await killedBefore(lost('model:1.3'), optionsOf([busy, busy, done], given))
+    const { model } = await resumed(records, optionsOf([busy, 'never'], given))
+    expect([model.requests.length, fallbackModel.requests.length]).toEqual([1, 1])
+  })
+
+  test('leaves an empty reply its second request', async () => {
+    const given = { maxRetries: 1 }
+    const first = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+    const empty: ScriptedReply = { text: '', usage }
+    const { terminal, model } = await resumed(first, optionsOf([empty, done], given))
+    expect([terminal.reason, model.requests.length]).toEqual(['completed', 2])
+  })
+
+  test('is not asked for ever: a request that ends the process each time ends the run', async () => {
+    const given = { maxRetries: 0 }
+    let records = await killedBefore(lost('model:1.1'), optionsOf([done], given))
+    let kills = 1
+    for (let attempt = 2; ; attempt++) {
+      const before = records.length
+      const next = await resumedUntil(records, lost(`model:1.${attempt}`), optionsOf([done], given))
+      records = next
+      if (next.at(-1)?.type === 'end') break
+      expect(next.length).toBeGreaterThan(before)
+      kills++
+    }
+    const end = records.at(-1)
+    expect([kills, end?.type === 'end' ? end.terminal.reason : '']).toEqual([11, 'model_error'])
+    expect(end?.type === 'end' ? end.terminal.error?.message : '').toContain('ended again and again')
+  })
+})

@@ -1,0 +1,59 @@
+// Holds R-IF-3, R-IF-3a and R-IF-4 of docs/spec.md for several limits at once: the order of limits is that of the loop.
+import { describe, expect, test } from 'vitest'
+import { noProgress } from '../../src/index.ts'
+import { trajectoryOf, whatIf, type Trajectory, type WhatIf } from '../../src/steps/index.ts'
+import { drawn } from '../support/deep.ts'
+import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
+
+const names = ['maxTurns', 'maxDurationMs', 'maxBudgetUsd', 'maxTotalTokens', 'noProgress'] as const
+
+/** What a live run is charged for a request that its time limit cuts in the middle is the worst case, which the record of a whole run does not have. */
+function isCutInFlight(trajectory: Trajectory, { reason, kept }: WhatIf): boolean {
+  if (reason !== 'time_limit') return false
+  return trajectory.turns.some(({ payments }) =>
+    payments.some(({ beganMs, endMs }) => beganMs < kept.activeMs && kept.activeMs <= endMs),
+  )
+}
+
+const seeds = Array.from({ length: drawn(1_500) }, (_, seed) => seed)
+
+describe('what two or three limits would have made of a run is what they make of it', () => {
+  test.each(seeds)('seed %i', async (seed) => {
+    const options = worldOf(seed)
+    const draw = drawsOf(seed + 5_000)
+    const whole = await liveRun(options())
+    const trajectory = trajectoryOf(whole.records)
+    const { summary, costUsd, totalTokens, durationMs } = whole.terminal
+    for (let time = 0; time < 6; time++) {
+      const drawnMs = 1 + draw(durationMs + 20)
+      const values = {
+        maxTurns: 1 + draw(summary.turns + 1),
+        // A run that takes just as long as it may can end either way.
+        maxDurationMs: drawnMs === durationMs ? drawnMs + 1 : drawnMs,
+        maxBudgetUsd: 1 + draw(Math.floor(costUsd) + 100),
+        maxTotalTokens: 1 + draw(totalTokens + 100),
+        noProgress: true,
+      }
+      const chosen = new Set<(typeof names)[number]>()
+      for (const count = 2 + draw(2); chosen.size < count;) chosen.add(names[draw(names.length)] ?? 'maxTurns')
+      const limits = Object.fromEntries([...chosen].map((name) => [name, values[name]]))
+      const { noProgress: isGuarded, ...others } = limits
+      const guards = isGuarded === undefined ? {} : { stopWhen: noProgress() }
+      const { terminal } = await liveRun({ ...options(), ...others, ...guards })
+      const said = whatIf(trajectory, limits)
+      const { kept, isAtTheLatest } = said
+      const about = `${seed} ${JSON.stringify(limits)}`
+      expect([about, said.reason, kept.turns, kept.activeMs, isAtTheLatest]).toEqual([
+        about,
+        terminal.reason,
+        terminal.summary.turns,
+        terminal.durationMs,
+        false,
+      ])
+      // What the same run has spent is on record, without what telling the model may add to a request that failed.
+      const isSameButTold = said.verdict === 'same' && said.toldAfterTurn !== null
+      if (isCutInFlight(trajectory, said) || isSameButTold) continue
+      expect([about, kept.costUsd, kept.tokens]).toEqual([about, terminal.costUsd, terminal.totalTokens])
+    }
+  })
+})
