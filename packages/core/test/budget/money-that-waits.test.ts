@@ -200,6 +200,33 @@ describe('a request that waits for what others have reserved', () => {
     expect((await going.end()).terminal.reason).toBe('completed')
   })
 
+  test('is not passed by a smaller one that came later', async () => {
+    const ledger = Ledger.create({ nanos: 10_000e9 })
+    const order: string[] = []
+    const held = new Map<string, () => void>()
+    const one = (name: string, maxOutputTokens: number) => {
+      const before = (): Promise<void> => {
+        order.push(name)
+        return new Promise((resolve) => held.set(name, resolve))
+      }
+      const model = scriptedModel([{ text: name, before }], { maxOutputTokens })
+      const options = { model, prices: dollarATokenPrices, maxBudgetUsd: 10_000, clock: createFakeClock() }
+      return loop(startRun({ prompt: 'go' }), options, { ledger }).terminal
+    }
+    const running = [one('first', 4_000)]
+    await until(() => order.length === 1)
+    running.push(one('large', 6_000))
+    await until(() => ledger.queue.length === 1)
+    // It would fit beside the first one.
+    running.push(one('small', 1_500))
+    await until(() => ledger.queue.length === 2)
+    held.get('first')!()
+    await until(() => order.length === 3)
+    expect(order).toEqual(['first', 'large', 'small'])
+    for (const name of ['large', 'small']) held.get(name)!()
+    expect((await Promise.all(running)).map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed'])
+  })
+
   test('goes on at once when a person raises the limit', async () => {
     const ledger = Ledger.create({ nanos: maxBudgetUsd * 1e9 })
     const held: (() => void)[] = []
