@@ -67,9 +67,52 @@ export const promisesOfLiveRuns = [
     ['live/figures'],
     [
       'turn/request/tell-figures.ts',
-      'const { wholeLedger, deadline } = run.ports',
-      'const { ledger: wholeLedger, deadline } = run.ports',
+      'const { wholeLedger, wholeDeadline } = run.ports',
+      'const { ledger: wholeLedger, wholeDeadline } = run.ports',
     ],
+  ],
+  [
+    'event figures: the time of the agent that tells',
+    ['live/figures'],
+    [
+      'turn/request/tell-figures.ts',
+      'const { wholeLedger, wholeDeadline } = run.ports',
+      'const { wholeLedger, deadline: wholeDeadline } = run.ports',
+    ],
+  ],
+  [
+    'money waits: what others only reserved refuses a request',
+    ['budget/money-that-waits'],
+    ['turn/request/reserve.ts', 'Amount => ledger.unspent()', 'Amount => ledger.available()'],
+  ],
+  [
+    'money waits: who came later goes first',
+    ['budget/money-that-waits'],
+    ['turn/request/reserve.ts', '= run.ports.ledger.queue.claimed', '= new Set()'],
+  ],
+  [
+    'money waits: what a failed driver had reserved never comes back',
+    ['budget/money-that-waits'],
+    ['turn/request/attempt.ts', '  if (made instanceof Promise) made.catch(giveUp)\n', ''],
+  ],
+  [
+    'money waits: a settlement lets nobody look again',
+    ['budget/money-that-waits'],
+    [
+      'budget/ledger.ts',
+      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.serve()',
+      'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }',
+    ],
+  ],
+  [
+    'budget: a count that falls is believed',
+    ['budget/falling-count'],
+    ['turn/request/prompt-count.ts', 'tokens < highest.prompt', 'tokens < 0'],
+  ],
+  [
+    'budget: a paused reply has no room to be read again',
+    ['budget/paused-reply'],
+    ['turn/request/input-bound.ts', '? overheadOfMessage(last) : 0', '? 0 : 0'],
   ],
   [
     'event figures: the reply is not in the window',

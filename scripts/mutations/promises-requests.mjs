@@ -288,7 +288,11 @@ export const promisesOfRequests = [
   [
     'budget: an aborted attempt that never reached the service is charged',
     ['budget/lease'],
-    ['turn/request/model-call.ts', 'wasNotSent(settled) ? noCharge', 'wasNotSent(settled) && grant.tokens < 0 ? noCharge'],
+    [
+      'turn/request/model-call.ts',
+      'wasNotSent(settled) ? noCharge',
+      'wasNotSent(settled) && grant.tokens < 0 ? noCharge',
+    ],
   ],
   [
     'budget: a refusal by the service is charged',

@@ -145,6 +145,27 @@ describe('what goes on', () => {
     expect(line(39)).toBe('Bash npm test (12 s) · 0:12 · $0.1234')
   })
 
+  test('has the dollars, the tokens and what is reserved from whoever tells them last, agents of agents too', () => {
+    const ofAgent = (event: LoopEvent): LoopEvent => ({ type: 'agent', callId: 'a', agentType: 'Agent', event })
+    const later = {
+      ...figures,
+      settledUsd: 0.0028,
+      settledTokens: 900,
+      reservedUsd: 0.05,
+      contextWindow: 10,
+      contextTokens: 9,
+    }
+    const line = after([{ ...figures, settledUsd: 0.0004 }, ofAgent(ofAgent(later))], 0)
+    expect(line(120)).toContain('900 tokens · $0.0028 (+$0.0500 reserved)')
+    expect(line(120)).not.toContain('ctx')
+  })
+
+  test('says that it waits for money', () => {
+    const wait = { neededUsd: 1, neededTokens: 1, reservedUsd: 1, reservedTokens: 1, holders: 1 }
+    const line = after([{ type: 'budget_wait', isWaiting: true, ...wait }], 0)
+    expect(line(120)).toContain('waiting for money that others reserved')
+  })
+
   const full = (contextTokens: number): LoopEvent => ({ ...figures, contextTokens, contextWindow: 100_000 })
   const begins: LoopEvent = { type: 'compact_start', trigger: 'auto', tokens: 81_300 }
 

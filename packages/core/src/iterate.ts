@@ -125,6 +125,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     isHeard: () => events.isListening,
     catchUp: () => events.catchUp(),
     deadline,
+    wholeDeadline: deadline,
     onSettings,
     endedAgents: context.endedAgents ?? new Map(),
     onAgents: (given) => {
@@ -153,7 +154,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
       const limitMs = contextWith(run, inForce).settings.maxDurationMs
       const times = { usedMs: reached - state.spent.startedAt, limitMs }
       deadline = createDeadline(clock, times, () => abort.abort('time'))
-      ended = await runLoop(run, { ...ports, deadline }, state, put)
+      ended = await runLoop(run, { ...ports, deadline, wholeDeadline: deadline }, state, put)
     } catch (thrown) {
       // The driver could not even put the beginning on record.
       ended = await finishBroken(new Run(run, ports, start, put), thrown)

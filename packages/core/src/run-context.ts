@@ -142,6 +142,8 @@ export interface RunPorts {
   /** What the agent that started this one holds back from it (spec R-BUD-4). */
   readonly heldBack?: () => readonly HeldBack[]
   readonly deadline: Deadline
+  /** That of the main loop: figures are those of the whole run, also where an agent has less time. */
+  readonly wholeDeadline: Deadline
   readonly orphanedTools: OrphanedTools
   /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */
   readonly answer: ((key: StepKey, answer: PermissionAnswer) => void) | undefined

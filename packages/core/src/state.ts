@@ -101,6 +101,10 @@ export type PromptCount = {
   readonly freed?: number
   /** Most tokens of the notes in their place; 0 when absent. */
   readonly added?: number
+  /** Tokens of the prompt alone, as counted: without the reply, which `tokens` gets once it is appended. */
+  readonly prompt?: number
+  /** An earlier count of a shorter conversation that was higher: this one is not believed (spec R-BUD-13b). */
+  readonly highest?: { readonly prompt: number; readonly tokens: number; readonly length: number }
 }
 
 export const noCount: PromptCount = Object.freeze({ tokens: 0, length: 0, of: '' })

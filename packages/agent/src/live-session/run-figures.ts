@@ -1,5 +1,5 @@
 import type { LoopEvent, Terminal } from '@halting/core'
-import { spendsTurn } from '@halting/core/adapters'
+import { figuresIn, spendsTurn } from '@halting/core/adapters'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 
@@ -88,10 +88,13 @@ export class RunFigures {
 
   /** True when something was told. */
   onEvent(event: LoopEvent): boolean {
+    const given = figuresIn(event)
+    if (given !== undefined) {
+      const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
+      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow }
+      return true
+    }
     switch (event.type) {
-      case 'figures':
-        this.#told = { ...this.#told, ...figuresOf(event) }
-        return true
       case 'context': {
         const { compaction } = event.figures.thresholds
         this.#told = { ...this.#told, compactsAt: Number.isFinite(compaction) ? compaction : null }

@@ -54,3 +54,17 @@ test('a retry is named by the status, or by what failed', () => {
   expect(after(retry(529))).toEqual({ ...waiting, error: '529' })
   expect(after(retry(null))).toEqual({ ...waiting, error: 'connection' })
 })
+
+test('a request that waits for money says for how much, and then that the model is asked', () => {
+  const figures = { reservedUsd: 2.1, reservedTokens: 400, holders: 3 }
+  const wait = (isWaiting: boolean): LoopEvent => ({
+    type: 'budget_wait',
+    isWaiting,
+    neededUsd: 1,
+    neededTokens: 10,
+    ...figures,
+  })
+  const asks: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
+  expect(after(asks, wait(true))).toEqual({ type: 'budget_wait', ...figures })
+  expect(after(asks, wait(true), wait(false))).toEqual({ type: 'asking', model: 'm' })
+})

@@ -5,8 +5,11 @@ import type { SessionSnapshot } from '@halting/agent/session'
 interface LimitsMeta {
   readonly turnsLeft: number | null
   readonly budgetUsd: number | null
-  /** Settled, and reserved for what goes on. */
+  /** Settled, and reserved for what goes on; subagents included. */
   readonly committedUsd: number
+  /** The part of it that is only reserved, and the requests that wait for it. */
+  readonly reservedUsd: number
+  readonly waitingRequests: number
   readonly timeLeftMs: number | null
   readonly tokensLeft: number | null
   readonly nextStop: SessionSnapshot['nextStop']
@@ -19,6 +22,8 @@ function limitsMeta({ figures, limits, nextStop }: Shown): LimitsMeta {
     turnsLeft: limits.maxTurns === null ? null : Math.max(0, limits.maxTurns - figures.turns),
     budgetUsd: limits.maxBudgetUsd,
     committedUsd: figures.settledUsd + figures.reservedUsd,
+    reservedUsd: figures.reservedUsd,
+    waitingRequests: figures.waitingRequests,
     timeLeftMs: figures.leftMs,
     tokensLeft: figures.leftTokens,
     nextStop,

@@ -1,5 +1,5 @@
 import type { LoopEvent } from '@halting/core'
-import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
+import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from './summaries.ts'
@@ -28,7 +28,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
   const tools = new Map<string, Doing>()
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
-  let [tokens, usd] = [0, 0]
+  let [tokens, usd, reserved] = [0, 0, 0]
   let window: Window | undefined
   let isCompacting = false
   const begin = (what: string): void => {
@@ -50,10 +50,6 @@ export function followActivity(now: () => number = () => performance.now()): Act
     switch (event.type) {
       case 'agent':
         return onEvent(event.event, `${agents}${event.callId}/`)
-      case 'figures':
-        ;[tokens, usd] = [event.settledTokens, event.settledUsd]
-        if (isOwn) window = { used: event.contextTokens, size: event.contextWindow }
-        return
       case 'tool_start': {
         const { name, input } = event
         tools.set(agents + event.callId, {
@@ -106,9 +102,22 @@ export function followActivity(now: () => number = () => performance.now()): Act
     // While it is made shorter, its size is told already.
     context: isCompacting ? '' : contextText(window),
     tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
-    cost: usd > 0 ? money(usd) : '',
+    cost: costText(usd, reserved),
   })
-  return { onEvent: (event) => onEvent(event, ''), line: (columns) => layOut(parts(), columns) }
+  const hear = (event: LoopEvent): void => {
+    const given = figuresIn(event)
+    if (given === undefined) return onEvent(event, '')
+    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = given.figures
+    ;[tokens, usd, reserved] = [settledTokens, settledUsd, reservedUsd]
+    if (given.isOwn) window = { used: contextTokens, size: contextWindow }
+  }
+  return { onEvent: hear, line: (columns) => layOut(parts(), columns) }
+}
+
+/** `$0.0028 (+$0.05 reserved)` */
+function costText(usd: number, reserved: number): string {
+  const held = reserved > 0 ? ` (+${money(reserved)} reserved)` : ''
+  return usd > 0 || reserved > 0 ? money(usd) + held : ''
 }
 
 /** What the next request has, and what fits; null for a model without an end to its window. */

@@ -109,6 +109,15 @@ describe('the stop panel', () => {
     expect(time()).toBe('2:21')
   })
 
+  test('requests of agents that wait for money are told with what is reserved, and the own one with what it waits for', () => {
+    const waiting = { ...running.figures, waitingRequests: 3 }
+    expect(panel({ figures: waiting }, 140)).toContain('$0.31 of $1.00 (+$0.05 reserved, 3 waiting)')
+    const activity = { type: 'budget_wait', reservedUsd: 2.1, reservedTokens: 4_000, holders: 3 } as const
+    expect(panel({ activity }, 140)).toMatch(/^ waits for \$2\.10 reserved by 3 requests · /)
+    const ofTokens = { ...activity, reservedUsd: 0, holders: 1 }
+    expect(panel({ activity: ofTokens }, 140)).toMatch(/^ waits for 4\.0k tokens reserved by 1 request · /)
+  })
+
   test('limits of tokens and time are told with what was used of them', () => {
     const limits = { ...noLimits, maxTotalTokens: 500_000, maxDurationMs: 600_000 }
     expect(panel({ limits, figures: { ...running.figures, reservedTokens: 8_000 } }, 120)).toBe(

@@ -61,6 +61,11 @@ export function upperBoundOfMessages(
   return bound
 }
 
+/** The most that services put around a message and each of its blocks. */
+export function overheadOfMessage({ content }: ModelMessage): number {
+  return messageOverhead * (typeof content === 'string' ? 1 : 1 + content.length)
+}
+
 function upperBoundOfContent(content: MessageContent, imageTokens: number): number {
   if (typeof content === 'string') return upperBoundOfText(content)
   let bound = 0

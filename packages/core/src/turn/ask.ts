@@ -17,7 +17,7 @@ import { currentModel, outputCap } from './request/current-model.ts'
 import { estimateRequest } from './request/estimate.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
-import { promptDigest } from './request/prompt-count.ts'
+import { nextCount, promptDigest } from './request/prompt-count.ts'
 import { windowOf } from './request/window.ts'
 import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
@@ -165,7 +165,8 @@ function answer(run: Run, result: Extract<Attempt, { readonly kind: 'answered' }
   const { message, streamError, grant, charge, promptDigest: of } = result
   const tokens = lastPassOf(message.usage)?.inputTokens ?? 0
   const isCounted = charge.usage !== null && tokens > 0
-  const counted = isCounted ? { tokens, length: run.transcript.messages().length, of } : run.spent.counted
+  const told = { tokens, length: run.transcript.messages().length, of }
+  const counted = isCounted ? nextCount(run.spent.counted, told) : run.spent.counted
   run.update({ lastStopReason: message.stop_reason, counted })
   return { kind: 'answered', message, isCounted, calls: toolCallsOf(message), streamError, grant, early }
 }

@@ -77,6 +77,21 @@ test('a stage asks the model that it names, else that of the list, else that of 
   expect(await told([asks('c')])).toEqual(['that of the session'])
 })
 
+test('stages under one budget wait for what the others have reserved (spec R-BUD-18)', async () => {
+  // A question needs some $5.10, so one fits at a time; it comes to 2 cents.
+  const limits = { maxBudgetUsd: 6, maxTotalTokens: 10_000 }
+  const stages = ['a', 'b', 'c'].map((name) => asks(name, { limits }))
+  const usage = { input_tokens: 10, output_tokens: 10 }
+  const script = () => ({ text: 'noted', usage })
+  const { reports, engine } = await after(stages, script, { prices, maxBudgetUsd: 6 })
+  expect(reports.map(({ reason, costUsd }) => [reason, costUsd])).toEqual([
+    ['completed', 0.02],
+    ['completed', 0.02],
+    ['completed', 0.02],
+  ])
+  expect(engine.totalCostUsd).toBeCloseTo(0.08, 9)
+})
+
 test('replies are asked for within what the model can write', async () => {
   const [short, long] = [1_000, 64_000].map((maxOutputTokens) => scriptedModel(['noted'], { maxOutputTokens }))
   await after([asks('a', { model: short }), asks('b', { model: long })])

@@ -16,7 +16,7 @@ import {
 import { isJsonObject } from '../../src/json.ts'
 import { accountOf, Ledger, type StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, json, reader, run, until, type Given } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, json, reader, run, tool, until, type Given } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
 /** Dollars for a million tokens of the input and of the reply: a dear model. */
@@ -198,6 +198,33 @@ describe('a request that waits for what others have reserved', () => {
     await until(() => release.length === 3)
     release[2]!()
     expect((await going.end()).terminal.reason).toBe('completed')
+  })
+
+  test('is not passed by a smaller one that came later', async () => {
+    const ledger = Ledger.create({ nanos: 10_000e9 })
+    const order: string[] = []
+    const held = new Map<string, () => void>()
+    const one = (name: string, maxOutputTokens: number) => {
+      const before = (): Promise<void> => {
+        order.push(name)
+        return new Promise((resolve) => held.set(name, resolve))
+      }
+      const model = scriptedModel([{ text: name, before }], { maxOutputTokens })
+      const options = { model, prices: dollarATokenPrices, maxBudgetUsd: 10_000, clock: createFakeClock() }
+      return loop(startRun({ prompt: 'go' }), options, { ledger }).terminal
+    }
+    const running = [one('first', 4_000)]
+    await until(() => order.length === 1)
+    running.push(one('large', 6_000))
+    await until(() => ledger.queue.length === 1)
+    // It would fit beside the first one.
+    running.push(one('small', 1_500))
+    await until(() => ledger.queue.length === 2)
+    held.get('first')!()
+    await until(() => order.length === 3)
+    expect(order).toEqual(['first', 'large', 'small'])
+    for (const name of ['large', 'small']) held.get(name)!()
+    expect((await Promise.all(running)).map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed'])
   })
 
   test('goes on at once when a person raises the limit', async () => {
@@ -395,4 +422,34 @@ describe('a wait for money', () => {
       null,
     ])
   })
+})
+
+test('a run whose agents still work in the background says what all of them have used (spec R-BUD-18g)', async () => {
+  let isBilled = false
+  const worker: AgentTool = { ...agent, spawn: () => ({ prompt: 'sub', background: true }) }
+  const look = reader('Look', async () => {
+    await until(() => isBilled)
+    return 'x'.repeat(8_000)
+  })
+  const nap = tool('Nap', (_input, { signal }) => {
+    isBilled = true
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve('woken')))
+  })
+  const usage = { input_tokens: 10, output_tokens: 5 }
+  const model = scriptedModel(
+    ({ messages }) => {
+      if (messages[0]?.content === 'sub')
+        return { ...calls('Nap'), usage: { input_tokens: 1_000, output_tokens: 2_000 } }
+      return { ...calls(messages.length === 1 ? 'Agent' : 'Look'), usage }
+    },
+    { maxOutputTokens: 2_000 },
+  )
+  const { terminal } = await run([], {
+    model,
+    tools: [worker, look, nap],
+    prices: dollarATokenPrices,
+    maxBudgetUsd: 12_000,
+  })
+  expect([terminal.reason, terminal.costUsd]).toEqual(['max_budget_usd', 2 * 15 + 3_000])
+  expect(terminal.signal.message).toContain('Reached maximum budget ($12000): $3030 is used')
 })

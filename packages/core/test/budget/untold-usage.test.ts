@@ -53,7 +53,8 @@ describe('a reply that nobody counted, right behind the last count, is reserved 
     stopReason: 'pause_turn',
     usage: { input_tokens: 1_000, output_tokens: 50 },
   }
-  const expected = [firstInput + cap, 1_050 + cap, 1_050 + replyBytes + cap]
+  // What is read again has room for what is put around it: 16 tokens for the message, and 16 for its block.
+  const expected = [firstInput + cap, 1_050 + 32 + cap, 1_050 + replyBytes + cap]
 
   test.each<[string, ReturnType<typeof scriptedModel>]>([
     [

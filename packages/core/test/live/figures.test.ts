@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FIG-1 to R-FIG-7.
+// Holds rules of docs/spec.md: R-FIG-1 to R-FIG-8.
 import { describe, expect, test } from 'vitest'
 import {
   loop,
@@ -10,6 +10,7 @@ import {
   type Permissions,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { figuresIn } from '../../src/adapters/index.ts'
 import { contextLayers } from '../../src/context/layers.ts'
 import { engineOf } from '../support/engine.ts'
 import { isQuestion, windowedModel } from '../support/windowed-model.ts'
@@ -171,6 +172,24 @@ describe('with subagents', () => {
     expect(both).toBe(2 * one!)
     expect(wrapped.map(({ settledUsd }) => settledUsd)).toEqual([120, 120, 240, 360])
     expect(figuresOf(events).map(({ settledUsd }) => settledUsd)).toEqual([0, 120, 360, 480])
+  })
+
+  test('the time is that of the run, also from an agent that has less', async () => {
+    const clock = createFakeClock()
+    const timed: AnyTool = { ...agent, spawn: () => ({ prompt: 'a part of it', maxDurationMs: 5_000 }) }
+    const script = ({ messages }: ModelRequest): ScriptedReply => {
+      const before = () => clock.advance(1_000)
+      if (messages[0]?.content === 'a part of it') return { text: 'a part', usage, before }
+      return messages.length === 1 ? { ...calls('Task'), usage, before } : { text: 'done', usage, before }
+    }
+    const { events } = await run([], { tools: [timed], model: model(script), clock, maxDurationMs: 60_000 })
+    expect(figuresOf(ofAgents(events)).map(({ usedMs, leftMs }) => [usedMs, leftMs])).toEqual([[2_000, 58_000]])
+    const told = events.flatMap((event) => figuresIn(event) ?? [])
+    expect(told.map(({ isOwn, figures }) => [isOwn, figures.settledTokens])).toEqual([
+      [true, 120],
+      [false, 240],
+      [true, 360],
+    ])
   })
 })
 

@@ -245,6 +245,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'defaultMediaLimits',
     'digestOf',
     'errorTextOf',
+    'figuresIn',
     'forecast',
     'hashText',
     'headOf',

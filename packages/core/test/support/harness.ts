@@ -207,6 +207,7 @@ export function failures(run: Left): readonly (readonly [error: string, text: st
 const liveTypes: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
   'model_update',
   'figures',
+  'budget_wait',
   'question_start',
   'question_end',
   'tool_running',

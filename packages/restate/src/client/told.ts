@@ -222,6 +222,7 @@ function nameOfLoop(event: LoopEvent): string | undefined {
     case 'model_start':
     case 'model_update':
     case 'figures':
+    case 'budget_wait':
     case 'question_start':
     case 'question_end':
     case 'tool_update':

@@ -105,6 +105,7 @@ function isToldOfLoop(event: LoopEvent): boolean {
     case 'model_start':
     case 'model_update':
     case 'figures':
+    case 'budget_wait':
     case 'question_start':
     case 'question_end':
     case 'tool_running':

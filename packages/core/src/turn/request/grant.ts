@@ -23,7 +23,7 @@ export type OverBudget = {
   readonly currency: 'usd' | 'tokens'
   readonly needed: number
   readonly available: number
-  /** For a subagent: the limit that has too little, and what is settled against it by all who share it. */
+  /** For a subagent, and while agents work in the background: the limit that has too little, and what is settled against it by all who share it. */
   readonly of?: { readonly limit: number; readonly settled: number }
   /** It would fit, if the lease gave more. */
   readonly isOfLease?: true

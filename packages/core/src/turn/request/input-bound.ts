@@ -1,9 +1,10 @@
-import { upperBoundOfMessages, upperBoundOfText } from '../../context/tokens.ts'
+import { overheadOfMessage, upperBoundOfMessages, upperBoundOfText } from '../../context/tokens.ts'
 import type { CompactionRequest } from '../../context/port.ts'
 import type { ModelMessage } from '../../messages.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
+import type { PromptCount } from '../../state.ts'
 import type { Run } from '../run.ts'
-import { promptCountFor } from './prompt-count.ts'
+import { boundByCount, promptCountFor } from './prompt-count.ts'
 
 /** What is known of a run when its next request is bounded. */
 export type Asking = Pick<Run, 'context' | 'spent' | 'transcript'>
@@ -17,7 +18,7 @@ export function inputBoundOf(run: Asking, model: Model): number {
   const messages = run.transcript.messages()
   return withServerTools(
     counted !== undefined
-      ? counted.tokens + (counted.added ?? 0) + upperBoundOfMessages(messages, model, counted.length)
+      ? boundByCount(counted, (from) => upperBoundOfMessages(messages, model, from)) + readAgain(messages, counted)
       : requestOverhead +
           upperBoundOfText(run.context.settings.system) +
           boundOfTools(run.context.toolDefinitions) +
@@ -35,10 +36,24 @@ export function questionBoundOf(run: Run, { system, messages, tools = [] }: Comp
   const byBytes = upperBoundOfMessages(messages, model)
   const counted = promptCountFor(run, model)
   if (counted === undefined) return withServerTools(own + byBytes, model)
-  const covered = new Set(run.transcript.messages().slice(0, counted.length))
-  const rest = messages.filter((message) => !covered.has(message))
-  const byCount = counted.tokens + (counted.added ?? 0) + upperBoundOfMessages(rest, model)
+  const known = run.transcript.messages()
+  const byCount = boundByCount(counted, (from) => {
+    const covered = new Set(known.slice(0, from))
+    return upperBoundOfMessages(
+      messages.filter((message) => !covered.has(message)),
+      model,
+    )
+  })
   return withServerTools(own + Math.min(byBytes, byCount), model)
+}
+
+/**
+ * A reply with nothing behind it is sent back as it is, and read again (`pause_turn`). Its output tokens are counted; what services put around a message and its blocks
+ * is not. Elsewhere what is behind it has room for that (spec R-BUD-13c).
+ */
+function readAgain(messages: readonly ModelMessage[], { length }: PromptCount): number {
+  const last = messages.at(-1)
+  return messages.length === length && last?.role === 'assistant' ? overheadOfMessage(last) : 0
 }
 
 /** Each use of a tool of the service's own reads everything again, and what it found: at most the window. */

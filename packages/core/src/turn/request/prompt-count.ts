@@ -14,6 +14,27 @@ export function promptCountFor(
   return counted.of === promptDigest(context, model) ? counted : undefined
 }
 
+/**
+ * The count of a reply after the one before. A conversation that only grew has no fewer tokens than before: where a service says so, the higher count holds
+ * for what a request may be billed (spec R-BUD-13b). Where results gave way to notes in between, it may well have fewer.
+ */
+export function nextCount(before: PromptCount, { tokens, length, of }: PromptCount): PromptCount {
+  const counted = { tokens, length, of, prompt: tokens }
+  const hasOnlyGrown = before.of === of && before.length <= length && before.freed === undefined
+  if (!hasOnlyGrown || before.prompt === undefined) return counted
+  const highest = before.highest ?? { prompt: before.prompt, tokens: before.tokens, length: before.length }
+  return tokens < highest.prompt ? { ...counted, highest } : counted
+}
+
+/** What a count bounds a request by, with `since`, the most tokens of the messages from an index on. */
+export function boundByCount(
+  { tokens, length, added = 0, highest }: PromptCount,
+  since: (from: number) => number,
+): number {
+  const last = tokens + added + since(length)
+  return highest === undefined ? last : Math.max(last, highest.tokens + added + since(highest.length))
+}
+
 /** The digest of the parts of a context that are the same for all models, and of the model that was asked last. */
 interface PromptParts {
   readonly fixed: number

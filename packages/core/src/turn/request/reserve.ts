@@ -154,7 +154,9 @@ function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly R
   const amount = missing?.needed(useful) ?? nothing
   const lacking = overBudget(amount, missing?.available ?? nothing)
   const currency = lacking.currency === 'usd' ? 'nanos' : 'tokens'
-  const of = run.identity.depth === 0 ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
+  // What others spent against the same limit is not in the figures of this run: what it is an agent of, or agents that still work.
+  const isShared = run.identity.depth > 0 || (run.spent.openAgents ?? []).length > 0
+  const of = !isShared ? undefined : { of: (missing?.ledger ?? run.ports.ledger).narrowest(currency) }
   const grant = { ...lacking, ...of, ...isOfLease(run, bounds, worst, 0) }
   return { kind: 'decided', grant, reservation: undefined }
 }

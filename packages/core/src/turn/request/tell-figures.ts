@@ -9,9 +9,9 @@ import { windowOf } from './window.ts'
  * From inside an effect alone: what is reserved at a moment is on no record, and agents side by side reserve in no order that a replay knows.
  */
 export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
-  const { wholeLedger, deadline } = run.ports
+  const { wholeLedger, wholeDeadline } = run.ports
   const { settled, unknown, reserved, available } = wholeLedger.figures()
-  const { usedMs, limitMs } = deadline
+  const { usedMs, limitMs } = wholeDeadline
   emit({
     type: 'figures',
     settledUsd: usdOf(settled.nanos),
