@@ -60,6 +60,13 @@ const checks = {
     needs: 'nothing',
     ...tests(['packages/agent/test/session/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
   },
+  trouble: {
+    proves:
+      'sessions side by side come to one result each through kills, questions, clocks that jump, servers that die and agents under one budget',
+    takes: '25 minutes; --count=200 --seed=N',
+    needs: 'nothing',
+    ...tests(['packages/cli/test/trouble/troubled-sessions.test.ts'], { count: 'HALTING_SESSIONS' }),
+  },
   explore: {
     proves: 'every path of the loop, with a kill after every record, ends as golden.json says',
     takes: '10 minutes; --most-kills=N',
