@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Ended, here, type Line, run, start } from '../support/program.ts'
+import { type Ended, here, run, start } from '../support/program.ts'
 import { type Plan, randomOf } from './plan.ts'
 import type { Service } from './service.ts'
 
@@ -50,8 +50,9 @@ export class TroubledSession {
     for (let left = 60; left > 0; left -= 1) {
       const ended = await this.#runOnce(service, maxBudgetUsd)
       this.#ends.push(ended)
-      if (ended?.status === 5) await this.#answer(ended)
-      else if (ended !== undefined && !this.#isUnknown(ended)) break
+      const waiting = ended === undefined ? [] : waitingIn(ended)
+      for (const id of waiting) await this.#answer(id)
+      if (ended !== undefined && waiting.length === 0 && !this.#isUnknown(ended)) break
     }
     return { cwd: this.cwd, id: this.#id, ends: this.#ends, answers: this.#answers }
   }
@@ -98,15 +99,20 @@ export class TroubledSession {
     return status === 2 && /no session/i.test(stderr)
   }
 
-  async #answer({ stdout }: Ended): Promise<void> {
-    const result = JSON.parse(stdout) as Line & {
-      readonly stop: { readonly context: { readonly pending: readonly { readonly id: string }[] } }
-    }
-    for (const { id } of result.stop.context.pending) {
-      const answer = this.#random(4) === 0 ? 'deny' : 'approve'
-      const { status, stderr } = await run([answer, this.#id, id], { cwd: this.cwd })
-      if (status !== 0) throw new Error(`${answer} ${id} of ${this.plan.name}: ${stderr}`)
-      this.#answers.set(id, answer)
-    }
+  async #answer(id: string): Promise<void> {
+    const answer = this.#random(4) === 0 ? 'deny' : 'approve'
+    const { status, stderr } = await run([answer, this.#id, id], { cwd: this.cwd })
+    if (status !== 0) throw new Error(`${answer} ${id} of ${this.plan.name}: ${stderr}`)
+    this.#answers.set(id, answer)
   }
+}
+
+/** The calls that wait: those of the result, or, where the process that asked was killed before its result line, of who would go on without an answer. */
+function waitingIn({ status, stdout, stderr }: Ended): readonly string[] {
+  if (status === 2) return [...stderr.matchAll(/halting approve \S+ (toolu_\S+)/g)].map(([, id = '']) => id)
+  if (status !== 5) return []
+  const { stop } = JSON.parse(stdout) as {
+    readonly stop: { readonly context: { readonly pending: readonly { readonly id: string }[] } }
+  }
+  return stop.context.pending.map(({ id }) => id)
 }

@@ -80,7 +80,8 @@ async function problemsOf(session: TroubledSession): Promise<readonly string[]> 
   if (last?.status !== 0 && !wasOver)
     return [`ended with ${last?.status}: ${last?.stdout.slice(0, 300)} ${last?.stderr.slice(0, 300)}`]
   for (const ended of played.ends) {
-    if (ended === undefined || (wasOver && ended === last)) continue
+    // One that came after a killed one may find nothing to do, or only a question.
+    if (ended === undefined || ended.status === 2) continue
     const lines = ended.stdout.trim().split('\n')
     if (lines.length !== 1 || !lines[0]?.startsWith('{'))
       problems.push(`no one result: ${ended.stdout} ${ended.stderr}`)
