@@ -14,7 +14,7 @@ export const packedFiles = {
   '@halting/core': {
     holds: [...library, /^dist\/(?:(?:steps|adapters|after|testing)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 870 * kilobyte, unpacked: 3_600 * kilobyte },
+    mostBytes: { packed: 940 * kilobyte, unpacked: 3_900 * kilobyte },
   },
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
