@@ -1,6 +1,7 @@
 import { createPermissions, type RulePermissions } from '@halting/agent'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
 import { environmentWithoutRule } from '../../src/tools/git-environment.ts'
+import { isObeyed } from './protected-names.ts'
 import { bashCall } from './support.ts'
 import { canary, runAsOne, runMany, together, type World } from './world.ts'
 
@@ -53,7 +54,7 @@ function changedWrongly(changed: readonly string[], { hasRules }: Trial): readon
   return exceptIndex(changed).filter(
     (path) =>
       !/^project(?:$|\/)/.test(path) ||
-      /^project\/(?:\.(?!env$)|kept\/\.)/.test(path) ||
+      isObeyed(path) ||
       (hasRules && /^project\/(?:\.env|secret|package\.json)/.test(path)),
   )
 }
