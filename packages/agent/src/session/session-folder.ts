@@ -84,8 +84,13 @@ export function isOfFolder(path: string, cwd: string): boolean {
   }
 }
 
+/** What cannot be looked at is not there for us: whoever opens it is told why. */
 function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
 }
 
 /** Its path as written, and with the links above it followed. A link among the parts is not followed: nobody but a stranger makes one there. */

@@ -185,8 +185,12 @@ describe('a tool of a server answers in the place of a callback', () => {
     expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('Bash')]])
   })
 
-  test('what is no answer denies, and so does a tool that is not there', async () => {
-    expect(toolResults(await answered('maybe'))).toEqual([expect.stringContaining('mcp__auth__ask did not answer')])
+  test('what is no answer ends the run, and a tool that is not there denies', async () => {
+    const wrong = await answered('maybe')
+    expect([existsSync(join(wrong.cwd, 'made')), JSON.stringify(wrong.results)]).toEqual([
+      false,
+      expect.stringContaining('mcp__auth__ask: An answer is '),
+    ])
     const gone = await asking('go', [touch, done], { options: { permissionPromptToolName: 'mcp__none__ask' } })
     expect([existsSync(join(gone.cwd, 'made')), toolResults(gone)]).toEqual([
       false,

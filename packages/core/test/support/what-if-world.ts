@@ -23,21 +23,24 @@ export function worldOf(seed: number): () => LoopOptions {
   const fails = draw(2) === 0
   // Where a useful reply is shorter than the cap, a budget lowers the cap before it refuses the request.
   const minUsefulTokens = draw(2) === 0 ? 5 : 1_000
+  // A conversation that only grows is counted higher each time.
+  let counted = 10
   const replies = Array.from({ length }, (_, index): ScriptedReply => {
+    counted += draw(60)
     const luck = fails ? draw(12) : 12
     if (luck === 0) return { error: { kind: 'overloaded', message: 'busy', retryAfterMs: 10 * draw(8) } }
     if (luck === 1)
-      return { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10 + draw(200), output_tokens: 50 } }
+      return { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: counted, output_tokens: 50 } }
     const names = Array.from({ length: 1 + draw(2) }, () => (repeats || draw(3) > 0 ? 'Look' : 'Write'))
     const input = repeats && index > 4 ? { n: 0 } : { n: draw(4) }
     return {
       ...(repeats && index > 4 ? calls({ name: 'Look', input }) : calls(...names.map((name) => ({ name, input })))),
-      usage: { input_tokens: 10 + draw(200), output_tokens: draw(50) },
+      usage: { input_tokens: counted, output_tokens: draw(50) },
     }
   })
   const script: readonly ScriptedReply[] = [
     ...replies,
-    { text: 'done', usage: { input_tokens: 100, output_tokens: 10 } },
+    { text: 'done', usage: { input_tokens: counted + 100, output_tokens: 10 } },
   ]
   return () => {
     const clock = createFakeClock({ autoAdvance: true })
