@@ -29,6 +29,7 @@ export function steadyClock(clock: Clock): Clock {
 }
 
 class SteadyClock implements Clock {
+  readonly pause?: () => Promise<void> | undefined
   readonly #clock: Clock
   /** What the clock showed when it was read last. */
   #shown: number
@@ -38,6 +39,7 @@ class SteadyClock implements Clock {
     this.#clock = clock
     const shown = clock.now()
     this.#shown = this.#now = Number.isFinite(shown) ? shown : 0
+    if (clock.pause !== undefined) this.pause = () => clock.pause?.()
   }
 
   now(): number {

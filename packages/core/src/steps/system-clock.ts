@@ -47,15 +47,13 @@ let pausing: Promise<void> | undefined
 /** One pause for everybody: whoever continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
 function pause(): Promise<void> | undefined {
   if (pausing !== undefined) return pausing
-  const now = Date.now()
+  const now = systemClock.now()
   if (turnBegan === undefined) {
     turnBegan = now
     inNextTurn(() => (turnBegan = undefined))
     return undefined
   }
-  const sinceMs = now - turnBegan
-  // A clock that was set back counts as a pause that is due.
-  if (sinceMs >= 0 && sinceMs < longestTurnMs) return undefined
+  if (now - turnBegan < longestTurnMs) return undefined
   pausing = new Promise((resolve) => {
     inNextTurn(() => {
       pausing = undefined
