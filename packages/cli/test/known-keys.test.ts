@@ -73,4 +73,37 @@ describe('keys that the program uses', () => {
     await run(['inspect', id, '--output', 'older.html'], { env })
     expect(leaks(readFileSync(join(here(), 'older.html'), 'utf8'))).toBe(false)
   })
+
+  test('are taken out of everything that shows an older session, before texts are cut', async () => {
+    const replies = [
+      { content: [{ ...call('Read', { file_path: 'none.txt' }), name: `Read-${key}` }] },
+      { content: 'Done.' },
+    ]
+    const asked = ['-p', `${'p'.repeat(70)} ${key}`, '--script', script(replies), '--output-format', 'json']
+    const { stdout } = await run(asked, { env: {} })
+    const { session_id: id } = JSON.parse(stdout) as { readonly session_id: string }
+    const env = { ANTHROPIC_API_KEY: key }
+    const commands = [
+      ['why', id],
+      ['replay', id],
+      ['report'],
+      ['report', '--output-format', 'json'],
+      ['report', '--format', 'html'],
+      ['sessions', 'export', id, '--format', 'markdown'],
+      ['sessions', 'export', id, '--format', 'html'],
+      ['sessions'],
+      ['sessions', '--output-format', 'json'],
+      ['sessions', 'show', id],
+      ['inspect', id, '--output', 'cut.html'],
+    ]
+    for (const command of commands) {
+      const out = await run(command, { env })
+      expect([command.join(' '), out.status, out.stdout.includes(body.slice(0, 6))]).toEqual([
+        command.join(' '),
+        0,
+        false,
+      ])
+    }
+    expect(readFileSync(join(here(), 'cut.html'), 'utf8')).not.toContain(body.slice(0, 6))
+  })
 })

@@ -154,9 +154,11 @@ function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnsw
 }
 
 /** One that redacts and fails, or that nobody heard to its end, withholds the result. What it said of that may quote the result. */
-function closedAnswer({ kind, exitCode }: HookEnd, answer: HookAnswer): HookAnswer {
-  if (kind === 'exited' && answer.error === undefined && (exitCode === 0 || answer.output !== undefined))
-    return { ...answer, redacts: true }
+function closedAnswer({ kind, exitCode, stdout }: HookEnd, answer: HookAnswer): HookAnswer {
+  // Its answer may stand behind a warning of its interpreter. JSON that begins well and is none is an error already.
+  const isUnreadable = stdout.trim() !== '' && !stdout.trimStart().startsWith('{')
+  const hasAnswer = exitCode === 0 ? !isUnreadable : answer.output !== undefined
+  if (kind === 'exited' && answer.error === undefined && hasAnswer) return { ...answer, redacts: true }
   const how = kind === 'exited' && exitCode !== 0 ? `exit code ${exitCode}` : kind === 'exited' ? 'no answer' : kind
   return {
     error: `${how}. It redacts results, so the result is withheld, and what it printed is not told`,

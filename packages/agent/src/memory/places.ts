@@ -17,6 +17,8 @@ export interface MemoryPlace {
 
 export const indexName = 'MEMORY.md'
 const memoryName = /^memory(?:-[0-9a-f]{12})?$/
+/** The end of a name that `sessionsOf` makes. */
+const hashedProject = /-[0-9a-f]{12}$/
 
 /** `~/.halting/projects/<cwd>-<hash>/memory`, or where the person's own settings say. It need not be there. */
 export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Settings = {}): MemoryPlace {
@@ -24,8 +26,10 @@ export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Setting
     return placeAt({ base: absolutePath(autoMemoryDirectory, owner.home), parts: [] })
   const { base, own, unhashed } = sessionsOf(owner)
   const place = placeAt({ base, parts: [own, 'memory'] })
-  if (unhashed === undefined) return place
-  const before = placeAt({ base, parts: [unhashed, nameBefore(resolve(owner.cwd))] })
+  const name = nameBefore(resolve(owner.cwd))
+  // `/a/<hash of /a>` comes to the name that `/a` has now: what is there may be that folder's.
+  if (unhashed === undefined || (name === 'memory' && hashedProject.test(unhashed))) return place
+  const before = placeAt({ base, parts: [unhashed, name] })
   return existsSync(before.path) && !existsSync(place.path) ? before : place
 }
 

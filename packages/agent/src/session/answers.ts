@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { PermissionDecision } from '@halting/core'
+import type { JsonObject, PermissionDecision } from '@halting/core'
+import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
 import { codeOf } from '../tools/result.ts'
 import { sessionFolder, type SessionPlace } from './session-folder.ts'
 
@@ -24,9 +25,9 @@ export function hasAnswers(place: SessionPlace): boolean {
 export async function readAnswers(place: SessionPlace, run: string): Promise<Answers> {
   try {
     const stored: unknown = JSON.parse(await readFile(fileOf(place), 'utf8'))
-    return isStored(stored) && stored.run === run ? stored.answers : {}
+    return isStored(stored) && stored.run === run ? answersOf(stored.answers) : none
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return {}
+    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return none
     throw error
   }
 }
@@ -38,7 +39,7 @@ export async function noteAnswer(
   callId: string,
   decision: PermissionDecision,
 ): Promise<Answers> {
-  const answers = { ...(await readAnswers(place, run)), [callId]: decision }
+  const answers = answersOf({ ...(await readAnswers(place, run)), [callId]: decision })
   const { base, parts } = sessionFolder(place)
   await mkdir(join(base, ...parts), { recursive: true, mode: 0o700 })
   const draft = `${fileOf(place)}.${randomUUID()}.part`
@@ -57,12 +58,15 @@ function fileOf(place: SessionPlace): string {
   return join(base, ...parts, 'answers.json')
 }
 
-function isStored(stored: unknown): stored is StoredAnswers {
-  return (
-    typeof stored === 'object' &&
-    stored !== null &&
-    'run' in stored &&
-    'answers' in stored &&
-    typeof stored.answers === 'object'
-  )
+function isStored(stored: unknown): stored is { readonly run: unknown; readonly answers: JsonObject } {
+  return isJsonObject(stored) && isJsonObject(stored['answers'])
+}
+
+const none: Answers = answersOf({})
+
+/** Without a prototype: a call may have the id `constructor`, and nobody answered it. What is not an answer is left out. */
+function answersOf(stored: object): Answers {
+  const answers = Object.entries<unknown>({ ...stored }).filter(([, answer]) => problemOfAnswer(answer) === undefined)
+  // `problemOfAnswer` finds nothing wrong with an answer.
+  return Object.freeze(Object.setPrototypeOf(Object.fromEntries(answers), null) as Answers)
 }

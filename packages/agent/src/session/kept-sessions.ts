@@ -105,8 +105,19 @@ export async function summariesOf(files: readonly KeptFile[]): Promise<readonly 
   return found
 }
 
-/** Reads what is needed of one: its ends, and all of it only where these do not tell enough. A damaged file is told in its summary. */
+/**
+ * Reads what is needed of one: its ends, and all of it only where these do not tell enough. A damaged file is told in its summary. Keys of this
+ * program, which a session of an earlier version may hold, are redacted: lists cut the texts.
+ */
 export async function summaryOf(file: KeptFile): Promise<SessionSummary> {
+  const summary = await readSummary(file)
+  const { createKeyRedactor } = await import('@halting/models')
+  const redact = createKeyRedactor(process.env)
+  const { title, firstPrompt } = summary
+  return { ...summary, ...(title !== undefined && { title: redact(title) }), firstPrompt: redact(firstPrompt) }
+}
+
+async function readSummary(file: KeptFile): Promise<SessionSummary> {
   try {
     const ends = endsOfKept(file.path)
     const heldBy = await holderOf(`${file.path}.lock`)

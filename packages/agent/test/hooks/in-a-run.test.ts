@@ -244,6 +244,11 @@ describe('after a tool', () => {
       ['is not there', '/no/such/program'],
       ['refuses', 'cat >&2; exit 2'],
       ['prints half a JSON', `echo '{"half`],
+      [
+        'prints a warning before its answer',
+        `echo deprecated; ${specific('PostToolUse', { updatedToolOutput: '***' })}`,
+      ],
+      ['prints text in place of an answer', 'echo redacted'],
       ['takes too long', 'cat; sleep 60', { timeout: 0.2 }],
     ])('a hook that %s has the result withheld', async (_how, text, more) => {
       const ended = await run({ PostToolUse: redacts(text, more) }, [callOf('Bash'), 'end'])

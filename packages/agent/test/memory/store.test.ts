@@ -230,6 +230,16 @@ test('notes that an older version kept stay where they are, and only those of th
   expect(placeOf('/src/my/app')).not.toContain(before + sep)
 })
 
+test('keeps the notes of a folder from one below it whose name is the hash of the folder', () => {
+  const home = temporaryFolder()
+  const project = projectName('/src/app')
+  const notes = join(home, '.halting/projects', project, 'memory')
+  mkdirSync(notes, { recursive: true })
+  const hash = project.slice(-12)
+  expect(memoryPlace({ cwd: `/src/app/${hash}`, home, env: {} }).path).not.toBe(notes)
+  expect(memoryPlace({ cwd: '/src/app', home, env: {} }).path).toBe(notes)
+})
+
 const long = [`/${'a'.repeat(300)}`, `/${'a'.repeat(301)}`]
 
 test('folders share neither sessions nor notes, whatever they are called', () => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { wholeLines } from '@halting/agent'
+import { redactedValue, wholeLines } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -23,7 +23,7 @@ export async function exportSession(
   const { output, cwd } = program
   const path = await findFile(given, 'sessions export', program)
   const redact = createKeyRedactor(program.env)
-  const chunks = redacted(await exported(path, format), redact)
+  const chunks = redacted(await exported(path, format, redact), redact)
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)
     return 0
@@ -38,9 +38,15 @@ function* redacted(chunks: Iterable<string>, redact: (text: string) => string): 
   for (const chunk of chunks) yield redact(chunk)
 }
 
-async function exported(path: string, format: 'html' | 'markdown' | 'jsonl'): Promise<Iterable<string>> {
+async function exported(
+  path: string,
+  format: 'html' | 'markdown' | 'jsonl',
+  redact: (text: string) => string,
+): Promise<Iterable<string>> {
   if (format === 'jsonl') return usable(wholeLines(path))
-  const journal = await readSession(path)
+  const read = await readSession(path)
+  // Titles are cut: half a key would not be recognized any more.
+  const journal = { ...read, runs: redactedValue(read.runs, redact) }
   const session = toldSession(journal)
   const title = titleOf(session)
   if (format === 'markdown') {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readJournal } from '@halting/agent'
+import { readJournal, redactedValue } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
 import { isJsonObject, noUsage } from '@halting/core/adapters'
@@ -12,7 +12,7 @@ import {
   type ForeignTrajectory,
   type StepRecord,
 } from '@halting/core/steps'
-import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
+import { createKeyRedactor, createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { settingsFor } from '../session/run-settings.ts'
@@ -70,18 +70,22 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
 
 /**
  * Reads one, whoever recorded it. Of copied lines those that are read together give one; of what was begun and came to its end only the end is read
- * then. @throws HaltingError for a file that cannot be read.
+ * then. Sessions of earlier versions and of other programs may hold keys of this one: they are redacted before anything is cut or shown.
+ * @throws HaltingError for a file that cannot be read.
  */
 export async function readAnySession(path: string, prices: PricesFor, together?: ReadTogether): Promise<AnySession> {
+  const redact = createKeyRedactor(process.env)
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const intents = together === undefined ? 'all' : 'open'
     const { sessionId, cwd, runs: all, began, title } = await readJournal(path, { intents })
-    const runs = all.map((records) => withCopyTold(records, path, together))
+    const told = { cwd, ...(title !== undefined && { title }) }
+    // Which run is a copy is known by what the file holds.
+    const runs = all.map((records) => redactedValue(withCopyTold(records, path, together), redact))
     const unpriced = await unpricedIn(runs, prices)
-    return { sessionId, cwd, runs, began, ...(title !== undefined && { title }), unpriced }
+    return { sessionId, ...redactedValue(told, redact), runs, began, unpriced }
   }
-  const foreign = await readForeignSession(path, 'all', together)
+  const foreign = { ...redactedValue(await readForeignSession(path, 'all', together), redact), path }
   const known = await prices()
   const runs = foreign.runs.map((run) => recordsOfForeign(run, known))
   return {

@@ -7,6 +7,7 @@ import {
   memoryPlace,
   type MemoryPlace,
   readJournal,
+  redactedValue,
   summariesOf,
   type SessionSummary,
   summaryOf,
@@ -14,6 +15,7 @@ import {
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
+import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { many, oneLine, told } from '../io/figures.ts'
@@ -180,7 +182,8 @@ async function notesOfSession({ sessionId }: KeptFile, places: readonly MemoryPl
 }
 
 async function transcriptOf(path: string): Promise<Transcript> {
-  const { runs } = await readJournal(path)
+  const read = await readJournal(path)
+  const runs = redactedValue(read.runs, createKeyRedactor(process.env))
   return shownIn(foldSession(runs))
 }
 

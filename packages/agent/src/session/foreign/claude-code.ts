@@ -109,9 +109,10 @@ export class ClaudeCodeReader {
   }
 
   /** A line of a subagent's own file. */
-  sideLine(line: Fields): void {
-    const progress = progressLine(line)
-    if (progress !== undefined) return this.sideLine(progress)
+  sideLine(given: Fields): void {
+    let line = given
+    // One may hold another, as deep as JSON may be.
+    for (let inner = progressLine(line); inner !== undefined; inner = progressLine(line)) line = inner
     const { type, uuid } = line
     if (type !== 'assistant' && (type !== 'user' || line['toolUseResult'] === undefined)) return
     if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()

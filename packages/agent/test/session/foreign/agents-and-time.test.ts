@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: what belongs to a session of another program, how it ended, and whose time it was.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { accountOf, recordsOfForeign, trajectoryOf, type ForeignRun, type Account } from '@halting/core/steps'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -75,6 +75,14 @@ describe('subagents', () => {
     const [account] = await accountsOf(path)
     expect(account?.totals).toMatchObject({ turns: 1, requests: 4, tokens: 440, costUsd: 4 * 0.00045 })
     expect(await withoutSubagents([path, ...files])).toEqual([path])
+  })
+
+  test('reads a session with lines of progress within each other, however deep', async () => {
+    const opening = '{"type":"progress","data":{"type":"agent_progress","message":'
+    const line = `${opening.repeat(20_000)}{}${'}}'.repeat(20_000)}`
+    const path = fileOf(linesOf([user('go'), assistant('m1', [text('done')])]))
+    appendFileSync(path, `\n${line}\n`)
+    expect(await runsOf(path)).toHaveLength(1)
   })
 
   test('that are told as progress alone count, each request once with its last figures', async () => {
