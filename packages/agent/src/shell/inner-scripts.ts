@@ -1,5 +1,6 @@
 import { commandOfFind } from './programs/find.ts'
-import { formsOf, nameOf, possibleCommands, runsForFound, runsItsArguments } from './wrappers.ts'
+import { isDescribed } from './describe.ts'
+import { formsOf, mostRunnerWords, nameOf, runsForFound, runsItsArguments } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 
 /** A command inside the arguments of another one. */
@@ -27,13 +28,16 @@ export const shells: ReadonlySet<string> = new Set([
 export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScript[] {
   // With the wrappers off: `nohup bash -c ...` is `bash -c ...`.
   const words = formsOf(command).at(-1) ?? []
-  // `exec bash -c ...`, `sudo -u x bash -c ...`: what follows somewhere is run.
-  if (runsItsArguments(words) && !runsForFound(words))
-    return possibleCommands(words)
-      .slice(1)
-      .flatMap(scriptsOf)
-      .map((inner) => (inner.kind === 'script' ? { ...inner, isElsewhere: true } : inner))
-  return scriptsOf(words)
+  const name = words[0]
+  if (name === undefined || runsForFound(words)) return scriptsOf(words)
+  // `exec bash -c ...`, `sudo -u x bash -c ...`: what follows somewhere is run. Of a program that nothing is known of it may be.
+  const isRunner = runsItsArguments(words)
+  if (!isRunner && (isDescribed(nameOf(name.value)) || shells.has(nameOf(name.value)))) return scriptsOf(words)
+  const inner = words
+    .slice(1, mostRunnerWords)
+    .flatMap((word, at) => (isRunner || shells.has(nameOf(word.value)) ? scriptsOf(words.slice(at + 1)) : []))
+  const own = isRunner ? [] : scriptsOf(words)
+  return [...own, ...inner.map((one) => (one.kind === 'script' ? { ...one, isElsewhere: true as const } : one))]
 }
 
 function scriptsOf([name, ...args]: readonly ShellWord[]): readonly InnerScript[] {

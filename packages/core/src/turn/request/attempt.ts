@@ -29,10 +29,14 @@ export function makeAttempt(
   const { lease } = run.context.settings
   const { model } = plan
   const made: Making = { run, plan, attempt, onUpdate, tell }
-  if (lease === null && model.admit === undefined) return makeFunded(made, {})
+  const name = `admit:${plan.name}.${attempt}`
+  const isOnRecord = (step: string): boolean => run.ports.steps.peek(run.key(step)) !== 'absent'
+  // A program without lease and limits of a service may have made it: nothing is taken aside for what is not made again.
+  const wasUnbounded = !isOnRecord(name) && isOnRecord(`${plan.name}.${attempt}`)
+  if (wasUnbounded || (lease === null && model.admit === undefined)) return makeFunded(made, {})
   let before: Before = {}
   // What was reserved is in the intent of the attempt: nothing of this one is read again.
-  const waited = stepOf(run, plan)(`admit:${plan.name}.${attempt}`, async ({ signal }) => {
+  const waited = stepOf(run, plan)(name, async ({ signal }) => {
     const tokens = plan.contextAfter(null) + plan.cap
     // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
     const admission = await model.admit?.({ tokens, signal }).catch(() => undefined)
@@ -95,11 +99,10 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
         replayed,
       }
     }
-    // Where it was another process that waited, nothing is taken aside in this one.
-    const { admission } = before
+    // Where it was another process that waited, this one has at most what its lease gave.
     return reserved === undefined
-      ? makeFunded(made, { admission }, wait + 1)
-      : makeReserved(made, { admission, funds: reserved })
+      ? makeFunded(made, before, wait + 1)
+      : makeReserved(made, { ...before, funds: reserved })
   })
 }
 
