@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { resume, type Model } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { begin, dollarATokenPrices as prices, run, until } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
+import { killedAfter, killedBefore } from '../support/killed.ts'
 
 /** Notes what happens; `isOpen` says whether anybody is let in. */
 function gated(isOpen = true): { readonly model: Model; readonly told: string[] } {
@@ -76,4 +76,28 @@ test('waits by itself in the process that finds the wait on record, and no reque
 test('is one like any other where it has no such turn', async () => {
   const { steps } = await run(['answer'])
   expect(JSON.stringify(steps.records)).not.toContain('admit:')
+})
+
+test('keeps no place for a request that a program without turns had made before it was killed', async () => {
+  const usage = { input_tokens: 10, output_tokens: 10 }
+  const options = { tools: [reader('Look')], prices }
+  const model = (): Model =>
+    scriptedModel([
+      { ...calls('Look'), usage },
+      { text: 'answer', usage },
+    ])
+  let resumed = 0
+  for (let count = 1; ; count++) {
+    const records = await killedAfter(count, { ...options, model: model() })
+    if (records.some(({ type }) => type === 'end')) break
+    const { model: waiting, told } = gated()
+    const lease = { name: 'ours', usd: 1_000_000, growTo: async () => undefined }
+    const { terminal } = await resume(records, { ...options, model: waiting, lease }).loop.ended
+    expect([count, terminal.reason]).toEqual([count, 'completed'])
+    // Each turn that it was given is used, or given back.
+    const times = (word: string): number => told.filter((one) => one === word).length
+    expect([count, times('waits')]).toEqual([count, times('asks') + times('leaves')])
+    resumed++
+  }
+  expect(resumed).toBeGreaterThan(5)
 })
