@@ -13,14 +13,13 @@ interface Timer {
   readonly callback: () => void
 }
 
+/** Turns of the microtask queue after which nothing else is left to do. */
+const settleTurns = 100
+
 /**
- * @param options.settleTurns Turns of the microtask queue after which nothing else is left to do; 100 when absent.
  * @param options.autoAdvance When nothing else is left to do, time jumps to the next timer: sleeps and deadlines pass by themselves.
  */
-export function createFakeClock(
-  options: { readonly start?: number; readonly autoAdvance?: boolean; readonly settleTurns?: number } = {},
-): FakeClock {
-  const { settleTurns = 100 } = options
+export function createFakeClock(options: { readonly start?: number; readonly autoAdvance?: boolean } = {}): FakeClock {
   let time = options.start ?? 0
   const timers = new Set<Timer>()
   const next = (): Timer | undefined => {

@@ -3,6 +3,7 @@ import { unknownLimits } from '../../account/limits.ts'
 import { ranksBelow, type Ranking } from '../../allowance.ts'
 import { nanosOf, usdOf } from '../../budget/prices.ts'
 import type { LoopEvent } from '../../events.ts'
+import { isJsonObject } from '../../json.ts'
 import type { LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
@@ -151,7 +152,13 @@ export function checkWhatIf(
   const { reason, unknownFrom } = whatIf({ ...trajectory, limits: unknownLimits }, own)
   // What is asked beside a run leaves room for its next request as it is known then, which is not on record.
   if (unknownFrom?.why === 'beside') return
+  // A request that was lost with its process counts with all that was reserved, of which the record does not say how much a budget had left.
+  if (unknownFrom?.why === 'reserved' && records.some(isLostRequest)) return
   assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
+}
+
+function isLostRequest(record: StepRecord): boolean {
+  return record.type === 'result' && isJsonObject(record.value) && record.value['kind'] === 'unknown'
 }
 
 /** What the record of a run that was cut off tells by itself is what a resume begins with, and what-if says the same of it. */

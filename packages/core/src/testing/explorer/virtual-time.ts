@@ -13,8 +13,7 @@ export interface VirtualTime extends Clock {
 const neverMs = 60_000
 
 export function createVirtualTime(start: number): VirtualTime {
-  // Which paths there are hangs on it, and golden.json has them.
-  const clock = createFakeClock({ start, autoAdvance: true, settleTurns: 50 })
+  const clock = createFakeClock({ start, autoAdvance: true })
   let taken = 0
   const after = (ms: number, callback: () => void): (() => void) =>
     ms < neverMs ? clock.after(ms, callback) : () => {}
