@@ -64,7 +64,6 @@ interface Sums {
 
 interface Report {
   readonly totals: Sums
-  readonly afterRuns: Sums
   readonly bySession: readonly { readonly session: string; readonly file: string; readonly ending: string }[]
   readonly skipped: readonly unknown[]
 }
@@ -150,8 +149,8 @@ async function notesAmiss({ cwd }: Played, { name }: Plan): Promise<readonly str
   return isRight ? [] : [`its notes: ${JSON.stringify(texts)}`]
 }
 
-function moneyAmiss({ ends }: Played, plan: Plan, { totals, afterRuns }: Report): readonly string[] {
-  const told = totals.costUsd + totals.unknownUsd + afterRuns.costUsd + afterRuns.unknownUsd
+function moneyAmiss({ ends }: Played, plan: Plan, { totals }: Report): readonly string[] {
+  const told = totals.costUsd + totals.unknownUsd
   const billed = service.bills.get(plan.name)?.usd ?? 0
   // What a process was about to be told when it was killed counts with all that it may cost.
   const isAmiss = ends.includes(undefined) ? told < billed - 1e-9 : Math.abs(told - billed) > 1e-9
