@@ -29,6 +29,16 @@ export type ToolStatus =
   /** On record as begun, never as ended: the outcome is unknown. */
   | 'unknown'
 
+/** What a request waits for: what others have reserved of a limit, in US dollars and tokens. */
+export interface FundsWanted {
+  readonly neededUsd: number
+  readonly neededTokens: number
+  readonly reservedUsd: number
+  readonly reservedTokens: number
+  /** In how many requests that is. */
+  readonly holders: number
+}
+
 /**
  * Everything that a run tells, a closed union. Events marked *live* come from inside an effect, are for looking at, and are not repeated by a replay;
  * all others are, the same and in the same order.
@@ -93,26 +103,13 @@ export type LoopEvent =
    * Live: a request begins to wait for what others have reserved of a limit, or ends to (spec R-BUD-18). It needs so much, and others have so much reserved,
    * in so many requests.
    */
-  | {
-      readonly type: 'budget_wait'
-      readonly isWaiting: boolean
-      readonly neededUsd: number
-      readonly neededTokens: number
-      readonly reservedUsd: number
-      readonly reservedTokens: number
-      readonly holders: number
-    }
+  | ({ readonly type: 'budget_wait'; readonly isWaiting: boolean } & FundsWanted)
   /** A request has waited for what others had reserved, with what came of it. */
-  | {
+  | ({
       readonly type: 'budget_waited'
       readonly outcome: 'granted' | 'refused' | 'aborted'
       readonly waitedMs: number
-      readonly neededUsd: number
-      readonly neededTokens: number
-      readonly reservedUsd: number
-      readonly reservedTokens: number
-      readonly holders: number
-    }
+    } & FundsWanted)
   /**
    * Live: an attempt at a question beside the conversation: one that a compaction, a hook or a tool asks. Its `name` is that of its step without the
    * number of the attempt, such as `compact:2:auto/1`. What it cost is in the figures of the run.

@@ -1,6 +1,6 @@
 import { nothing } from '../../budget/ledger.ts'
 import { usdOf } from '../../budget/prices.ts'
-import type { Emit, LoopEvent } from '../../events.ts'
+import type { Emit, FundsWanted, LoopEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { Usage } from '../../messages.ts'
 import type { Admission, ModelUpdate } from '../../model/model.ts'
@@ -29,11 +29,10 @@ export function makeAttempt(
   const { lease } = run.context.settings
   const { model } = plan
   const made: Making = { run, plan, attempt, onUpdate, tell }
+  if (lease === null && model.admit === undefined) return makeFunded(made, {})
   const name = `admit:${plan.name}.${attempt}`
-  const isOnRecord = (step: string): boolean => run.ports.steps.peek(run.key(step)) !== 'absent'
   // A program without lease and limits of a service may have made it: nothing is taken aside for what is not made again.
-  const wasUnbounded = !isOnRecord(name) && isOnRecord(`${plan.name}.${attempt}`)
-  if (wasUnbounded || (lease === null && model.admit === undefined)) return makeFunded(made, {})
+  if (!isOnRecord(run, name) && isOnRecord(run, `${plan.name}.${attempt}`)) return makeFunded(made, {})
   let before: Before = {}
   // What was reserved is in the intent of the attempt: nothing of this one is read again.
   const waited = stepOf(run, plan)(name, async ({ signal }) => {
@@ -65,13 +64,11 @@ interface Before {
 /** Reserves for an attempt that is not on record, and waits where that is what others have to give back (spec R-BUD-18). */
 function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
   const { run, plan, attempt, tell } = made
-  const { ledger, steps } = run.ports
-  if (!ledger.limited) return makeReserved(made, before)
-  const isRecorded = (name: string): boolean => steps.peek(run.key(name)) !== 'absent'
+  if (!run.ports.ledger.limited) return makeReserved(made, before)
   const name = `funds:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   let { funds } = before
-  if (!isRecorded(name)) {
-    if (isRecorded(`${plan.name}.${attempt}`)) return makeReserved(made, before)
+  if (!isOnRecord(run, name)) {
+    if (isOnRecord(run, `${plan.name}.${attempt}`)) return makeReserved(made, before)
     funds ??= reserveRequest(run, plan)
     if (funds.kind === 'decided') return makeReserved(made, { ...before, funds })
   }
@@ -87,7 +84,7 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
   returnIfBroken(run, waited, () => ({ ...before, funds: reserved }))
   return after(waited, ({ value: wanted, at, durationMs, replayed }) => {
     const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = wanted
-    const figures = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
+    const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
     tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
     if (wanted.outcome === 'aborted') {
       before.admission?.leave()
@@ -115,6 +112,10 @@ function returnIfBroken(run: Run, step: Eventually<unknown>, taken: () => Before
     if (funds?.kind === 'decided' && funds.reservation !== undefined)
       run.ports.ledger.settle(funds.reservation, nothing)
   })
+}
+
+function isOnRecord(run: Run, name: string): boolean {
+  return run.ports.steps.peek(run.key(name)) !== 'absent'
 }
 
 function stepOf(run: Run, plan: RequestPlan): Run['step'] {

@@ -1,22 +1,12 @@
 import type { BudgetLease } from '../../budget/lease.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { usdOf } from '../../budget/prices.ts'
-import type { Emit } from '../../events.ts'
+import type { Emit, FundsWanted } from '../../events.ts'
 import type { Run } from '../run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { RequestBounds } from './grant.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
 import { tellFigures } from './tell-figures.ts'
-
-/** What a request waits for: what others have reserved of a limit. */
-interface FundsWanted {
-  readonly neededUsd: number
-  readonly neededTokens: number
-  readonly reservedUsd: number
-  readonly reservedTokens: number
-  /** In how many requests that is. */
-  readonly holders: number
-}
 
 /** The outcome of a wait, as recorded. */
 export type FundsWait = FundsWanted &
