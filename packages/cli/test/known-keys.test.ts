@@ -1,22 +1,16 @@
 // Holds R-SECRET-6 of docs/spec.md: keys that the program itself uses are in no session, no output and no export.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { call, here, installProgram, run, script } from './support/program.ts'
+import { call, filesBelow, here, installProgram, run, script } from './support/program.ts'
 
 installProgram()
 
 const folder = (): string => join(here(), '.halting')
 beforeEach(() => rmSync(folder(), { recursive: true, force: true }))
 
-/** Every file below the folder of the program, with its content; but what files held before they were changed, which `halting undo` brings back (spec R-SECRET-4). */
-function files(): readonly (readonly [path: string, content: string])[] {
-  if (!existsSync(folder())) return []
-  return readdirSync(folder(), { recursive: true })
-    .map((name) => join(folder(), String(name)))
-    .filter((path) => statSync(path).isFile() && !path.includes('/files/contents/'))
-    .map((path) => [path, readFileSync(path, 'utf8')])
-}
+/** But what files held before they were changed, which `halting undo` brings back (spec R-SECRET-4). */
+const files = () => filesBelow(folder()).filter(([path]) => !path.includes('/files/contents/'))
 
 const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
 

@@ -1,24 +1,17 @@
 // Holds rules of docs/spec.md: R-SECRET-1 to R-SECRET-3, R-SESS-11: what never comes to a file, and what goes from the disk.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { call, here, installProgram, run, script } from './support/program.ts'
+import { call, filesBelow, here, installProgram, run, script } from './support/program.ts'
 
 installProgram()
 
 const folder = (): string => join(here(), '.halting')
 beforeEach(() => rmSync(folder(), { recursive: true, force: true }))
 
-/** Every file below, with its content. */
-function files(): readonly (readonly [path: string, content: string])[] {
-  if (!existsSync(folder())) return []
-  return readdirSync(folder(), { recursive: true })
-    .map((name) => join(folder(), String(name)))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => [path, readFileSync(path, 'utf8')])
-}
+const files = () => filesBelow(folder())
 
 // Put together here, so that no scanner takes this file for one that has secrets.
 const nothing = String()

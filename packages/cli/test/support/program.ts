@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -167,4 +167,13 @@ export async function survivorsOf(processIds: readonly number[]): Promise<readon
   while (processIds.some(isAlive) && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 5))
   return processIds.filter(isAlive)
+}
+
+/** Every file below a folder, with its content; none where the folder is missing. */
+export function filesBelow(folder: string): readonly (readonly [path: string, content: string])[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => [path, readFileSync(path, 'utf8')])
 }

@@ -1,11 +1,12 @@
 // Holds rules of docs/spec.md: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: what belongs to a session of another program, how it ended, and whose time it was.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { accountOf, recordsOfForeign, trajectoryOf, type ForeignRun, type Account } from '@halting/core/steps'
+import { recordsOfForeign, trajectoryOf, type ForeignRun } from '@halting/core/steps'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withoutSubagents } from '../../../src/session/foreign/agent-files.ts'
 import { kindOfSession, readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
 import {
+  accountsOf,
   assistant,
   call,
   fileOf,
@@ -25,10 +26,6 @@ beforeEach(resetLines)
 
 async function runsOf(path: string): Promise<readonly ForeignRun[]> {
   return (await readForeignSession(path)).runs
-}
-
-async function accountsOf(path: string): Promise<readonly Account[]> {
-  return (await runsOf(path)).map((run) => accountOf(recordsOfForeign(run, prices).records))
 }
 
 describe('subagents', () => {

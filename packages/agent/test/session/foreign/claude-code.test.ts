@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { accountOf, foldSession, recordsOfForeign, trajectoryOf, whatIf, type Account } from '@halting/core/steps'
+import { foldSession, recordsOfForeign, trajectoryOf, whatIf } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { beforeEach, expect, test } from 'vitest'
 import { withoutSubagents } from '../../../src/session/foreign/agent-files.ts'
@@ -9,6 +9,7 @@ import { kindOfSession, readForeignSession } from '../../../src/session/foreign/
 import { ReadTogether } from '../../../src/session/foreign/read-together.ts'
 import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
 import {
+  accountsOf,
   assistant,
   call,
   fileOf,
@@ -25,11 +26,6 @@ import {
 
 const folder = useFolder()
 beforeEach(resetLines)
-
-async function accountsOf(path: string): Promise<readonly Account[]> {
-  const { runs } = await readForeignSession(path)
-  return runs.map((run) => accountOf(recordsOfForeign(run, prices).records))
-}
 
 async function messagesOf(path: string): Promise<readonly unknown[]> {
   const runs = sendableRuns(await readForeignSession(path, 'newest_branch'))

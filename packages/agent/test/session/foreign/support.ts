@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { accountOf, recordsOfForeign, type Account } from '@halting/core/steps'
 import { afterAll, beforeAll } from 'vitest'
+import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
 
 export const samplePath = (name: string): string => fileURLToPath(new URL(`samples/${name}.jsonl`, import.meta.url))
 
@@ -74,3 +76,9 @@ export const assistant = (id: string, content: unknown, message: object = {}, fi
 export const text = (said: string): object => ({ type: 'text', text: said })
 
 export const plain = (fields: object): object => line(fields)
+
+/** What each run of a file comes to. */
+export async function accountsOf(path: string): Promise<readonly Account[]> {
+  const { runs } = await readForeignSession(path)
+  return runs.map((run) => accountOf(recordsOfForeign(run, prices).records))
+}
