@@ -9,7 +9,7 @@ import type {
   StopHookInput,
   StopHookOutcome,
 } from '@halting/core'
-import { textOf } from '@halting/core/adapters'
+import { textOf, withheldByHook } from '@halting/core/adapters'
 import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
 import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
@@ -255,9 +255,6 @@ function beforeTool(context: HookContext, verdict: HookVerdict | undefined): Hoo
   if (permission !== undefined) left = left.withPermission(permission)
   return updatedInput === undefined ? left : left.withToolInput(updatedInput)
 }
-
-/** In place of a result that a hook was to redact, and could not. */
-const withheldByHook = 'The call ended, but its result is withheld: a hook that redacts results failed.'
 
 function afterTool(
   context: HookContext,

@@ -117,3 +117,4 @@ export {
 } from '../tools/tool.ts'
 export { isOfPerson, type Attachment } from '../transcript.ts'
 export { wellFormed, wellFormedJson } from '../well-formed.ts'
+export { withheldByHook } from '../tools/tool-result.ts'

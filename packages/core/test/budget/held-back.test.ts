@@ -2,16 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, LoopOptions, ModelRequest } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, dollarATokenPrices as prices, reader, resultTexts, run, type Given } from '../support/harness.ts'
-
-const agent: AgentTool = {
-  name: 'Agent',
-  description: 'a subagent',
-  inputSchema: { type: 'object' },
-  readOnly: true,
-  concurrencySafe: true,
-  spawn: () => ({ prompt: 'sub' }),
-}
+import {
+  calls,
+  dollarATokenPrices as prices,
+  reader,
+  resultTexts,
+  run,
+  type Given,
+  subagent as agent,
+} from '../support/harness.ts'
 
 /** The main loop starts agents, which write as much as they may and never come to an end. */
 const greedy =

@@ -16,22 +16,24 @@ import {
 import { isJsonObject } from '../../src/json.ts'
 import { accountOf, Ledger, type StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, json, reader, run, tool, until, type Given } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  json,
+  reader,
+  run,
+  tool,
+  until,
+  type Given,
+  subagent as agent,
+} from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
 /** Dollars for a million tokens of the input and of the reply: a dear model. */
 const dear: Prices = {
   cost: (_model, usage) => (usage.input_tokens * 10 + usage.output_tokens * 50) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 12.5 + outputTokens * 50) / 1e6,
-}
-
-const agent: AgentTool = {
-  name: 'Agent',
-  description: 'a subagent',
-  inputSchema: { type: 'object' },
-  readOnly: true,
-  concurrencySafe: true,
-  spawn: () => ({ prompt: 'sub' }),
 }
 
 const twelve = Array.from({ length: 12 }, () => 'Agent')

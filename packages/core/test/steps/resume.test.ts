@@ -25,6 +25,7 @@ import {
   until,
   type Run,
   isLive,
+  subagent,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
@@ -342,15 +343,7 @@ describe('replay', () => {
   test('of calls that ran together, each in its own time: an agent began when the call beside it did', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const pass = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
-    const agent: AgentTool = {
-      name: 'Agent',
-      description: 'a subagent',
-      inputSchema: { type: 'object' },
-      readOnly: true,
-      concurrencySafe: true,
-      spawn: () => ({ prompt: 'sub' }),
-    }
-    const tools = [reader('Look', async () => (await pass(5_000), 'looked')), agent]
+    const tools = [reader('Look', async () => (await pass(5_000), 'looked')), subagent]
     const model = scriptedModel(({ messages }) =>
       messages[0]?.content === 'sub'
         ? { text: 'found', before: () => pass(1_000) }

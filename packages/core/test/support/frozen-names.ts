@@ -392,6 +392,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'wellFormed',
     'wellFormedJson',
     'windowFigures',
+    'withheldByHook',
     'withoutOrigin',
   ],
   after: [

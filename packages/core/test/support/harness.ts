@@ -4,6 +4,7 @@ import {
   createMemorySteps,
   loop,
   startRun,
+  type AgentTool,
   type HookContext,
   type HookTrigger,
   type Json,
@@ -235,6 +236,16 @@ export function toolEnds({ events }: Pick<Run, 'events'>): { readonly [callId: s
   return Object.fromEntries(
     events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event.status]] : [])),
   )
+}
+
+/** A tool that starts a subagent, whose prompt is `sub`. */
+export const subagent: AgentTool = {
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  concurrencySafe: true,
+  spawn: () => ({ prompt: 'sub' }),
 }
 
 /** One dollar a token, in or out: sums can be done in the head. */

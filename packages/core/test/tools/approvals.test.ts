@@ -6,14 +6,25 @@ import {
   createMemorySteps,
   replay,
   startRun,
-  type AgentTool,
   type ModelRequest,
   type PermissionDecision,
   type Permissions,
 } from '../../src/index.ts'
 import { createFakeClock, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
-import { begin, calls, hanging, hook, reader, resultTexts, run, tick, tool, until } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  hanging,
+  hook,
+  reader,
+  resultTexts,
+  run,
+  tick,
+  tool,
+  until,
+  subagent,
+} from '../support/harness.ts'
 
 const asks: Permissions = {
   denies: () => undefined,
@@ -212,21 +223,13 @@ describe('a person who is waited for', () => {
 
   test('by two subagents side by side stops the limit of time until both are answered', async () => {
     const clock = createFakeClock()
-    const agent: AgentTool = {
-      name: 'Agent',
-      description: 'a subagent',
-      inputSchema: { type: 'object' },
-      readOnly: true,
-      concurrencySafe: true,
-      spawn: () => ({ prompt: 'sub' }),
-    }
     const script = ({ messages }: ModelRequest): ScriptedReply => {
       if (messages.length > 1) return 'done'
       return messages[0]?.content === 'sub' ? calls('AskA') : calls('Agent', 'Agent')
     }
     const going = begin(script, {
       clock,
-      tools: [agent, ...tools],
+      tools: [subagent, ...tools],
       permissions: asks,
       onAsk: 'wait',
       maxDurationMs: 10_000,
