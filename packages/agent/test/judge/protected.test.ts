@@ -15,6 +15,7 @@ import { createPermissions, type PermissionOptions } from '@halting/agent'
 import type { PermissionRequest } from '@halting/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { neverMadeInSandbox, obeyedGroups, readOnlyInSandbox } from '../../src/obeyed-places.ts'
+import { sampled } from '../support/deep.ts'
 import { ofProject } from './protected-names.ts'
 import { bashCall, judged } from './support.ts'
 
@@ -81,28 +82,31 @@ const elsewhere = `
   .split(/\s+/)
 
 describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
-  test.each([...ofProject, ...elsewhere])('%s is changed by no tool and no rule that does not name it', (name) => {
-    const path = placed(name)
-    const through = broad.flatMap((allow) =>
-      ['Edit', 'Write', 'NotebookEdit'].flatMap((tool) =>
-        says(tool, path, { mode, allow }) === 'ask' ? [] : [[tool, ...allow].join(' ')],
-      ),
-    )
-    expect(through).toEqual([])
-    const quoted = `'${path}'`
-    const commands = [
-      `echo x > ${quoted}`,
-      `echo x >> ${quoted}`,
-      `: > ${quoted}`,
-      `cat evil > ${quoted}`,
-      `touch ${quoted}`,
-    ]
-    commands.push(`cp evil ${quoted}`, `mv evil ${quoted}`, `mkdir -p ${quoted}`, `rm -rf ${quoted}`)
-    const ran = broad.flatMap((allow) =>
-      commands.filter((command) => judged(command, { cwd: at('project'), mode, allow }) === 'allow'),
-    )
-    expect(ran).toEqual([])
-  })
+  test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 4 }))(
+    '%s is changed by no tool and no rule that does not name it',
+    (name) => {
+      const path = placed(name)
+      const through = broad.flatMap((allow) =>
+        ['Edit', 'Write', 'NotebookEdit'].flatMap((tool) =>
+          says(tool, path, { mode, allow }) === 'ask' ? [] : [[tool, ...allow].join(' ')],
+        ),
+      )
+      expect(through).toEqual([])
+      const quoted = `'${path}'`
+      const commands = [
+        `echo x > ${quoted}`,
+        `echo x >> ${quoted}`,
+        `: > ${quoted}`,
+        `cat evil > ${quoted}`,
+        `touch ${quoted}`,
+      ]
+      commands.push(`cp evil ${quoted}`, `mv evil ${quoted}`, `mkdir -p ${quoted}`, `rm -rf ${quoted}`)
+      const ran = broad.flatMap((allow) =>
+        commands.filter((command) => judged(command, { cwd: at('project'), mode, allow }) === 'allow'),
+      )
+      expect(ran).toEqual([])
+    },
+  )
 
   test.each([
     'src/a.ts',
