@@ -125,3 +125,22 @@ export function deepFreeze<T>(value: T): T {
   }
   return value
 }
+
+/** Whether two values are the same JSON, in whatever order their fields are. Without recursion: values may be nested as deeply as they like. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  const pairs: (readonly [unknown, unknown])[] = [[one, other]]
+  for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
+    const [left, right] = pair
+    if (left === right) continue
+    if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+    if (Array.isArray(left) !== Array.isArray(right)) return false
+    const names = Object.keys(left)
+    if (names.length !== Object.keys(right).length) return false
+    for (const name of names) {
+      if (!Object.hasOwn(right, name)) return false
+      // Fields of any object may be asked for.
+      pairs.push([Reflect.get(left, name), Reflect.get(right, name)])
+    }
+  }
+  return true
+}

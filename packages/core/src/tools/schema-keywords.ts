@@ -1,12 +1,41 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, isSameJson, type Json, type JsonObject } from '../json.ts'
 import { accept, joined, none, wrong, type Check, type PartOf } from './schema-check.ts'
+import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
+
+/** What references within a schema are about. */
+export interface SchemaResource {
+  readonly root: JsonObject
+  /** It is of a draft up to 7, where keywords beside a `$ref` do not count. */
+  readonly isLegacy: boolean
+}
+
+/** The whole of a tool's schema. A draft up to 7 that is not named is known by `definitions`, which later ones call `$defs`. */
+export function resourceOf(root: JsonObject): SchemaResource {
+  const { $schema: draft, definitions, $defs } = root
+  const isLegacy =
+    typeof draft === 'string' ? /\/draft-0[3-7]\/schema/.test(draft) : definitions !== undefined && $defs === undefined
+  return { root, isLegacy }
+}
+
+/** Whether the keywords are those of JSON Schema. Those of another vocabulary may mean anything. */
+export function hasKnownKeywords({ $schema: draft }: JsonObject): boolean {
+  return typeof draft !== 'string' || !/^https?:/i.test(draft) || /^https?:\/\/json-schema\.org\//i.test(draft)
+}
+
+/** Whether references in a part of a schema are about that part alone. */
+export function hasOwnReferences({ $id: id }: JsonObject): boolean {
+  return typeof id === 'string' && !id.startsWith('#')
+}
 
 /**
  * The check of what one schema says. A value of another form, type or choice is told by that alone: whatever else the schema says is
  * about a value of its own kind.
  */
-export function keywordsOf(schema: JsonObject, root: JsonObject, partOf: PartOf): Check {
+export function keywordsOf(schema: JsonObject, { root, isLegacy }: SchemaResource, partOf: PartOf): Check {
+  const targetOf: TargetOf = (reference) => referenced(root, reference)
+  const { $ref: reference } = schema
+  if (typeof reference === 'string' && isLegacy) return refCheck(reference, targetOf, partOf) ?? accept
   const gates = present([
     formsCheck(schema['anyOf'], partOf),
     formsCheck(schema['oneOf'], partOf),
@@ -15,9 +44,9 @@ export function keywordsOf(schema: JsonObject, root: JsonObject, partOf: PartOf)
     'const' in schema ? constCheck(schema['const']) : undefined,
   ])
   const others = present([
-    refCheck(schema['$ref'], root, partOf),
+    refCheck(reference, targetOf, partOf),
     ...(Array.isArray(schema['allOf']) ? schema['allOf'].map(partOf) : []),
-    notCheck(schema['not'], partOf),
+    notCheck(schema['not'], targetOf, partOf),
     numberCheck(schema),
     stringCheck(schema),
     listCheck(schema, partOf),
@@ -106,36 +135,40 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
   if (!Array.isArray(allowed)) return undefined
   const values: readonly unknown[] = allowed
   const problem = wrong(`must be one of ${values.map((option) => JSON.stringify(option)).join(', ')}`)
-  return (value) => (values.includes(value) ? none : problem)
+  const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
+  const others = values.filter((option) => typeof option === 'object' && option !== null)
+  return (value) => (simple.has(value) || others.some((option) => isSameJson(option, value)) ? none : problem)
 }
 
 function constCheck(constant: Json | undefined): Check {
   const problem = wrong(`must be ${JSON.stringify(constant)}`)
-  return (value) => (value === constant ? none : problem)
+  return (value) => (isSameJson(constant, value) ? none : problem)
 }
 
-function notCheck(excluded: Json | undefined, partOf: PartOf): Check | undefined {
-  if (excluded === undefined) return undefined
+/** What is checked in part may not fit after all, so only what is checked in full can exclude a value. */
+function notCheck(excluded: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
+  if (excluded === undefined || !isFullyChecked(excluded, targetOf)) return undefined
   const check = partOf(excluded)
   const problem = wrong('has a form that is excluded')
   return (value, walk) => (check(value, walk) === none ? problem : none)
 }
 
 /** What stands elsewhere in the same schema. A reference that leads nowhere, or out of it, is not looked at. */
-function refCheck(reference: Json | undefined, root: JsonObject, partOf: PartOf): Check | undefined {
-  if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined
-  const target = pointedAt(root, reference.slice(1))
+function refCheck(reference: Json | undefined, targetOf: TargetOf, partOf: PartOf): Check | undefined {
+  if (typeof reference !== 'string') return undefined
+  const target = targetOf(reference)
   return target === undefined ? undefined : partOf(target)
 }
 
 /** Follows a JSON Pointer, as a part of a URI. */
-function pointedAt(root: JsonObject, pointer: string): unknown {
-  if (pointer === '') return root
-  if (!pointer.startsWith('/')) return undefined
+function referenced(root: JsonObject, reference: string): unknown {
+  if (reference === '#') return root
+  if (!reference.startsWith('#/')) return undefined
   let found: unknown = root
-  for (const part of pointer.slice(1).split('/')) {
+  for (const part of reference.slice(2).split('/')) {
     const name = unescaped(part)
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+    if (found !== root && isJsonObject(found) && hasOwnReferences(found)) return undefined
     found = Reflect.get(found, name)
   }
   return found

@@ -30,6 +30,7 @@ function isMultiple(value: number, divisor: number): boolean {
   if (!(divisor > 0)) return true
   if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
   const quotient = value / divisor
+  if (!Number.isFinite(quotient)) return true
   return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient))
 }
 
@@ -41,8 +42,8 @@ export function stringCheck(schema: JsonObject): Check | undefined {
   const long = wrong(`must have at most ${many(most, 'character')}`)
   return (value) => {
     if (typeof value !== 'string') return none
-    if (value.length < least) return short
     // Counted in characters where it matters: one may be two units long.
+    if (value.length < least || (value.length < 2 * least && Array.from(value).length < least)) return short
     return value.length > most && Array.from(value).length > most ? long : none
   }
 }

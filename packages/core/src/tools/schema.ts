@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../json.ts'
-import { keywordsOf } from './schema-keywords.ts'
+import { hasKnownKeywords, hasOwnReferences, keywordsOf, resourceOf, type SchemaResource } from './schema-keywords.ts'
 import { accept, mostProblems, none, placeOf, wrong, type Check, type PartOf, type Walk } from './schema-check.ts'
 
 /** Says what is wrong with a value, in words for a model; nothing when it fits. */
@@ -18,7 +18,8 @@ const compiled = new WeakMap<JsonObject, SchemaCheck>()
  * It knows what tool inputs use: type, enum, const; properties, required, additionalProperties; items, prefixItems, minItems, maxItems,
  * uniqueItems (of strings, numbers, booleans and null); minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf; minLength,
  * maxLength; anyOf, oneOf (one form that fits is enough), allOf, not; `$ref` within the schema (`#`, `#/$defs/name`).
- * Other keywords are not looked at, `pattern` neither, since an expression may take for ever: a tool's `validate` is the place for more.
+ * Other keywords are not checked and make no value invalid, also within `not`. Neither is `pattern`, since an expression may take for ever:
+ * use a tool's `validate` for more. A schema whose `$schema` names another vocabulary than JSON Schema accepts any value.
  *
  * A value that is nested too deeply (some hundred levels) or too large (a million comparisons) does not fit, and the only problem says so.
  */
@@ -36,7 +37,7 @@ export function schemaProblems(schema: JsonObject, value: unknown): readonly str
 }
 
 function checkOf(schema: JsonObject): SchemaCheck {
-  const check = partsOf(schema)(schema)
+  const check = hasKnownKeywords(schema) ? partsOf(resourceOf(schema))(schema) : accept
   return (value) => {
     const walk: Walk = { level: 0, steps: 0, exceeded: undefined }
     const problems = check(value, walk)
@@ -50,18 +51,22 @@ function checkOf(schema: JsonObject): SchemaCheck {
 const noProblems: readonly string[] = Object.freeze([])
 
 /** Compiles each part of a schema when a value first comes to it, so that a schema may refer to itself. */
-function partsOf(root: JsonObject): PartOf {
+function partsOf(resource: SchemaResource): PartOf {
   const parts = new Map<JsonObject, Check>()
   const partOf: PartOf = (schema) => {
     if (!isJsonObject(schema)) return schema === false ? refuse : accept
     let part = parts.get(schema)
-    if (part === undefined) parts.set(schema, (part = partFor(schema, root, partOf)))
+    if (part === undefined) {
+      const isInner = schema !== resource.root && hasOwnReferences(schema)
+      part = isInner ? partsOf({ ...resource, root: schema })(schema) : partFor(schema, resource, partOf)
+      parts.set(schema, part)
+    }
     return part
   }
   return partOf
 }
 
-function partFor(schema: JsonObject, root: JsonObject, partOf: PartOf): Check {
+function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): Check {
   let check: Check | undefined
   let hasParts = false
   const noting: PartOf = (inner) => {
@@ -69,7 +74,7 @@ function partFor(schema: JsonObject, root: JsonObject, partOf: PartOf): Check {
     return partOf(inner)
   }
   return (value, walk) => {
-    check ??= keywordsOf(schema, root, noting)
+    check ??= keywordsOf(schema, resource, noting)
     // What has nothing within it cannot go on for ever.
     if (!hasParts) return check(value, walk)
     if (!mayGoOn(walk)) return none

@@ -94,6 +94,15 @@ describe('further keywords', () => {
       'b',
       ['the input fits none of the forms it may have'],
     ],
+    [{ const: { a: [1, { b: null }] } }, { a: [1, { b: null }] }, []],
+    [{ const: { a: 1, b: 2 } }, { b: 2, a: 1 }, []],
+    [{ const: { a: 1 } }, { a: 1, b: 2 }, ['the input must be {"a":1}']],
+    [{ const: [] }, {}, ['the input must be []']],
+    [{ enum: [6, [], { a: [true] }] }, { a: [true] }, []],
+    [{ enum: [6, [], { a: [true] }] }, [], []],
+    [{ enum: [[0]] }, [false], ['the input must be one of [0]']],
+    [{ minLength: 2 }, '😀', ['the input must have at least 2 characters']],
+    [{ multipleOf: 0.5 }, 1e308, []],
     [tree, { left: { left: { size: 1 } } }, []],
     [tree, { left: { left: { size: 'x' } } }, ['left.left.size must be integer, not string']],
     [
@@ -113,6 +122,78 @@ describe('further keywords', () => {
     [{ pattern: '^(a+)+$', format: 'email', contains: false }, 'a'.repeat(60) + '!', []],
   ] as const)('%j given %j', (schema: JsonObject, value, problems) => {
     expect(schemaProblems(schema, value)).toEqual(problems)
+  })
+})
+
+describe('what is not checked makes no input invalid', () => {
+  test.each([
+    [{ pattern: '^a' }, 'b'],
+    [{ contains: { const: 1 } }, [2]],
+    [{ properties: { a: { 'x-unknown': true } } }, { a: 1 }],
+    [{ anyOf: [{ type: 'number' }, { minProperties: 1 }] }, {}],
+    // The second form fits, too, so the keyword excludes the value and the check does not notice.
+    [{ oneOf: [{ type: 'number' }, { type: 'string' }] }, 1],
+    [{ $ref: '#/$defs/a', $defs: { a: { uniqueItems: true } } }, [{}]],
+    [{ minimum: '3' }, 1],
+    [{ type: 'file' }, 1],
+    [{ multipleOf: 0.1 }, 0.3000000000001],
+  ])('within a not: %j', (excluded, value) => {
+    const { $defs, ...rest } = excluded as JsonObject
+    expect(schemaProblems({ not: rest, ...($defs !== undefined && { $defs }) }, value)).toEqual([])
+    expect(schemaProblems({ not: { not: { not: rest } }, ...($defs !== undefined && { $defs }) }, value)).toEqual([])
+  })
+
+  test.each([
+    [{ required: ['a'], properties: { a: { enum: [[1]] } } }, { a: [1] }],
+    [{ anyOf: [{ $ref: '#/$defs/n' }], $defs: { n: { maximum: 2 } } }, 1],
+    [{ not: { type: 'string' }, description: 'no text' }, 1],
+    [{ oneOf: [{ type: 'string' }] }, ''],
+    [{}, 1],
+  ])('and what is checked in full excludes: %j', (excluded, value) => {
+    const { $defs, ...rest } = excluded as JsonObject
+    expect(schemaProblems({ not: rest, ...($defs !== undefined && { $defs }) }, value)).toHaveLength(1)
+  })
+
+  const two = { maxItems: 2 }
+  test.each([
+    // Up to draft 7 nothing beside a reference counts.
+    [{ $schema: 'http://json-schema.org/draft-07/schema#', $ref: '#/x', x: {}, ...two }, []],
+    [{ $ref: '#/definitions/x', definitions: { x: {} }, ...two }, []],
+    [
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        definitions: { x: {} },
+        $ref: '#/definitions/x',
+        ...two,
+      },
+      ['the input must have at most 2 items'],
+    ],
+    [{ $ref: '#/$defs/x', $defs: { x: {} }, ...two }, ['the input must have at most 2 items']],
+    // Another vocabulary may mean anything by these words.
+    [{ $schema: 'https://example.com/vocabulary', ...two }, []],
+    // References of a part with an address of its own are about that part.
+    [{ maxItems: 1, anyOf: [{ $id: 'part', type: 'array' }, false] }, ['the input must have at most 1 item']],
+    [{ allOf: [{ $id: 'part', $ref: '#/$defs/x', $defs: { x: {} } }], $defs: { x: two } }, []],
+    [
+      {
+        $ref: '#/$defs/part/allOf/0',
+        $defs: { part: { $id: 'part', allOf: [{ $ref: '#/$defs/x' }], $defs: { x: {} } }, x: two },
+      },
+      [],
+    ],
+  ])('%j given a list of three', (schema: JsonObject, problems) => {
+    const told = schemaProblems(schema, [1, 2, 3])
+    expect(told).toEqual(problems)
+  })
+
+  test('also where values and schemas are nested deeply', () => {
+    let deep: Json = 1
+    for (let level = 0; level < 2_000; level++) deep = [deep]
+    expect(schemaProblems({ const: deep }, deep)).toEqual([])
+    expect(schemaProblems({ enum: [deep] }, [deep])).toHaveLength(1)
+    let excluded: JsonObject = { type: 'string' }
+    for (let level = 0; level < 100_000; level++) excluded = { not: excluded }
+    expect(schemaProblems(excluded, 1)).toEqual(['the input is nested too deeply to be checked'])
   })
 })
 
