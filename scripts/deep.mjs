@@ -111,6 +111,12 @@ const checks = {
     needs: 'a build (made first), a package registry',
     ...script('editors', [], 'editor-client'),
   },
+  providers: {
+    proves: 'models of the current AI SDK packages (LanguageModelV4) answer as their services do',
+    takes: '1 minute',
+    needs: 'a package registry',
+    ...script('providers'),
+  },
 }
 
 const [name, ...rest] = process.argv.slice(2)

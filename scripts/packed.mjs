@@ -21,7 +21,6 @@ const others = [
   'valibot',
   'arktype',
   '@valibot/to-json-schema',
-  '@ai-sdk/provider',
   '@opentelemetry/api',
 ]
 /** A file is no folder to keep anything in. */
@@ -143,11 +142,6 @@ function writeTypeTests(entries) {
     JSON.stringify({ compilerOptions: { ...strict, ...own, exactOptionalPropertyTypes: false }, include: ['.'] }),
   )
   writeEntries('cluster-types', entries.filter(isOfCluster))
-  // The types of the AI SDK use those of this package, which it does not bring along.
-  writeFileSync(
-    join(folder, 'types', 'json-schema.d.ts'),
-    "declare module 'json-schema' {\n  export type JSONSchema7 = object\n  export type JSONSchema7Definition = object | boolean\n}\n",
-  )
 }
 
 /** What can be imported of a package, by its name. */

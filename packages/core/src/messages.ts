@@ -69,6 +69,8 @@ export interface OpaqueBlock {
     | 'container_upload'
     | 'compaction'
     | 'search_result'
+    // Stored by `fromAiSdk` for the provider that sent it.
+    | `ai_sdk_${string}`
   readonly [field: string]: unknown
 }
 

@@ -12,7 +12,16 @@ import { drawn } from './support/deep.ts'
 const ids = fc.constantFrom('0', '1', 'call_1')
 const metadata = fc.constantFrom(undefined, { test: { s: 'x' } }, { test: 1n }, null, 'x')
 const words = fc.constantFrom('', ' ', 'Hello', '{"a":', '1}', '{}', '{"a": 1}')
-const unified = fc.constantFrom('stop', 'length', 'content-filter', 'tool-calls', 'error', 'other', 'new')
+const unified = fc.constantFrom(
+  'stop',
+  'length',
+  'content-filter',
+  'tool-calls',
+  'error',
+  'interrupted',
+  'other',
+  'new',
+)
 
 const goodPart = fc.oneof(
   fc.record({
@@ -26,7 +35,12 @@ const goodPart = fc.oneof(
     delta: words,
     providerMetadata: metadata,
   }),
-  fc.record({ type: fc.constant('tool-input-start'), id: ids, toolName: fc.constant('Read') }),
+  fc.record({
+    type: fc.constant('tool-input-start'),
+    id: ids,
+    toolName: fc.constant('Read'),
+    inputEncoding: fc.constantFrom(undefined, 'text'),
+  }),
   fc.record({ type: fc.constantFrom('tool-input-delta', 'tool-input-end'), id: ids, delta: words }),
   fc.record({
     type: fc.constant('tool-call'),
@@ -38,11 +52,18 @@ const goodPart = fc.oneof(
   }),
   fc.record({ type: fc.constant('tool-result'), toolCallId: ids, toolName: fc.constant('Read'), result: words }),
   fc.record({
-    type: fc.constant('file'),
+    type: fc.constantFrom('file', 'reasoning-file'),
     mediaType: fc.constantFrom('image/png', 'a/b'),
-    data: fc.constantFrom('AA==', new Uint8Array(1)),
+    data: fc.constantFrom(
+      'AA==',
+      new Uint8Array(1),
+      { type: 'data', data: 'AA==' },
+      { type: 'url', url: new URL('https://a.b/c') },
+      { type: 'url', url: 1 },
+    ),
   }),
-  fc.record({ type: fc.constantFrom('source', 'raw', 'stream-start', 'response-metadata', 'new'), id: ids }),
+  fc.record({ type: fc.constant('custom'), kind: fc.constantFrom('a.b', 'anthropic.message_start', 1) }),
+  fc.record({ type: fc.constantFrom('source', 'raw', 'ping', 'stream-start', 'response-metadata', 'new'), id: ids }),
   fc.record({
     type: fc.constant('finish'),
     usage: fc.constantFrom(usage, undefined),

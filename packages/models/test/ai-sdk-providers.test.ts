@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { Json, JsonObject, Model, Tool } from '@halting/core'
 import { loop, startRun } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import type { AiSdkOptions } from '../src/ai-sdk/index.ts'
+import { createAnthropic, createOpenAI, createOpenAICompatible } from './support/ai-sdk-providers.ts'
 import { call, recordOf } from './support/call.ts'
 import { beginStream, startRawServer, write } from './support/raw-server.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { responseOf, responsesRecordings } from './support/responses-recordings.ts'
 
-// Providers of the AI SDK as they are, against servers on this machine.
+// Providers of the AI SDK as they are, against servers on this machine: those of the workspace, which implement version 3 of
+// the interface, or those of `npm run providers`, which implement version 4.
 
 function claudeAt(url: string, options?: AiSdkOptions): Model {
   return fromAiSdk(createAnthropic({ baseURL: `${url}/v1`, apiKey: 'key' })('claude-sonnet-4-5'), options)
@@ -114,9 +115,17 @@ function chatOf(chunks: readonly Chunk[]) {
   }
 }
 
-describe('every recorded chat completion says the same through @ai-sdk/openai-compatible', () => {
+describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
+  ['@ai-sdk/openai-compatible', chatAt, true],
+  // It reads no `reasoning_content`, which OpenAI itself never sends.
+  [
+    'chat of @ai-sdk/openai',
+    createOpenAI && ((url) => fromAiSdk(createOpenAI!({ baseURL: url, apiKey: 'key' }).chat!('test-model'))),
+    false,
+  ],
+])('every recorded chat completion says the same through %s', (_provider, modelAt, readsThinking) => {
   const names = ['azure-model-router.1', 'deepseek-tool-call', 'groq-tool-call', 'mistral-text', 'xai-text']
-  test.each(names)('%s', async (name) => {
+  test.runIf(modelAt !== undefined).each(names)('%s', async (name) => {
     const lines = readFileSync(new URL(`fixtures/${name}.chunks.txt`, import.meta.url), 'utf8')
       .trim()
       .split('\n')
@@ -124,7 +133,7 @@ describe('every recorded chat completion says the same through @ai-sdk/openai-co
       beginStream(response)
       response.end([...lines, '[DONE]'].map((line) => `data: ${line}\n\n`).join(''))
     })
-    const { reply } = await call(chatAt(server.url))
+    const { reply } = await call(modelAt!(server.url))
     expect(reply?.streamError).toBe(undefined)
     const { content, stop_reason, usage } = reply!.message
     const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
@@ -133,8 +142,50 @@ describe('every recorded chat completion says the same through @ai-sdk/openai-co
       ...saidIn(content),
       stop_reason,
       usage: reply?.billed === 'unknown' ? undefined : { input, cached, output },
-    }).toEqual(expected)
+    }).toEqual({ ...expected, ...(!readsThinking && { thinking: '' }) })
   })
+})
+
+// The workspace has no provider for the Responses API.
+describe.runIf(createOpenAI !== undefined)('every recorded answer of the Responses API says the same', () => {
+  const answered = responsesRecordings.filter(({ events }) => responseOf(events).error === null)
+  test.each(answered)('$name', async ({ events }) => {
+    let cut = 0
+    const bytes = bytesOf(events)
+    const server = await startRawServer(async (response) => {
+      beginStream(response)
+      await write(response, bytes.subarray(0, cut))
+      await write(response, bytes.subarray(cut))
+      response.end()
+    })
+    const model = fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5'))
+    const { said } = responseOf(events)
+    for (cut = 1; cut < bytes.length; cut += Math.ceil(bytes.length / 4)) {
+      const { reply, error } = await call(model)
+      expect(error).toBe(undefined)
+      expect(reply?.streamError).toBe(undefined)
+      const { content, id, model: name, stop_reason, usage } = reply!.message
+      const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
+      expect({ id, model: name, ...saidIn(content), stop_reason, usage: { input, cached, output } }).toEqual(said)
+    }
+  })
+
+  test.each(responsesRecordings.filter(({ events }) => responseOf(events).error !== null))(
+    '$name, which failed, has its kind and may be billed',
+    async ({ events }) => {
+      const server = await startRawServer((response) => {
+        beginStream(response)
+        response.end(bytesOf(events))
+      })
+      const { error } = await call(fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5')))
+      expect(recordOf(error)).toMatchObject({
+        kind: 'billing_error',
+        status: null,
+        retryable: false,
+        billed: 'unknown',
+      })
+    },
+  )
 })
 
 const sse = (events: readonly JsonObject[]): Buffer => bytesOf(events)

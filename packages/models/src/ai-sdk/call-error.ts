@@ -1,6 +1,6 @@
 import { isJsonObject, messageOf, type ModelErrorKind } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
-import type { JsonObject } from '@halting/core'
+import type { Json } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import { requestIdOf, serviceError, streamError } from '../service/service-error.ts'
@@ -42,6 +42,7 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
 
 /** The error of an `error` part: something thrown, or what the service said, as it said it. */
 export function partError(error: unknown, place: CallPlace): ModelError {
+  if (isStreamError(error)) return streamError(serviceErrorIn(jsonCopyOf(error.data)), requestIdOf(place.headers))
   if (error instanceof Error || isCallError(fieldsOf(error))) return callError(error, place)
   return streamError(jsonCopyOf(error), requestIdOf(place.headers))
 }
@@ -77,6 +78,20 @@ function usageError(thrown: unknown, kind: ModelErrorKind, { phase }: CallPlace)
   })
 }
 
+const streamErrorMarker = Symbol.for('vercel.ai.providerStreamError')
+
+/** What a provider of version 4 makes of an error in a stream: the event, and a status that it infers. No answer had that status. */
+function isStreamError(error: unknown): error is { readonly data?: unknown } {
+  return streamErrorMarker in fieldsOf(error)
+}
+
+/** The error in an event of a stream: under `error`, in the response that failed, or the event itself. */
+function serviceErrorIn(event: Json | undefined): Json | undefined {
+  if (!isJsonObject(event)) return event
+  const response = isJsonObject(event.response) ? event.response : {}
+  return [event.error, response.error].find((error) => isJsonObject(error)) ?? event
+}
+
 const callErrorMarker = Symbol.for('vercel.ai.error.AI_APICallError')
 
 /** An `APICallError`, or what has its shape: the errors of a gateway. */
@@ -92,7 +107,7 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
   // Without an answer, or with one that could not be read to its end, it is the connection that failed.
   if (typeof status !== 'number' || (status < 300 && responseBody === '')) return networkError(thrown, url)
   const headers = error.responseHeaders === undefined ? place.headers : headersOf(error.responseHeaders)
-  const late = lateError(status, responseBody)
+  const late = lateError(status, responseBody, headers)
   if (late !== undefined) return streamError(late, requestIdOf(headers))
   const body = responseBody === '' ? JSON.stringify({ message: messageOf(thrown) }) : responseBody
   const found = serviceError({ status, headers, body, url, nowMs: place.nowMs }, labelsFor(place.provider))
@@ -102,10 +117,15 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
   return new ModelError({ ...found.toRecord(), retryable, cause: thrown })
 }
 
-/** An error that came first in a stream, after a 200: the AI SDK makes up a status for it. */
-function lateError(status: number, body: string): JsonObject | undefined {
+/**
+ * An error that came first in a stream, after a 200: the AI SDK makes up a status for it. Then the headers are those of
+ * a stream; without headers the shape of the Messages API tells, which is in a stream another than in an answer.
+ */
+function lateError(status: number, body: string, headers: Headers): Json | undefined {
+  // What `parseJson` gives is JSON.
+  const said = parseJson(body) as Json | undefined
+  if (/^text\/event-stream\b/i.test(headers.get('content-type') ?? '')) return serviceErrorIn(said) ?? { message: body }
   if (status !== 500 && status !== 529) return undefined
-  const said = parseJson(body)
   if (!isJsonObject(said) || Object.keys(said).length !== 2) return undefined
   return stringOf(said.type).endsWith('_error') && typeof said.message === 'string' ? said : undefined
 }

@@ -1,25 +1,20 @@
-import type {
-  LanguageModelV3CallOptions,
-  LanguageModelV3FunctionTool,
-  LanguageModelV3Prompt,
-  SharedV3ProviderOptions,
-} from '@ai-sdk/provider'
-import type { ModelRequest } from '@halting/core'
+import type { JsonObject, ModelRequest } from '@halting/core'
+import type { CallOptions, FunctionTool, PromptMessage, ProviderOptions } from './language-model.ts'
 import { promptOf } from './prompt.ts'
 import type { Speaker } from './prompt.ts'
 import { headerSafe } from '../service/headers.ts'
 
 export interface CallSettings extends Speaker {
   readonly headers: Readonly<Record<string, string>> | undefined
-  readonly providerOptions: SharedV3ProviderOptions | undefined
+  readonly providerOptions: Readonly<Record<string, JsonObject>> | undefined
 }
 
-/** A request as the AI SDK takes it. */
-export function callOptionsOf(request: ModelRequest, settings: CallSettings): LanguageModelV3CallOptions {
+/** A request as version 4 of the AI SDK's interface takes it; `inVersion3` is the other form. */
+export function callOptionsOf(request: ModelRequest, settings: CallSettings): CallOptions {
   const { provider, headers, providerOptions } = settings
   const caches = provider.includes('anthropic')
   const prompt = promptOf(request, settings)
-  const tools = request.tools.map(({ name, description, input_schema: inputSchema }): LanguageModelV3FunctionTool => ({
+  const tools = request.tools.map(({ name, description, input_schema: inputSchema }): FunctionTool => ({
     type: 'function',
     name,
     description,
@@ -33,17 +28,18 @@ export function callOptionsOf(request: ModelRequest, settings: CallSettings): La
       toolChoice: { type: request.toolChoice ?? 'auto' },
     }),
     headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(headers) },
-    ...(providerOptions !== undefined && { providerOptions }),
+    // The AI SDK's types are writable; no provider writes.
+    ...(providerOptions !== undefined && { providerOptions: providerOptions as ProviderOptions }),
   }
 }
 
-const breakpoint: SharedV3ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+const breakpoint: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
 /**
  * Anthropic's models read from the cache what a breakpoint was set after: they stand where our own adapter sets them,
  * after the tools, the system prompt and the two newest user turns.
  */
-function withBreakpoints(prompt: LanguageModelV3Prompt): LanguageModelV3Prompt {
+function withBreakpoints(prompt: PromptMessage[]): PromptMessage[] {
   const turnEnds = prompt.flatMap(({ role }, index) => {
     const isAsked = role === 'user' || role === 'tool'
     const next = prompt[index + 1]?.role
@@ -53,7 +49,7 @@ function withBreakpoints(prompt: LanguageModelV3Prompt): LanguageModelV3Prompt {
   return prompt.map((message, index) => (message.role === 'system' || marks.has(index) ? marked(message) : message))
 }
 
-function marked<T extends object>(carrier: T): T & { readonly providerOptions: SharedV3ProviderOptions } {
+function marked<T extends object>(carrier: T): T & { readonly providerOptions: ProviderOptions } {
   return { ...carrier, providerOptions: breakpoint }
 }
 

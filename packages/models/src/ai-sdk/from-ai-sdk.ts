@@ -1,6 +1,5 @@
-import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'
-import type { Model, ModelReply, ModelRequest } from '@halting/core'
+import type { JsonObject, Model, ModelReply, ModelRequest } from '@halting/core'
 import type { ModelCallOptions } from '@halting/core/adapters'
 import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { sizesOf } from '../model-sizes.ts'
@@ -8,6 +7,8 @@ import { callRedacted, createRedactor } from '../service/redactor.ts'
 import { secretsOf } from '../service/secrets.ts'
 import { callError } from './call-error.ts'
 import { callOptionsOf } from './call-options.ts'
+import { inVersion3 } from './language-model.ts'
+import type { AiSdkModel, CallOptions } from './language-model.ts'
 import { headersOf, openParts } from './part-source.ts'
 import { readParts } from './read-parts.ts'
 
@@ -25,7 +26,7 @@ export interface AiSdkOptions {
   /** Further headers; they go before our own of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Handed to the provider with every request. */
-  readonly providerOptions?: SharedV3ProviderOptions | undefined
+  readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined
   /** Most that a stream may be silent, in milliseconds; 300,000 when absent. */
   readonly idleTimeoutMs?: number | undefined
   /** Most that may pass until the answer begins, in milliseconds; 600,000 when absent. */
@@ -33,10 +34,11 @@ export interface AiSdkOptions {
 }
 
 /**
- * Any model of the AI SDK. The package of its provider is the host's; of `@ai-sdk/provider` only types are used.
- * @throws ConfigurationError for something that is no `LanguageModelV3`.
+ * Adapts any language model of the AI SDK, `LanguageModelV3` or `LanguageModelV4`. The program brings the provider package;
+ * nothing of `@ai-sdk/provider` is imported, not even types.
+ * @throws ConfigurationError for anything else, such as the name of a model.
  */
-export function fromAiSdk(model: LanguageModelV3, options: AiSdkOptions = {}): Model {
+export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   refuseOtherVersions(model)
   const id = options.id ?? model.modelId
   const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs } = options
@@ -50,11 +52,19 @@ export function fromAiSdk(model: LanguageModelV3, options: AiSdkOptions = {}): M
     call: (request, call) => callRedacted(redactor, call, (redacted) => attempt(request, redacted)),
   }
 
+  /** The options that the version of the model takes. */
+  function optionsFor(options: CallOptions): never {
+    // Type tests hold both forms against the types of the AI SDK; `doStream` names neither (see `AiSdkModel`).
+    return (model.specificationVersion === 'v3' ? inVersion3(options) : options) as never
+  }
+
   async function attempt(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
     const { signal } = call
     const opened = await openParts(
       (abortSignal) =>
-        model.doStream({ ...callOptionsOf(request, { id, provider, headers, providerOptions }), abortSignal }),
+        model.doStream(
+          optionsFor({ ...callOptionsOf(request, { id, provider, headers, providerOptions }), abortSignal }),
+        ),
       { signal, idleTimeoutMs, requestTimeoutMs },
     )
     if (opened.kind === 'failed') {
@@ -76,13 +86,15 @@ export function fromAiSdk(model: LanguageModelV3, options: AiSdkOptions = {}): M
   }
 }
 
-function refuseOtherVersions(model: LanguageModelV3): void {
-  // What comes here from JavaScript may be the model of another version, or the name of one.
-  const version: unknown = model.specificationVersion
-  if (version === 'v3' && typeof model.doStream === 'function') return
-  const what = typeof version === 'string' ? `a model of version ${version}` : `a ${typeof model}`
+function refuseOtherVersions(model: AiSdkModel): void {
+  // A JavaScript program may pass a model of another version, or the name of one.
+  const given: unknown = model
+  const { specificationVersion: version, doStream }: { specificationVersion?: unknown; doStream?: unknown } =
+    typeof given === 'object' && given !== null ? given : {}
+  if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return
+  const what = typeof version === 'string' ? `a model of version ${version}` : `a value of type ${typeof given}`
   throw new ConfigurationError(
-    `fromAiSdk wants a LanguageModelV3 of the AI SDK and was given ${what}. ` +
-      'Make it with a provider package that implements version v3, such as createOpenAI(…)("gpt-5").',
+    `fromAiSdk expects a language model of the AI SDK (version v3 or v4), and received ${what}. ` +
+      'Create one with a current provider package, such as createOpenAI(…)("gpt-5") of @ai-sdk/openai.',
   )
 }

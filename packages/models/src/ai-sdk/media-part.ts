@@ -1,12 +1,12 @@
-import type { LanguageModelV3FilePart, LanguageModelV3TextPart } from '@ai-sdk/provider'
 import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject } from '@halting/core'
+import type { FileData, FilePart, TextPart } from './language-model.ts'
 
 /**
  * An image, a document or a search result that somebody attached. What the AI SDK has no form for is told as text;
  * undefined for a block that is none of these.
  */
-export function mediaPart(block: ContentBlock): LanguageModelV3FilePart | LanguageModelV3TextPart | undefined {
+export function mediaPart(block: ContentBlock): FilePart | TextPart | undefined {
   switch (block.type) {
     case 'image':
       return filePart(block.source, 'image/*') ?? text('[An image that cannot be shown here.]')
@@ -19,7 +19,7 @@ export function mediaPart(block: ContentBlock): LanguageModelV3FilePart | Langua
   }
 }
 
-function documentPart(block: { readonly [field: string]: unknown }): LanguageModelV3FilePart | LanguageModelV3TextPart {
+function documentPart(block: { readonly [field: string]: unknown }): FilePart | TextPart {
   const title = field(block, 'title')
   const source: unknown = block.source
   const file = filePart(source, 'application/pdf')
@@ -29,15 +29,21 @@ function documentPart(block: { readonly [field: string]: unknown }): LanguageMod
   return text(title === '' ? words : `${title}\n${words}`)
 }
 
-function filePart(source: unknown, anyType: string): LanguageModelV3FilePart | undefined {
+function filePart(source: unknown, anyType: string): FilePart | undefined {
+  const data = fileData(source)
+  if (data === undefined) return undefined
+  const given = isJsonObject(source) ? field(source, 'media_type') : ''
+  return { type: 'file', data, mediaType: given === '' ? anyType : given }
+}
+
+/** The data of a file from the source of a block; undefined for a source that is neither base64 nor a URL. */
+export function fileData(source: unknown): FileData | undefined {
   if (!isJsonObject(source)) return undefined
-  const { type, media_type: given, data, url } = source
-  const mediaType = typeof given === 'string' ? given : anyType
-  if (type === 'base64' && typeof data === 'string') return { type: 'file', data, mediaType }
-  if (type === 'url' && typeof url === 'string' && URL.canParse(url)) {
-    return { type: 'file', data: new URL(url), mediaType }
-  }
-  return undefined
+  const { type, data, url } = source
+  if (type === 'base64' && typeof data === 'string') return { type: 'data', data }
+  if (type !== 'url' || typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const parsed = new URL(url)
+  return { type: 'url', url: parsed, ...(parsed.href !== url && { originalUrl: url }) }
 }
 
 function textsIn(content: unknown): string {
@@ -51,6 +57,6 @@ function field(block: JsonObject | { readonly [field: string]: unknown }, name: 
   return typeof value === 'string' ? value : ''
 }
 
-function text(words: string): LanguageModelV3TextPart {
+function text(words: string): TextPart {
   return { type: 'text', text: words }
 }

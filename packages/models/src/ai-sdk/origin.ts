@@ -1,8 +1,8 @@
-import type { SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { isJsonObject } from '@halting/core/adapters'
 import type { BlockOrigin } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject } from '@halting/core'
 import { jsonCopyOf } from './json-copy.ts'
+import type { ProviderOptions } from './language-model.ts'
 
 /** The name by which blocks that came through the AI SDK are known again. */
 const api = 'ai_sdk'
@@ -31,10 +31,10 @@ export function isFrom(provider: string, block: ContentBlock): boolean {
 }
 
 /** What the provider wants back with a block that came from it. */
-export function providerOptionsOf(block: ContentBlock): { readonly providerOptions?: SharedV3ProviderOptions } {
+export function providerOptionsOf(block: ContentBlock): { readonly providerOptions?: ProviderOptions } {
   const metadata = originIn(block)?.metadata
   // It is what the provider gave, which the AI SDK types as a record of JSON objects.
-  return isJsonObject(metadata) ? { providerOptions: metadata as SharedV3ProviderOptions } : {}
+  return isJsonObject(metadata) ? { providerOptions: metadata as ProviderOptions } : {}
 }
 
 function originIn(block: ContentBlock): JsonObject | undefined {

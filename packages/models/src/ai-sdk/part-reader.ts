@@ -6,7 +6,7 @@ import { tellingEvent } from '../anthropic/telling-event.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import type { Assembled } from '../service/stream-reader.ts'
 import { BlockLog } from './block-log.ts'
-import { fileBlock } from './file-block.ts'
+import { customContent, fileBlock, reasoningFile } from './file-block.ts'
 import { jsonCopyOf } from './json-copy.ts'
 import { reportedUsage } from './reported-usage.ts'
 import { stopReasonOf } from './stop-reason.ts'
@@ -39,6 +39,7 @@ const ping: PartProgress = { kind: 'ping' }
  * Messages API that they amount to: A1 to A4 are its rules, and hold here.
  *
  * D1: a call exists with its `tool-call` part. What `tool-input-*` parts tell before is told on and decides nothing.
+ *     An input that is written as plain text (`inputEncoding`) is told with its call alone, as JSON.
  * D2: a call whose input cannot be read is held until the message has ended without being cut.
  * D3: parts that have no place in a message (warnings, sources, what is not known) are told on as they are.
  */
@@ -73,6 +74,8 @@ export class PartReader {
       case 'text-delta':
         return this.#add('text', { type: 'text_delta', text: part.delta }, part)
       case 'text-end':
+        // What supports the text has no place in a message of another service.
+        if (Array.isArray(part.citations) && part.citations.length > 0) this.#tellOn(part)
         return this.#end('text', part)
       case 'reasoning-start':
         return this.#begin('reasoning', { type: 'thinking', thinking: '', signature: '' }, part)
@@ -96,7 +99,12 @@ export class PartReader {
             'Switch that tool off, or set it up so that it runs without approval.',
         }
       case 'file':
-        return this.#takeFile(part)
+        return this.#takeOwn(part, fileBlock(part), 'a file came without data or type')
+      case 'reasoning-file':
+        return this.#takeOwn(part, reasoningFile(part), 'a file of the reasoning came without data or type')
+      case 'custom':
+        if (announcements.has(stringOf(part.kind))) return this.#tellOn(part)
+        return this.#takeOwn(part, customContent(part), 'custom content came without its kind')
       case 'response-metadata':
         return this.#takeMetadata(part)
       case 'finish':
@@ -104,6 +112,7 @@ export class PartReader {
       case 'error':
         return { kind: 'error', error: part.error }
       case 'tool-input-end':
+      case 'ping':
       case 'raw':
         return ping
       case 'stream-start':
@@ -154,7 +163,7 @@ export class PartReader {
     const id = stringOf(part.id)
     if (id === '' || this.#inputs.has(id)) return violation('a call began without an id, or twice')
     const index = this.#blocks++
-    this.#inputs.begin(id, index)
+    this.#inputs.begin(id, index, part.inputEncoding === 'text' ? 'text' : 'json')
     this.#log.note(index, part.providerMetadata)
     const begun = this.#start()
     this.#tell(beginsInput(index, { ...part, toolCallId: id }))
@@ -214,9 +223,8 @@ export class PartReader {
     })
   }
 
-  #takeFile(part: JsonObject): PartProgress {
-    const block = fileBlock(part)
-    return block === undefined ? violation('a file came without data or type') : this.#whole(part, block)
+  #takeOwn(part: JsonObject, block: JsonObject | undefined, why: string): PartProgress {
+    return block === undefined ? violation(why) : this.#whole(part, block)
   }
 
   /** A block that comes in one part. */
@@ -243,6 +251,7 @@ export class PartReader {
     const isCut = stop.kind === 'reason' && cutReasons.has(stop.reason)
     if (!isCut && this.#inputs.isUnfinished()) return violation('a call began and never came')
     if (stop.kind === 'failed') return { kind: 'error', error: stop.why }
+    if (stop.kind === 'interrupted') return violation('the service stopped before its reply was complete')
     const ends = [...this.#open.values()].map((index) => ({ type: 'content_block_stop', index }))
     const failed = this.#send(...ends)
     if (failed.kind !== 'more') return failed
@@ -302,6 +311,9 @@ export class PartReader {
     return ping
   }
 }
+
+/** Custom parts that announce something and are no content: no provider takes them back. */
+const announcements: ReadonlySet<string> = new Set(['anthropic.message_start'])
 
 function violation(why: string): PartProgress {
   return { kind: 'violation', why }

@@ -1,7 +1,7 @@
-import type { LanguageModelV3StreamResult } from '@ai-sdk/provider'
 import { startCallScope } from '../http/call-scope.ts'
 import type { CallScope } from '../http/call-scope.ts'
 import type { DeadlineLimits } from '../http/deadlines.ts'
+import type { AiSdkPartReader, AiSdkStream } from './language-model.ts'
 
 export interface SourceOptions extends DeadlineLimits {
   readonly signal: AbortSignal
@@ -37,13 +37,13 @@ export type OpenedParts =
   | { readonly kind: 'open'; readonly source: PartSource }
   | { readonly kind: 'failed'; readonly thrown: unknown }
 
-type Start = (signal: AbortSignal) => PromiseLike<LanguageModelV3StreamResult>
+type Start = (signal: AbortSignal) => PromiseLike<AiSdkStream>
 
 /** Asks the model and waits for its stream to begin. */
 export async function openParts(start: Start, options: SourceOptions): Promise<OpenedParts> {
   options.signal.throwIfAborted()
   const scope = startCallScope(options)
-  let answer: Promise<LanguageModelV3StreamResult> | undefined
+  let answer: Promise<AiSdkStream> | undefined
   try {
     // A model may throw where it should reject.
     answer = (async () => start(scope.signal))()
@@ -72,9 +72,7 @@ export function headersOf(given: unknown): Headers {
   return headers
 }
 
-type Reader = ReadableStreamDefaultReader<unknown>
-
-function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSource {
+function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): PartSource {
   const cancel = (): void => void reader.cancel().catch(() => {})
   let end: 'none' | 'finished' | 'ended' = 'none'
   // Ends a pending read of a stream that does not heed the signal.
@@ -84,7 +82,7 @@ function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSourc
     headers,
     onProgress: () => scope.deadlines.onProgress(),
     async next() {
-      let piece: Awaited<ReturnType<Reader['read']>>
+      let piece: Awaited<ReturnType<AiSdkPartReader['read']>>
       try {
         piece = await reader.read()
       } catch (thrown) {
@@ -118,7 +116,7 @@ function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSourc
 const drainMs = 250
 const drainParts = 64
 
-async function drain(reader: Reader, cancel: () => void): Promise<void> {
+async function drain(reader: AiSdkPartReader, cancel: () => void): Promise<void> {
   const timer = setTimeout(cancel, drainMs)
   timer.unref()
   try {

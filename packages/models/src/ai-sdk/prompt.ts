@@ -1,17 +1,10 @@
-import type {
-  LanguageModelV3FilePart,
-  LanguageModelV3Message,
-  LanguageModelV3Prompt,
-  LanguageModelV3ReasoningPart,
-  LanguageModelV3TextPart,
-  LanguageModelV3ToolCallPart,
-  LanguageModelV3ToolResultPart,
-} from '@ai-sdk/provider'
 import type { ContentBlock, ModelRequest } from '@halting/core'
 import { blocksOf, type OpaqueBlock } from '@halting/core/adapters'
 import { jsonCopyOf } from './json-copy.ts'
-import { mediaPart } from './media-part.ts'
+import type { AnswerPart, PlainJson, PromptMessage } from './language-model.ts'
+import { fileData, mediaPart } from './media-part.ts'
 import { isFrom, providerOptionsOf } from './origin.ts'
+import { customBlock, reasoningFileBlock } from './file-block.ts'
 import { userTurn } from './user-turn.ts'
 
 /** Who is asked. */
@@ -22,8 +15,8 @@ export interface Speaker {
 }
 
 /** The conversation as the AI SDK writes it. */
-export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): LanguageModelV3Prompt {
-  const prompt: LanguageModelV3Message[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
+export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): PromptMessage[] {
+  const prompt: PromptMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
   const toolNames = new Map<string, string>()
   let asked: ContentBlock[] = []
   for (const message of messages) {
@@ -40,13 +33,6 @@ export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): 
   prompt.push(...userTurn(asked, toolNames))
   return prompt
 }
-
-type AnswerPart =
-  | LanguageModelV3TextPart
-  | LanguageModelV3FilePart
-  | LanguageModelV3ReasoningPart
-  | LanguageModelV3ToolCallPart
-  | LanguageModelV3ToolResultPart
 
 /**
  * A block of an answer; undefined for one that is not to be sent. What is signed goes to the model that signed it and
@@ -73,22 +59,38 @@ function answerPart(block: ContentBlock, { by }: { readonly by?: string }, speak
     case 'server_tool_use':
     case 'server_tool_result':
       return isKnown ? serverPart(block, options) : undefined
+    case customBlock:
+      return isKnown ? customPart(block, options) : undefined
+    case reasoningFileBlock:
+      return isKnown ? reasoningFilePart(block, options) : undefined
     default:
       return undefined
   }
 }
 
-function serverPart(block: OpaqueBlock, options: ReturnType<typeof providerOptionsOf>): AnswerPart | undefined {
+type Options = ReturnType<typeof providerOptionsOf>
+
+function serverPart(block: OpaqueBlock, options: Options): AnswerPart | undefined {
   const { id, tool_use_id: callId, name: toolName } = block
   if (typeof toolName !== 'string') return undefined
   if (typeof id === 'string') {
     return { type: 'tool-call', toolCallId: id, toolName, input: block.input, providerExecuted: true, ...options }
   }
   // The AI SDK's JSON is a plain one that may be written to; a copy is.
-  const value = jsonCopyOf(block.content) as LanguageModelV3Json | undefined
+  const value = jsonCopyOf(block.content) as PlainJson | undefined
   if (typeof callId !== 'string' || value === undefined) return undefined
   const output = { type: block.is_error === true ? ('error-json' as const) : ('json' as const), value }
   return { type: 'tool-result', toolCallId: callId, toolName, output, ...options }
 }
 
-type LanguageModelV3Json = Extract<LanguageModelV3ToolResultPart['output'], { type: 'json' }>['value']
+function customPart({ kind }: OpaqueBlock, options: Options): AnswerPart | undefined {
+  if (typeof kind !== 'string') return undefined
+  const dot = kind.indexOf('.')
+  return dot < 0 ? undefined : { type: 'custom', kind: `${kind.slice(0, dot)}.${kind.slice(dot + 1)}`, ...options }
+}
+
+function reasoningFilePart({ source, media_type: mediaType }: OpaqueBlock, options: Options): AnswerPart | undefined {
+  const data = fileData(source)
+  if (data === undefined || typeof mediaType !== 'string') return undefined
+  return { type: 'reasoning-file', data, mediaType, ...options }
+}

@@ -15,6 +15,8 @@ const keptAsTold: ReadonlySet<string> = new Set([
 export type StopReason =
   | { readonly kind: 'reason'; readonly reason: string }
   | { readonly kind: 'failed'; readonly why: string }
+  /** The stream ended without the service's word that the reply is whole. */
+  | { readonly kind: 'interrupted' }
 
 export function stopReasonOf(
   finish: Json | undefined,
@@ -30,6 +32,8 @@ export function stopReasonOf(
       return reason('max_tokens')
     case 'content-filter':
       return reason('refusal')
+    case 'interrupted':
+      return { kind: 'interrupted' }
     case 'error':
       return { kind: 'failed', why: `it ended with an error${told(raw)}` }
     default:

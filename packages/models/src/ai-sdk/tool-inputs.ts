@@ -5,6 +5,8 @@ interface Input {
   /** What deltas have told of it. */
   told: string
   isComplete: boolean
+  /** Deltas of plain text are no part of the JSON that the call has. */
+  readonly encoding: 'json' | 'text'
 }
 
 /** The inputs of calls while they are being written, by the id of the call. */
@@ -15,14 +17,14 @@ export class ToolInputs {
     return this.#inputs.has(id)
   }
 
-  begin(id: string, index: number): void {
-    this.#inputs.set(id, { index, told: '', isComplete: false })
+  begin(id: string, index: number, encoding: Input['encoding']): void {
+    this.#inputs.set(id, { index, told: '', isComplete: false, encoding })
   }
 
-  /** The block it belongs to; undefined for an input that is not being written. */
+  /** The block it belongs to; undefined for an input that is not being written, or not as JSON. */
   add(id: string, delta: string): number | undefined {
     const input = this.#inputs.get(id)
-    if (input === undefined || input.isComplete) return undefined
+    if (input === undefined || input.isComplete || input.encoding === 'text') return undefined
     input.told += delta
     return input.index
   }
@@ -32,7 +34,7 @@ export class ToolInputs {
     const input = this.#inputs.get(id)
     if (input?.isComplete === true) return 'twice'
     // The index of a call that was not announced is not looked at again.
-    this.#inputs.set(id, { index: -1, told: '', ...input, isComplete: true })
+    this.#inputs.set(id, { index: -1, told: '', encoding: 'json', ...input, isComplete: true })
     return input
   }
 

@@ -1,14 +1,9 @@
-import type {
-  LanguageModelV3FilePart,
-  LanguageModelV3Message,
-  LanguageModelV3TextPart,
-  LanguageModelV3ToolResultPart,
-} from '@ai-sdk/provider'
 import type { ContentBlock } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
+import type { FilePart, PromptMessage, TextPart, ToolResultPart } from './language-model.ts'
 import { mediaPart } from './media-part.ts'
 
-type AskedPart = LanguageModelV3TextPart | LanguageModelV3FilePart
+type AskedPart = TextPart | FilePart
 
 /**
  * What a user turn amounts to: the results of tools, which services want before anything else, then the rest.
@@ -18,8 +13,8 @@ type AskedPart = LanguageModelV3TextPart | LanguageModelV3FilePart
 export function userTurn(
   blocks: readonly ContentBlock[],
   toolNames: ReadonlyMap<string, string>,
-): readonly LanguageModelV3Message[] {
-  const results: LanguageModelV3ToolResultPart[] = []
+): readonly PromptMessage[] {
+  const results: ToolResultPart[] = []
   const fromResults: AskedPart[] = []
   const others: AskedPart[] = []
   for (const block of blocks) {
@@ -56,11 +51,11 @@ function askedPart(block: ContentBlock): AskedPart | undefined {
 
 function readResult({ content }: ToolResultBlock): {
   readonly text: string
-  readonly media: readonly LanguageModelV3FilePart[]
+  readonly media: readonly FilePart[]
 } {
   if (typeof content === 'string') return { text: content, media: [] }
   const texts: string[] = []
-  const media: LanguageModelV3FilePart[] = []
+  const media: FilePart[] = []
   for (const block of content) {
     const part = askedPart(block)
     if (part?.type === 'file') media.push(part)

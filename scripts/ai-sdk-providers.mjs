@@ -1,0 +1,74 @@
+// Runs the tests of the AI SDK's providers with the current packages, which implement `LanguageModelV4` and want a newer Node than
+// this project promises: npm brings the packages, and the newest LTS Node that runs the tests. The workspace has packages of
+// `LanguageModelV3`: npm chooses those on an old Node. The sums are in .tmp/providers.json.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { newestNode } from './node-binaries.mjs'
+import { root } from './packages.mjs'
+import { tellChecks } from './tell-checks.mjs'
+
+const packages = ['@ai-sdk/anthropic@4.0.105', '@ai-sdk/openai@4.0.118', '@ai-sdk/openai-compatible@3.0.92']
+const tests = 'packages/models/test/ai-sdk-providers.test.ts'
+const patienceMs = 300_000
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-ai-sdk-')))
+try {
+  const { failed } = tellChecks('providers', outcomes())
+  process.exitCode = failed === 0 ? 0 : 1
+} finally {
+  rmSync(home, { recursive: true, force: true })
+}
+
+function outcomes() {
+  const node = newestNode()
+  const { why } = node.why === undefined ? installed(node) : node
+  return why === undefined ? run(node) : [{ title: 'providers of LanguageModelV4', kind: 'skipped', why }]
+}
+
+function installed({ bin }) {
+  writeFileSync(join(home, 'package.json'), '{ "private": true }\n')
+  const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  try {
+    execFileSync('npm', ['install', ...options, ...packages], {
+      cwd: home,
+      env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: patienceMs,
+    })
+    return {}
+  } catch (error) {
+    const [why] = String(error.stderr || error.message)
+      .trim()
+      .split('\n')
+    return { why: `the packages cannot be installed (${why})` }
+  }
+}
+
+/** Each test as a check. A run without a report is one that failed. */
+function run({ bin, title }) {
+  const report = join(home, 'report.json')
+  const vitest = fileURLToPath(new URL('node_modules/vitest/vitest.mjs', root))
+  const parameters = [vitest, 'run', '--reporter=json', `--outputFile.json=${report}`, tests]
+  const { stdout, stderr } = spawnSync(join(bin, 'node'), parameters, {
+    cwd: fileURLToPath(root),
+    env: { ...process.env, HALTING_AI_SDK: home },
+    encoding: 'utf8',
+    timeout: patienceMs,
+    killSignal: 'SIGKILL',
+  })
+  try {
+    const { testResults } = JSON.parse(readFileSync(report, 'utf8'))
+    return testResults.flatMap(({ assertionResults }) =>
+      assertionResults.map(({ fullName, status, failureMessages }) =>
+        status === 'passed'
+          ? { title: fullName, kind: 'passed' }
+          : { title: fullName, kind: 'failed', why: failureMessages.join('\n') || status },
+      ),
+    )
+  } catch (error) {
+    return [{ title: `the tests on ${title}`, kind: 'failed', why: `${error.message}\n${stdout}\n${stderr}` }]
+  }
+}
