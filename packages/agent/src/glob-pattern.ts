@@ -25,7 +25,7 @@ function tokensOf(segment: string): readonly Token[] {
     const close = character === '[' ? characters.indexOf(']', at + (isNegation(characters[at + 1]) ? 3 : 2)) : -1
     if (character === '*') {
       if (tokens.at(-1) !== 'star') tokens.push('star')
-    } else if (character === '?') tokens.push(() => true)
+    } else if (character === '?') tokens.push(anyCharacter)
     else if (close !== -1) {
       tokens.push(classOf(characters.slice(at + 1, close)))
       at = close
@@ -35,6 +35,14 @@ function tokensOf(segment: string): readonly Token[] {
     }
   }
   return tokens
+}
+
+function anyCharacter(): boolean {
+  return true
+}
+
+function isSet(token: Token): boolean {
+  return typeof token === 'function' && token !== anyCharacter
 }
 
 function isNegation(character: string | undefined): boolean {
@@ -152,6 +160,26 @@ function isLiteral(tokens: readonly Token[]): boolean {
 function withEmptyAny(places: Set<number>, pattern: GlobPattern): Set<number> {
   for (const at of places) if (pattern[at] === 'any' && at < pattern.length - 1) places.add(at + 1)
   return places
+}
+
+/** Segments with brackets that are tried in both readings: twice as many readings with each. */
+const mostBrackets = 4
+
+/**
+ * The readings of a pattern in which brackets may be part of a name, as in `app/[id]/page.tsx`: each segment with brackets as a name and as a set of
+ * characters. The one with names comes first, and the pattern as it is written last.
+ */
+export function bracketReadings(pattern: string): readonly string[] {
+  let readings: readonly string[] = ['']
+  let left = mostBrackets
+  for (const [at, segment] of pattern.split('/').entries()) {
+    const asName = segment.replace(/\\.|\[/gs, (found) => (found === '[' ? '\\[' : found))
+    const isBoth = asName !== segment && left > 0 && tokensOf(segment).some((token) => isSet(token))
+    if (isBoth) left -= 1
+    const forms = isBoth ? [asName, segment] : [segment]
+    readings = readings.flatMap((before) => forms.map((form) => (at === 0 ? form : `${before}/${form}`)))
+  }
+  return readings
 }
 
 const mostAlternatives = 200

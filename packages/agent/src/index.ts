@@ -148,3 +148,4 @@ export {
   type TrustRecord,
 } from './trust/trust-store.ts'
 export { configFolder, homeFolder, realPath } from './paths.ts'
+export { calledPath } from './same-looking.ts'

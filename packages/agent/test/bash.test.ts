@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import type { WorkspaceOptions } from '@halting/agent'
 import { describe, expect, test } from 'vitest'
 import { isDeep } from './support/deep.ts'
-import { codingTools, numberIn, runs, temporaryFolder, toolNamed, until } from './support/harness.ts'
+import { codingTools, type Harness, numberIn, runs, temporaryFolder, toolNamed, until } from './support/harness.ts'
 
 describe('what a command says comes back whole', () => {
   test('output and error output in the order in which they were written, then the exit code', async () => {
@@ -272,6 +273,12 @@ describe('a background grandchild does not hold the call', () => {
   })
 })
 
+/** A session whose folder was removed, and another folder outside of it. */
+function withoutFolder(options: Partial<WorkspaceOptions> = {}): Harness & { readonly other: string } {
+  const cwd = join(temporaryFolder(), 'run')
+  return { ...codingTools({}, { ...options, cwd }), other: temporaryFolder() }
+}
+
 describe('the working directory holds from call to call', () => {
   test('after cd, also when the command fails or exits', async () => {
     const { use, cwd, workspace } = codingTools()
@@ -305,12 +312,63 @@ describe('the working directory holds from call to call', () => {
     expect(workspace.shellDirectory).toBe(realpathSync(other))
   })
 
-  test('where the folder of the session is gone, it says so', async () => {
-    const { use, cwd } = codingTools()
-    rmSync(cwd, { recursive: true })
-    const text = `bash could not be started: the folder ${cwd} is not there any more`
-    expect(await use('Bash', { command: 'true' })).toMatchObject({ text, isError: true })
-    mkdirSync(cwd)
+  // R-HAND-9
+  describe('where the folder of the session is gone', () => {
+    test('nothing runs in another one, and the answer says what to do', async () => {
+      const { use, cwd } = withoutFolder()
+      const { text, isError } = await use('Bash', { command: 'touch it' })
+      expect(isError).toBe(true)
+      expect(text).toMatch(/^The working directory .* is gone, so nothing was run\. Begin each command with a folder/)
+      expect(text).toContain(`cd ${dirname(cwd)} && ...`)
+    })
+
+    test.each([
+      ['cd OTHER && pwd', true],
+      ['  cd -- "OTHER"; pwd', true],
+      ["cd 'OTHER'\npwd", true],
+      ['cd OTHER', true],
+      ['cd OTHER & pwd', false],
+      ['cd OTHER | pwd', false],
+      ['cd OTHER || pwd', false],
+      ['cd OTHER/../x && pwd', false],
+      ['cd OTHER/none && pwd', false],
+      ['cd $HOME && pwd', false],
+      ['cd .. && pwd', false],
+      ['cd "$(echo OTHER)" && pwd', false],
+      ['X=1 cd OTHER && pwd', false],
+      ['pwd; cd OTHER', false],
+    ])('%j runs: %s', async (command, isRun) => {
+      const { use, other } = withoutFolder()
+      const { text, isError } = await use('Bash', { command: command.replace('OTHER', other) })
+      const ran = new RegExp(`^(?:${other}\n|.no output.\n)${other} is outside .* begin the next command with cd`)
+      expect({ isError, hasRun: ran.test(text), isRefused: text.includes('nothing was run') }).toEqual({
+        isError: !isRun,
+        hasRun: isRun,
+        isRefused: !isRun,
+      })
+    })
+
+    test('a directory of the session is one to go on in', async () => {
+      const other = temporaryFolder()
+      const { use, workspace } = withoutFolder({ additionalDirectories: [other] })
+      expect(await use('Bash', { command: `cd ${other} && pwd` })).toMatchObject({ text: other, isError: false })
+      expect(workspace.shellDirectory).toBe(other)
+      expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: other, isError: false })
+    })
+
+    test('made again, it is the working directory as before', async () => {
+      const { use, cwd } = withoutFolder()
+      await use('Bash', { command: `cd ${dirname(cwd)} && mkdir ${cwd}` })
+      expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
+    })
+
+    test('the command that removes it is told so, in the background nothing starts either', async () => {
+      const { use, cwd } = codingTools({}, { cwd: join(temporaryFolder(), 'run') })
+      mkdirSync(cwd)
+      expect((await use('Bash', { command: `rmdir ${cwd}` })).text).toContain(`${cwd} is gone: begin the next command`)
+      const started = await use('Bash', { command: 'sleep 1', run_in_background: true })
+      expect(started).toMatchObject({ isError: true, text: expect.stringContaining('nothing was run') as string })
+    })
   })
 
   test('a job that is killed while it starts says nothing of it', async () => {
@@ -322,11 +380,22 @@ describe('the working directory holds from call to call', () => {
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd })
   })
 
-  test('a directory that is gone is no end: the shell starts at the root again', async () => {
+  test('a directory that is gone is no end: what was written for it does not run in the root, and then the shell is there', async () => {
     const { use, cwd } = codingTools()
     mkdirSync(join(cwd, 'gone'))
     await use('Bash', { command: 'cd gone' })
     rmSync(join(cwd, 'gone'), { recursive: true })
+    const text = `The working directory ${cwd}/gone is gone, so nothing was run. The working directory is ${cwd} now.`
+    expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text, isError: true })
+    expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
+  })
+
+  test('a command that removes the working directory says where the next one starts', async () => {
+    const { use, cwd } = codingTools()
+    mkdirSync(join(cwd, 'gone'))
+    await use('Bash', { command: 'cd gone' })
+    const text = `The working directory ${cwd}/gone is gone. It is ${cwd} now.`
+    expect(await use('Bash', { command: 'rmdir ../gone' })).toMatchObject({ text: `(no output)\n${text}` })
     expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
   })
 

@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createPermissions } from '@halting/agent'
 import type { PermissionDecision, Tool } from '@halting/core'
@@ -78,12 +79,42 @@ describe('patterns of paths', () => {
     ['a/**', 'a/b', true],
     ['b', 'a/b/c', true],
     ['./b', 'a/b', false],
+    ['/b', 'b', true],
+    ['/b', 'a/b', false],
+    ['/b', 'b/c', true],
+    ['/*.ts', 'c.ts', true],
+    ['/*.ts', 'a/c.ts', false],
+    ['//project/b', 'b', true],
+    ['//project/b', 'a/b', false],
     ['**/b', 'a/b', true],
     ['a/', 'a/b', true],
     ['a*/c', 'abc/c', true],
     ['a*/c', 'a/b/c', false],
   ])('Read(%s), %s: %s', (pattern, path, isReached) => {
     expect(reaches(pattern, path)).toBe(isReached)
+  })
+
+  test('a pattern that begins with / matches what the same pattern with ./ matches (spec R-RULE-3a)', () => {
+    const segment = fc.constantFrom('a', 'b', '*', '**', 'a*')
+    const pattern = fc.array(segment, { minLength: 1, maxLength: 3 })
+    const path = fc.array(fc.constantFrom('a', 'b', 'ab'), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(pattern, path, (segments, names) => {
+        const [glob, file] = [segments.join('/'), names.join('/')]
+        expect(reaches(`/${glob}`, file)).toBe(reaches(`./${glob}`, file))
+      }),
+      { numRuns: drawn(500) },
+    )
+  })
+
+  test('a name below the home folder is one file, also where the session works in the home folder', () => {
+    const permissions = createPermissions({ cwd: homedir(), deny: ['Read(~/notes.txt)'] })
+    expect(permissions.deniesReading(join(homedir(), 'notes.txt'))).toBe(true)
+    expect(permissions.deniesReading(join(homedir(), 'a/notes.txt'))).toBe(false)
+  })
+
+  test.each(['/', '!a', '../a'])('%s is no pattern', (pattern) => {
+    expect(() => createPermissions({ cwd: '/project', deny: [`Read(${pattern})`] })).toThrow('cannot be read')
   })
 
   test('a name agrees with the same pattern as a regular expression', () => {

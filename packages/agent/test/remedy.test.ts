@@ -30,6 +30,20 @@ test.each([
   expect(remedy(name, input)).toEqual({ told: expected, behavior: expected === undefined ? 'deny' : 'allow' })
 })
 
+test('the rule that is offered for a file in the root allows that file and no other of its name', () => {
+  const cwd = temporaryFolder()
+  const tool = toolNamed(createCodingTools({ cwd }), 'Write')
+  const permissions = createPermissions({ cwd, allow: ['Edit(/a.txt)'] })
+  const behaviorFor = (path: string): unknown =>
+    permissions.decide({
+      call: { type: 'tool_use', id: 'call_1', name: 'Write', input: { file_path: path, content: '' } },
+      tool,
+      readOnly: false,
+    })
+  expect(behaviorFor('a.txt')).toMatchObject({ behavior: 'allow' })
+  expect(behaviorFor('src/a.txt')).toMatchObject({ behavior: 'ask' })
+})
+
 test.each([
   ['Write', { file_path: 'a [1]*.txt', content: '' }],
   ['Write', { file_path: 'a\\b.txt', content: '' }],

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path'
 import { type AnyTool, type AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { isAgentTool, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
-import { absolutePath, isInside, realPath } from '../paths.ts'
+import { isInside, realPath } from '../paths.ts'
+import { calledPath } from '../same-looking.ts'
 import { readPlaces, type ReadingRules } from './instruction-files.ts'
 import { blockOf, markOf } from './instruction-text.ts'
 import { type BriefingPlaces, counts, foldersAround, type InstructionPlace, placesIn } from './places.ts'
@@ -32,7 +33,7 @@ export function tellingFolders(
     return withFolders(tool, async (input, context) => {
       const given = isJsonObject(input) ? input[field] : undefined
       if (typeof given !== 'string') return ''
-      const path = absolutePath(given, options.cwd)
+      const path = calledPath(given, options.cwd)
       const moment = momentOf(context.state)
       const places = placesBelow(path, options).filter((place) => {
         const real = realPath(place.path)

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { AgentState, type AnyTool, type ContentBlock, type Permissions } from '@halting/core'
 import { blocksOf, headOf, isAgentTool, textOf } from '@halting/core/adapters'
 import { firstEntries, type FirstEntries } from '../first-entries.ts'
-import { absolutePath, realPath, statOf } from '../paths.ts'
+import { realPath, statOf } from '../paths.ts'
+import { calledPath } from '../same-looking.ts'
 import { createReadTool } from '../tools/read.ts'
 import { codeOf } from '../tools/result.ts'
 import type { Workspace } from '../tools/workspace.ts'
@@ -104,7 +105,7 @@ function cut(text: string, most: number): string {
 function placeOf(named: string, cwd: string): string | undefined {
   return spellingsOf(named)
     .filter((spelling) => !spelling.includes('\0'))
-    .map((spelling) => absolutePath(spelling, cwd))
+    .map((spelling) => calledPath(spelling, cwd))
     .find((path) => statOf(path) !== undefined)
 }
 

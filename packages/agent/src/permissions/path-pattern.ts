@@ -30,16 +30,17 @@ export interface PatternRoots {
 
 /**
  * Reads `//absolute`, `~/home`, `/in the project`, `./in cwd` and bare patterns. A pattern that fits a folder fits all below
- * it; one without a slash fits at any depth. Returns what is wrong with it when it is no pattern.
+ * it; a bare one without a slash fits at any depth, and one with a prefix (`/name`, `./name`) fits only there. Returns what is wrong with it when it is no pattern.
  */
 export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { readonly problem: string } {
   if (spec.startsWith('!')) return { problem: 'a pattern cannot be negated; write a rule of the other kind' }
-  const { anchor, pattern } = anchored(spec, roots)
+  const { anchor, pattern, isAnchored } = anchored(spec, roots)
   const segments = pattern.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.includes('..')) return { problem: '".." is not a pattern; use //absolute or ~/' }
-  if (segments.length === 0 && anchor === roots.cwd && !spec.startsWith('.'))
+  if (segments.length === 0 && (spec === '/' || !(isAnchored || spec.startsWith('.'))))
     return { problem: 'there is no path in it' }
-  const isBareName = anchor === roots.cwd && !spec.startsWith('./') && !/\/./.test(pattern)
+  // Only a bare name matches at any depth. `/name` is one file, also where the project is the working directory.
+  const isBareName = !isAnchored && !/\/./.test(pattern)
   const glob = globPattern(isBareName ? `**/${pattern}` : pattern)
   const anchors = bothEnds(anchor)
   return {
@@ -77,12 +78,14 @@ function wholeStems(anchors: readonly string[], segments: readonly string[]): re
   return names.some((name) => /[*?[\\]/.test(name)) ? [] : anchors.map((root) => join(root, ...names))
 }
 
+/** The folder from which a pattern counts, and whether its prefix names that folder. */
 function anchored(
   spec: string,
   { cwd, projectDirectory }: PatternRoots,
-): { readonly anchor: string; readonly pattern: string } {
-  if (spec.startsWith('//')) return { anchor: '/', pattern: spec.slice(2) }
-  if (spec === '~' || spec.startsWith('~/')) return { anchor: homeFolder(), pattern: spec.slice(2) }
-  if (spec.startsWith('/')) return { anchor: join(projectDirectory), pattern: spec.slice(1) }
-  return { anchor: cwd, pattern: spec }
+): { readonly anchor: string; readonly pattern: string; readonly isAnchored: boolean } {
+  const isAnchored = /^(?:\/|~\/|~$|\.\/)/.test(spec)
+  if (spec.startsWith('//')) return { anchor: '/', pattern: spec.slice(2), isAnchored }
+  if (spec === '~' || spec.startsWith('~/')) return { anchor: homeFolder(), pattern: spec.slice(2), isAnchored }
+  if (spec.startsWith('/')) return { anchor: join(projectDirectory), pattern: spec.slice(1), isAnchored }
+  return { anchor: cwd, pattern: spec, isAnchored }
 }

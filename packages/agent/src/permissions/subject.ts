@@ -1,6 +1,7 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
 import { generalAgent } from '../agents/definition.ts'
-import { absolutePath, bothEnds } from '../paths.ts'
+import { bothEnds } from '../paths.ts'
+import { calledPath } from '../same-looking.ts'
 import type { Access } from './rule-book.ts'
 
 /** What a call is about, for the rules. */
@@ -27,7 +28,7 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   }
   const about = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject => {
     // Without a path a call cannot be valid, or is a search of the working directory.
-    const path = absolutePath(given ?? '.', cwd)
+    const path = calledPath(given ?? '.', cwd)
     return { kind: 'path', path, ends: bothEnds(path), access: { kind, toolName: call.name }, isSearch }
   }
   switch (call.name) {

@@ -6,6 +6,7 @@ import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
+import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -119,6 +120,9 @@ async function start(command: string, workspace: Workspace, context: ToolContext
     import('./leave-running.ts'),
   ])
   workspace.leaveRunning = leaveRunning
+  const folder = startFolder(command, workspace)
+  if (folder.kind === 'gone') return { kind: 'failed', result: failed(folder.why) }
+  const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
   const confinement = workspace.confinementOf(command, context)
   try {
@@ -126,6 +130,7 @@ async function start(command: string, workspace: Workspace, context: ToolContext
       kind: 'started',
       isConfined: confinement !== undefined,
       shell: startShellCommand(command, workspace, {
+        directory,
         access: accessOf(command),
         rights,
         traceparent,
@@ -246,8 +251,13 @@ function outcomeOf(
 function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
   if (isAgent) {
     const hasMoved = directory !== undefined && directory !== realPath(workspace.shellDirectory)
-    return hasMoved ? `The next command starts in ${workspace.shellDirectory} again.` : undefined
+    return (
+      goneNote(workspace) ?? (hasMoved ? `The next command starts in ${workspace.shellDirectory} again.` : undefined)
+    )
   }
-  if (directory === undefined || workspace.moveShell(directory) === 'moved') return undefined
-  return `${directory} is outside the directories of this session: the working directory is ${workspace.cwd} again.`
+  if (directory === undefined) return goneNote(workspace)
+  if (workspace.moveShell(directory) === 'moved') return goneNote(workspace)
+  const gone = goneNote(workspace)
+  const now = gone === undefined ? `: the working directory is ${workspace.cwd} again.` : `. ${gone}`
+  return `${directory} is outside the directories of this session${now}`
 }

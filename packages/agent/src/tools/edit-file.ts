@@ -29,7 +29,7 @@ export async function editFile(
   if (file.kind === 'absent')
     return oldText === ''
       ? createFile(path, real, newText, { workspace, context })
-      : failed(`There is no file ${path}. Use Write to make it.`)
+      : failed(`There is no file ${path}. Use Write to make it.${workspace.lookAlikesNote(real, context.rights)}`)
   if (file.kind === 'not a file') return failed(`${path} ${file.why}; Edit changes files.`)
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)

@@ -32,7 +32,8 @@ export async function editNotebook(
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
   const file = await loadFile(real, workspace.limits.editBytes)
-  if (file.kind === 'absent') return failed(`There is no notebook ${path}.`)
+  if (file.kind === 'absent')
+    return failed(`There is no notebook ${path}.${workspace.lookAlikesNote(real, context.rights)}`)
   if (file.kind === 'not a file') return failed(`${path} ${file.why}; NotebookEdit changes files.`)
   const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)

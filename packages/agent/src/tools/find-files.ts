@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import type { ToolContext, ToolOutput } from '@halting/core'
-import { bracesExpanded, fitsPath, globPattern } from '../glob-pattern.ts'
+import { BestNames, rankedGlob } from './ranked-names.ts'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
-import { shownName } from './shown-name.ts'
+import { exactPath, shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface GlobInput {
@@ -25,19 +25,6 @@ export async function findFiles(
   return find(pattern, root, workspace, { signal, rights })
 }
 
-/** Tells whether a path relative to the root fits; undefined when the pattern has too many alternatives. */
-function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
-  const alternatives = bracesExpanded(pattern)?.map((alternative) => {
-    const isAnywhere = !alternative.replace(/^\.\//, '').includes('/')
-    return globPattern(isAnywhere ? `**/${alternative}` : alternative)
-  })
-  if (alternatives === undefined) return undefined
-  return (name) => {
-    const segments = name.split('/')
-    return alternatives.some((alternative) => fitsPath(alternative, segments))
-  }
-}
-
 async function find(
   pattern: string,
   root: Root,
@@ -45,39 +32,66 @@ async function find(
   { signal, rights }: Pick<ToolContext, 'signal' | 'rights'>,
 ): Promise<ToolOutput> {
   const { globFiles, searchCharacters } = workspace.limits
-  const isMatch = matcherOf(pattern)
-  if (isMatch === undefined)
-    return failed('Glob: the pattern has too many alternatives in braces. Use several patterns.')
-  const files: string[] = []
-  let count = 0
+  const glob = rankedGlob(pattern)
+  if (glob === undefined) return failed('Glob: the pattern has too many alternatives in braces. Use several patterns.')
+  const names = new BestNames(glob)
+  let files: string[] = []
   let characters = 0
   let rest = ''
+  const list = (name: string): void => {
+    const shown = shownName(resolve(root.path, name), workspace.cwd)
+    characters += shown.length + 1
+    if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
+  }
   // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
   const args = ['--files', '--null', '--sortr=modified']
   const end = await runRipgrep(
     { args: [...args, ...withoutVersionControl], cwd: root.real, signal, limitMs: workspace.limits.searchMs },
     (text) => {
-      const names = (rest + text).split('\0')
-      rest = names.pop() ?? ''
-      for (const name of names) {
-        if (!isMatch(name)) continue
-        if (isHidden(name, root, workspace, rights)) continue
-        count += 1
-        const shown = shownName(resolve(root.path, name), workspace.cwd)
-        characters += shown.length + 1
-        if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
+      const found = (rest + text).split('\0')
+      rest = found.pop() ?? ''
+      for (const name of found) {
+        if (glob.fitOf(name) === undefined || isHidden(name, root, workspace, rights)) continue
+        const taken = names.take(name)
+        if (taken === 'no') continue
+        if (taken === 'begins anew') {
+          files = []
+          characters = 0
+        }
+        list(name)
       }
       return 'more'
     },
   )
   if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
+  const { lookAlikes, passedOver } = names
+  const [only, ...others] = lookAlikes
+  // A search that was ended early may have missed another one.
+  const isOnly = only !== undefined && others.length === 0 && end.kind === 'done'
+  if (isOnly) list(only)
+  const count = isOnly ? 1 : names.count
   if (end.kind === 'failed' && count === 0) return failed(`Glob failed: ${end.why}`)
   const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }
-  if (count === 0) return { content: `No file below ${root.path} matches ${pattern}.${problem}`, details }
-  const note =
-    count > files.length
-      ? `\n\n[${files.length} of ${count} files, the ones changed last. Narrow the pattern to see others.]`
-      : ''
-  return { content: files.join('\n') + note + problem, details }
+  if (count === 0) {
+    const same =
+      lookAlikes.length === 0
+        ? ''
+        : ` Names that look the same, with other characters: ${lookAlikes.map(exactPath).join(', ')}.`
+    return { content: `No file below ${root.path} matches ${pattern}.${same}${problem}`, details }
+  }
+  const notes = [
+    ...(count > files.length
+      ? [`${files.length} of ${count} files, the ones changed last. Narrow the pattern to see others.`]
+      : []),
+    ...(passedOver > 0 ? [bracketNote(passedOver)] : []),
+    ...(isOnly ? [`No name is exactly as in the pattern. This one looks the same: ${exactPath(only)}`] : []),
+  ]
+  return { content: files.join('\n') + notes.map((note) => `\n\n[${note}]`).join('') + problem, details }
+}
+
+/** What is said where brackets were taken as part of a name and files fit them as a set of characters, too. */
+export function bracketNote(passedOver: number): string {
+  const files = passedOver === 1 ? '1 file that fits' : `${passedOver} files that fit`
+  return `Brackets are read as part of a name here, because there are such names. Left out: ${files} only with brackets as sets of characters.`
 }

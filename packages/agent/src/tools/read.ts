@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { basename, dirname, extname } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { imageFactsOf, isPdf } from '@halting/core/adapters'
 import { firstEntries } from '../first-entries.ts'
@@ -112,7 +112,9 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
   } catch (thrown) {
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${await similarNames(real)}`)
+      const same = workspace.lookAlikesNote(real, context.rights)
+      const similar = same === '' ? await similarNames(real, workspace, context.rights) : same
+      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${similar}`)
     }
     throw thrown
   }
@@ -120,14 +122,16 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
 
 const mostNames = 10_000
 
-/** Of the folder that was judged. */
-async function similarNames(real: string): Promise<string> {
+/** Of the folder that was judged, and of what may be read. */
+async function similarNames(real: string, workspace: Workspace, rights: ToolContext['rights']): Promise<string> {
   const stem = stemOf(real)
   const folder = await holdFolder(dirname(real)).catch(() => undefined)
   try {
     const names =
       folder === undefined ? [] : firstEntries(folder.pathOf('.'), mostNames).entries.map(({ name }) => name)
-    const similar = names.filter((name) => stemOf(name) === stem).slice(0, 3)
+    const isSimilar = (name: string): boolean =>
+      stemOf(name) === stem && !workspace.hides(join(dirname(real), name), rights)
+    const similar = names.filter(isSimilar).slice(0, 3)
     return similar.length === 0 ? '' : ` Beside it there is ${similar.join(', ')}.`
   } catch {
     return ''

@@ -3,6 +3,7 @@ import type { ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { failed } from './result.ts'
 import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
+import { chosenGlobs } from './search-globs.ts'
 import { isHidden, type Root, searchRoot } from './search-root.ts'
 import { shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
@@ -27,7 +28,7 @@ export interface GrepInput {
 
 const longestLine = 500
 
-function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
+function argumentsOf(input: GrepInput, mode: GrepMode, globs: readonly string[]): readonly string[] {
   const around = (name: '-A' | '-B' | '-C'): readonly string[] =>
     input[name] === undefined ? [] : [name, String(input[name])]
   const shape: Readonly<Record<GrepMode, readonly string[]>> = {
@@ -51,7 +52,7 @@ function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
     ...shape[mode],
     ...(input['-i'] === true ? ['--ignore-case'] : []),
     ...(input.multiline === true ? ['--multiline', '--multiline-dotall'] : []),
-    ...(input.glob === undefined ? [] : [`--glob=${input.glob}`]),
+    ...globs.map((glob) => `--glob=${glob}`),
     ...withoutVersionControl,
     ...(input.type === undefined ? [] : [`--type=${input.type}`]),
     '--regexp',
@@ -67,7 +68,8 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   const mode = input.output_mode ?? 'files_with_matches'
   const bounds = { skipped: input.offset ?? 0, most: input.head_limit || Number.POSITIVE_INFINITY }
   const taken = new TakenLines(mode, root, bounds, { workspace, rights })
-  const args = [...argumentsOf(input, mode), '--', ...(root.isDirectory ? ['./'] : [])]
+  const { globs, note } = await chosenGlobs(input.glob, root, workspace, context)
+  const args = [...argumentsOf(input, mode, globs), '--', ...(root.isDirectory ? ['./'] : [])]
   const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
     taken.take(text),
   )
@@ -75,7 +77,7 @@ export async function searchFiles(input: GrepInput, workspace: Workspace, contex
   if (end.kind === 'failed' && taken.lines.length === 0) return failed(`Grep failed: ${end.why}`)
   const { lines, isCut } = taken
   const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
-  const problem = searchNote(end, workspace.limits.searchMs)
+  const problem = note + searchNote(end, workspace.limits.searchMs)
   if (lines.length === 0) return { content: `No match.${problem}`, details }
   return {
     content: lines.join('\n') + (isCut ? '\n\n[There is more. Narrow the search, or raise head_limit.]' : '') + problem,

@@ -25,7 +25,10 @@ export async function searchRoot(
   const real = workspace.realPathOf(root, context)
   const kind = await kindOf(real)
   if (kind === 'none')
-    return { kind: 'refused', why: `There is nothing at ${root}. The working directory is ${workspace.cwd}.` }
+    return {
+      kind: 'refused',
+      why: `There is nothing at ${root}. The working directory is ${workspace.cwd}.${workspace.lookAlikesNote(real, context.rights)}`,
+    }
   // Reading a pipe would wait for ever.
   if (kind === 'special') return { kind: 'refused', why: `${root} is neither a file nor a directory.` }
   return { kind: 'root', path: root, real, isDirectory: kind === 'folder' }

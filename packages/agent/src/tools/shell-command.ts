@@ -1,7 +1,6 @@
 import type { CallerRights } from '@halting/core/adapters'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { statSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
@@ -55,7 +54,6 @@ export interface ShellPlace {
   readonly env: Environment
   readonly limits: Limits
   readonly processes: ProcessTable
-  readonly shellDirectory: string
   /** Takes secrets out of what commands write. */
   readonly redact?: (text: string) => string
   /** Holds commands; they run as this program does without one. */
@@ -64,12 +62,11 @@ export interface ShellPlace {
   readonly wall?: SessionWall | undefined
   /** Where all of a long output is written; nowhere when absent. */
   readonly spoolFolder?: string | undefined
-  /** The directory is gone: go back to the root. */
-  resetShell(): void
 }
 
-/** For the sandbox: what the command may write, and which rules hold for whoever runs it. */
+/** Where the command starts; for the sandbox, what it may write, and which rules hold for whoever runs it. */
 export interface Held {
+  readonly directory: string
   readonly access?: 'read-only' | 'project'
   readonly rights?: CallerRights | undefined
   /** The span of the call that runs it, for programs that tell OpenTelemetry what they do. */
@@ -88,22 +85,22 @@ export interface Held {
 export function startShellCommand(
   command: string,
   place: ShellPlace,
-  { access = 'project', rights, traceparent, confinement }: Held = {},
+  { directory, access = 'project', rights, traceparent, confinement }: Held,
 ): ShellCommand {
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
-  if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
   const { child, isHeld } = spawnShell(prelude + command, {
     command,
     place,
     mark,
+    directory,
     access,
     rights,
     traceparent,
     confinement,
   })
-  const ended = endOf(child, output, place)
+  const ended = endOf(child, output, { directory, limits: place.limits })
   if (child.pid === undefined) return { output, spool, ended, isHeld, ...notStarted }
   let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
   const pipe = child.stdout ?? undefined
@@ -151,6 +148,7 @@ interface ToSpawn {
   readonly command: string
   readonly place: ShellPlace
   readonly mark: string
+  readonly directory: string
   readonly access: 'read-only' | 'project'
   readonly rights: CallerRights | undefined
   readonly traceparent: string | undefined
@@ -160,9 +158,8 @@ interface ToSpawn {
 /** @throws SandboxError for a command that cannot be held: it is not started. */
 function spawnShell(
   script: string,
-  { command, place, mark, access, rights, traceparent, confinement }: ToSpawn,
+  { command, place, mark, directory, access, rights, traceparent, confinement }: ToSpawn,
 ): { readonly child: ChildProcess; readonly isHeld: boolean } {
-  const directory = place.shellDirectory
   const plain = {
     file: 'bash',
     args: ['-c', script],
@@ -216,7 +213,7 @@ const directoryDescriptor = 199
  * a command that replaces the shell or sets an EXIT trap of its own does not move it. A job that is killed while bash starts
  * it still has the trap, and must tell nothing.
  */
-const toldFolder = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor}`
+const toldFolder = `((\${BASH_SUBSHELL:-0})) || builtin pwd -P >&${directoryDescriptor} 2>/dev/null`
 const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap '${toldFolder}' EXIT; unset CDPATH; `
 
 function environmentOf(place: ShellPlace, mark: string): Record<string, string | undefined> {
@@ -230,10 +227,13 @@ function environmentOf(place: ShellPlace, mark: string): Record<string, string |
   }
 }
 
-function endOf(child: ChildProcess, output: BoundedOutput, place: ShellPlace): Promise<ShellEnd> {
+function endOf(
+  child: ChildProcess,
+  output: BoundedOutput,
+  { directory: folder, limits }: { readonly directory: string; readonly limits: Limits },
+): Promise<ShellEnd> {
   const pipes = pipesOf(child)
   const told = child.stdio[3]
-  const folder = place.shellDirectory
   let directory = ''
   const activity = { at: performance.now() }
   for (const pipe of pipes) {
@@ -266,7 +266,7 @@ function endOf(child: ChildProcess, output: BoundedOutput, place: ShellPlace): P
           directory: directory.endsWith('\n') ? directory.slice(0, -1) : undefined,
         })
       }
-      whenQuiet(child, activity, place.limits.drainQuietMs, settle)
+      whenQuiet(child, activity, limits.drainQuietMs, settle)
     })
   })
 }
@@ -302,8 +302,4 @@ function whenQuiet(child: ChildProcess, activity: { readonly at: number }, quiet
     if (idleLooks * lookMs >= quietMs || performance.now() - start >= longestDrainMs) done()
   }, lookMs)
   child.once('close', done)
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Model } from '@halting/core'
 import { PathMovedError } from '../open-in-place.ts'
 import { absolutePath, isInsideAny, realPath } from '../paths.ts'
+import { calledPath, lookAlikesOf } from '../same-looking.ts'
 import type { ToolContext } from '@halting/core'
 import type { CallerRights } from '@halting/core/adapters'
 import { defaultMediaLimits } from '@halting/core/adapters'
@@ -22,6 +23,7 @@ import type { leaveRunning as LeaveRunning } from './leave-running.ts'
 import { LeftRunning } from './left-running.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
+import { exactName } from './shown-name.ts'
 
 export interface WorkspaceOptions {
   /** Where the agent works. Relative paths of the file tools are relative to this, wherever the shell has gone. */
@@ -157,8 +159,17 @@ export class Workspace {
     this.#shellDirectory = this.cwd
   }
 
+  /** The path of a call, from the working directory. */
   pathOf(path: string): string {
-    return absolutePath(path, this.cwd)
+    return calledPath(path, this.cwd)
+  }
+
+  /** A sentence that names files of the same folder whose names look the same and may be read; empty without any. */
+  lookAlikesNote(real: string, rights: CallerRights | undefined): string {
+    const names = lookAlikesOf(real).filter((path) => !this.hides(path, rights))
+    return names.length === 0
+      ? ''
+      : ` There are names that look the same, with other characters: ${names.slice(0, 3).map(exactName).join(', ')}.`
   }
 
   /**

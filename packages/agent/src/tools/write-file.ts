@@ -65,10 +65,11 @@ export async function createFile(
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const editor = askedEditor(workspace.editor, context.signal)
+  const same = workspace.lookAlikesNote(real, context.rights)
   const saved = await saveFile(real, content, { keeping, editor })
   const memo = workspace.filesOf(context).saw(real, saved, 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
-  return { content: `Created ${path} (${linesOf(content)}).`, details, memo }
+  return { content: `Created ${path} (${linesOf(content)}).${same}`, details, memo }
 }
 
 type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>

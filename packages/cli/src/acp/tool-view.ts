@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, join, sep } from 'node:path'
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
+import { calledPath } from '@halting/agent'
 import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacter } from '../io/seen.ts'
@@ -25,7 +26,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     const value = fields[key]
     return typeof value === 'string' ? value : ''
   }
-  const path = (key: string): string => (field(key) === '' ? '' : absolute(field(key), cwd))
+  const path = (key: string): string => (field(key) === '' ? '' : calledPath(field(key), cwd))
   const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
   const at = (key: string, view: ToolView, line?: number): ToolView =>
     path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { calledPath } from '@halting/agent'
 import type { Question } from '@halting/agent/session'
 import { questionView } from '../view/question-view.ts'
 import type { AppContext } from './context.ts'
@@ -54,7 +55,7 @@ export function createQuestions({ app, now }: Options): Questions {
           rows: () => app.screen.rows,
           explain: (command) => app.open?.explain(command) ?? { parts: [] },
           // A path of another machine may name another file here.
-          fileText: app.cluster === undefined ? fileText : () => undefined,
+          fileText: (path) => (app.cluster === undefined ? fileText(calledPath(path, app.cwd)) : undefined),
         })
       })
       .then(() => {

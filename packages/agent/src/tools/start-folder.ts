@@ -1,0 +1,83 @@
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { homeFolder } from '../paths.ts'
+import type { Environment } from './limits.ts'
+
+/** Where a command starts, or why it does not start at all. */
+export type StartFolder =
+  | { readonly kind: 'there'; readonly directory: string }
+  | { readonly kind: 'gone'; readonly why: string }
+
+/** What has a working directory; a `Workspace` is one. */
+export interface ShellPosition {
+  readonly cwd: string
+  readonly shellDirectory: string
+  readonly env: Environment
+  /** The shell is back in `cwd`. */
+  resetShell(): void
+}
+
+/**
+ * Where a command starts. It was judged for the working directory and was written for it: where that is gone it starts in no other one, unless it changes
+ * to a folder by its full path before anything else (spec R-HAND-9).
+ */
+export function startFolder(command: string, position: ShellPosition): StartFolder {
+  const { cwd, shellDirectory } = position
+  if (isFolder(shellDirectory)) return { kind: 'there', directory: shellDirectory }
+  const target = firstFolder(command, position.env)
+  if (target !== undefined && isFolder(target)) return { kind: 'there', directory: target }
+  const gone = `The working directory ${shellDirectory} is gone, so nothing was run.`
+  if (shellDirectory !== cwd && isFolder(cwd)) {
+    position.resetShell()
+    return { kind: 'gone', why: `${gone} The working directory is ${cwd} now.` }
+  }
+  const missing = target === undefined ? '' : ` There is no folder ${target}.`
+  const near = shellWord(nearestFolder(cwd))
+  return {
+    kind: 'gone',
+    why:
+      `${gone}${missing} Begin each command with a folder that exists, by its full path: cd ${near} && ... ` +
+      `If the directory is made again, commands start in it as before.`,
+  }
+}
+
+/** What is said when a command has ended and the working directory is gone; the next command is then written for another one. */
+export function goneNote(position: Omit<ShellPosition, 'env'>): string | undefined {
+  const { cwd, shellDirectory } = position
+  if (isFolder(shellDirectory)) return undefined
+  if (!isFolder(cwd)) return `The working directory ${cwd} is gone: begin the next command with cd and a full path.`
+  position.resetShell()
+  return `The working directory ${shellDirectory} is gone. It is ${cwd} now.`
+}
+
+/** Quoted for bash where that is needed. */
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/**
+ * The folder that a command changes to before anything else. Only what needs no shell to be read: a full path without `..`, as one word. What follows runs
+ * in that folder also where `cd` fails, because the command starts there.
+ */
+function firstFolder(command: string, env: Environment): string | undefined {
+  const found = /^\s*cd\s+(?:--\s+)?(?:'([^']*)'|"([^"$`\\!]*)"|(~?[\w@%+=:,./-]+))[ \t]*(?:&&|;|\n|$)/.exec(command)
+  const [, single, double, plain] = found ?? []
+  const home = plain === '~' || plain?.startsWith('~/') === true
+  const path = home ? (env['HOME'] || homeFolder()) + (plain?.slice(1) ?? '') : (single ?? double ?? plain)
+  if (path === undefined || !path.startsWith('/') || path.split('/').includes('..')) return undefined
+  return path
+}
+
+function nearestFolder(path: string): string {
+  const above = dirname(path)
+  return isFolder(above) || above === path ? above : nearestFolder(above)
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch {
+    // Below a file, or in a ring of links.
+    return false
+  }
+}
