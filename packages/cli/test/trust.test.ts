@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { keyVariables, keyVariablesOf, knownModels } from '@halting/models'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { InterruptedError } from '../src/interrupted-error.ts'
 import { askTrust } from '../src/trust/question.ts'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
 
@@ -244,6 +245,15 @@ describe('halting trust (spec R-TRUST-8)', () => {
     // True: it is read as lines, and nothing else is asked of it.
     expect(await askTrust({ stdin: stdin as unknown as NodeJS.ReadStream, stderr })).toBe(isYes)
     expect(String(stderr.read())).toContain('Trust this folder')
+  })
+
+  test('Ctrl+C is no answer', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
+    const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    // True: its keys are read, and nothing else is asked of it.
+    const asked = askTrust({ stdin: stdin as unknown as NodeJS.ReadStream, stderr })
+    setImmediate(() => stdin.write('\u0003'))
+    await expect(asked).rejects.toThrow(InterruptedError)
   })
 
   test('lists and revokes, as text and as JSON; inside a trusted folder a revoked one stays so', async () => {
