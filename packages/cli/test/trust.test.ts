@@ -195,19 +195,22 @@ describe('a repository that attacks whoever opens it', () => {
 
   test('the question names all that would run or loosen; what comes later is told and does not count (spec R-TRUST-4)', async () => {
     lay(project, {
-      '.claude/settings.json': { env: { MARK: 'named', PATH: '/named' }, permissions: { allow: ['Bash(touch one)'] } },
+      '.claude/settings.json': { env: { MARK: 'named', PATH: '/usr/bin:/bin' }, permissions: { allow: ['Bash(touch one)'] } },
     })
-    const trusted = await halting(['trust'])
+    const unasked = await halting(['trust'])
+    expect(unasked).toMatchObject({ status: 2, stdout: '' })
+    expect(unasked.stderr).toContain(`halting trust ${project} --yes`)
+    expect((await halting(['trust', '--list'])).stdout).toBe('No folder is trusted.\n')
+    const { status, stdout } = await halting(['trust', '--json'])
+    expect([status, JSON.parse(stdout)]).toMatchObject([2, { trusted: false, offers: [{ counts: false }, {}, {}] }])
+    const trusted = await halting(['trust', '--yes'])
     expect(trusted).toMatchObject({ status: 0, stdout: `Trusted: ${project}\n` })
     for (const text of [
       'permissions.allow  Bash(touch one)',
       '! env                MARK=named',
-      '! env                PATH=/named',
+      '! env                PATH=/usr/bin:/bin',
     ])
       expect(trusted.stderr).toContain(text)
-    expect(trusted.stderr).toContain(
-      'what is marked ! does not count (2): nobody was asked about it. --yes has it count.',
-    )
     const asked = script([
       {
         content: [
@@ -259,7 +262,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
   test('lists and revokes, as text and as JSON; inside a trusted folder a revoked one stays so', async () => {
     lay(project, { 'sub/x': '' })
     expect(await halting(['trust', '--list'])).toMatchObject({ status: 0, stdout: 'No folder is trusted.\n' })
-    await halting(['trust', '.'])
+    await halting(['trust', '.', '--yes'])
     expect((await halting(['trust', '--list'])).stdout).toMatch(
       new RegExp(`^\\d{4}-\\d\\d-\\d\\d  trusted  ${project}\n$`),
     )
