@@ -4,6 +4,8 @@ import type { Flags } from './flags/flags.ts'
 import { refuseFlagsOfOthers } from './flags/owners.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
+import { InterruptedError } from './interrupted-error.ts'
+import { signalExitCodes } from './io/exit-codes.ts'
 import { told } from './io/figures.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
 import type { Program } from './program.ts'
@@ -19,6 +21,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const home = new URL('../', import.meta.url)
   const exitCode = await (async () => dispatch({ argv, env, cwd: workingDirectory(), stdin, output, home }))().catch(
     (thrown: unknown) => {
+      if (thrown instanceof InterruptedError) return signalExitCodes.SIGINT
       output.err(told(toldError(thrown)))
       return isUsage(thrown) ? 2 : 1
     },

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { keyVariables, keyVariablesOf, knownModels } from '@halting/models'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { InterruptedError } from '../src/interrupted-error.ts'
 import { askTrust } from '../src/trust/question.ts'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
 
@@ -194,19 +195,22 @@ describe('a repository that attacks whoever opens it', () => {
 
   test('the question names all that would run or loosen; what comes later is told and does not count (spec R-TRUST-4)', async () => {
     lay(project, {
-      '.claude/settings.json': { env: { MARK: 'named', PATH: '/named' }, permissions: { allow: ['Bash(touch one)'] } },
+      '.claude/settings.json': { env: { MARK: 'named', PATH: '/usr/bin:/bin' }, permissions: { allow: ['Bash(touch one)'] } },
     })
-    const trusted = await halting(['trust'])
+    const unasked = await halting(['trust'])
+    expect(unasked).toMatchObject({ status: 2, stdout: '' })
+    expect(unasked.stderr).toContain(`halting trust ${project} --yes`)
+    expect((await halting(['trust', '--list'])).stdout).toBe('No folder is trusted.\n')
+    const { status, stdout } = await halting(['trust', '--json'])
+    expect([status, JSON.parse(stdout)]).toMatchObject([2, { trusted: false, offers: [{ counts: false }, {}, {}] }])
+    const trusted = await halting(['trust', '--yes'])
     expect(trusted).toMatchObject({ status: 0, stdout: `Trusted: ${project}\n` })
     for (const text of [
       'permissions.allow  Bash(touch one)',
       '! env                MARK=named',
-      '! env                PATH=/named',
+      '! env                PATH=/usr/bin:/bin',
     ])
       expect(trusted.stderr).toContain(text)
-    expect(trusted.stderr).toContain(
-      'what is marked ! does not count (2): nobody was asked about it. --yes has it count.',
-    )
     const asked = script([
       {
         content: [
@@ -246,10 +250,19 @@ describe('halting trust (spec R-TRUST-8)', () => {
     expect(String(stderr.read())).toContain('Trust this folder')
   })
 
+  test('Ctrl+C is no answer', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
+    const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    // True: its keys are read, and nothing else is asked of it.
+    const asked = askTrust({ stdin: stdin as unknown as NodeJS.ReadStream, stderr })
+    setImmediate(() => stdin.write('\u0003'))
+    await expect(asked).rejects.toThrow(InterruptedError)
+  })
+
   test('lists and revokes, as text and as JSON; inside a trusted folder a revoked one stays so', async () => {
     lay(project, { 'sub/x': '' })
     expect(await halting(['trust', '--list'])).toMatchObject({ status: 0, stdout: 'No folder is trusted.\n' })
-    await halting(['trust', '.'])
+    await halting(['trust', '.', '--yes'])
     expect((await halting(['trust', '--list'])).stdout).toMatch(
       new RegExp(`^\\d{4}-\\d\\d-\\d\\d  trusted  ${project}\n$`),
     )

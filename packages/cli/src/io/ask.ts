@@ -1,9 +1,14 @@
+import { InterruptedError } from '../interrupted-error.ts'
+
 export interface AskedTerminal {
   readonly stdin: NodeJS.ReadStream
   readonly stderr: NodeJS.WritableStream
 }
 
-/** Asks a person for a line; undefined when there is none, as after Ctrl-D and Ctrl-C. */
+/**
+ * Asks a person for a line; undefined when there is none, as after Ctrl+D.
+ * @throws InterruptedError after Ctrl+C: that is no answer.
+ */
 export async function askLine(question: string, { stdin, stderr }: AskedTerminal): Promise<string | undefined> {
   // Nothing would tell of an end that was before.
   if (stdin.readableEnded) return undefined
@@ -13,10 +18,17 @@ export async function askLine(question: string, { stdin, stderr }: AskedTerminal
   const ended = new Promise<undefined>((resolve) => {
     lines.once('close', () => setImmediate(() => resolve(undefined)))
   })
-  // Some versions of Node reject for Ctrl-C, and others never answer.
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    lines.once('SIGINT', () => reject(new InterruptedError()))
+  })
+  // It rejects when the interface is closed.
   const answered = lines.question(question).catch(() => undefined)
   try {
-    return (await Promise.race([answered, ended]))?.trim()
+    return (await Promise.race([answered, ended, interrupted]))?.trim()
+  } catch (thrown) {
+    // The shell writes on a line of its own.
+    stderr.write('\n')
+    throw thrown
   } finally {
     lines.close()
   }

@@ -14,6 +14,7 @@ import {
 } from '@halting/agent'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { askTrust, offersText } from './question.ts'
@@ -39,38 +40,43 @@ export async function trust(flags: Flags, [word]: readonly string[], program: Pr
   const { writtenOffers } = await import('@halting/agent/instructions')
   const place = { ...owner, cwd: folder }
   const offers = [...(await projectOffers(place)), ...(await writtenOffers(place))]
-  const isAsked = flags.yes !== true && !wantsJson(flags) && program.stdin.isTTY && output.isTerminal.stderr
   if (!wantsJson(flags)) output.err(offersText(folder, offers))
-  if (isAsked && !(await askTrust({ stdin: program.stdin, stderr: process.stderr }))) {
-    output.err(told('nothing was trusted.'))
-    return 1
+  if (flags.yes !== true) {
+    const canAsk = !wantsJson(flags) && program.stdin.isTTY && output.isTerminal.stderr
+    if (!canAsk) return refuseUnasked(flags, place, offers, program)
+    if (!(await askTrust({ stdin: program.stdin, stderr: process.stderr }))) {
+      output.err(told('nothing was trusted.'))
+      return 1
+    }
   }
-  // What nobody was asked about is not trusted by the way.
-  const isNamed = isAsked || flags.yes === true
-  const counting = offers.filter(({ needsNaming }) => isNamed || !needsNaming)
   await changeTrust(owner, (records) => {
-    records.set(folder, { trusted: true, since: new Date().toISOString(), offers: counting.map(({ id }) => id) })
+    records.set(folder, { trusted: true, since: new Date().toISOString(), offers: offers.map(({ id }) => id) })
   })
-  tellTrusted(flags, folder, offers, counting, program)
+  if (wantsJson(flags)) output.out(offersJson(folder, offers, { trusted: true, lets: () => true }))
+  else output.out(`Trusted: ${oneLine(folder, Infinity)}\n`)
   return 0
 }
 
-function tellTrusted(
+/** Nobody is there to ask, and a script that forgot about the question must not trust a folder by accident. */
+async function refuseUnasked(
   flags: Flags,
+  place: TrustOwner,
+  offers: readonly Offer[],
+  { output }: Program,
+): Promise<number> {
+  if (wantsJson(flags)) output.out(offersJson(place.cwd, offers, await folderTrust(place)))
+  const command = shellQuoted(['halting', 'trust', place.cwd, '--yes'])
+  output.err(told(`nothing was trusted: there is no terminal to ask in. Read what is listed, then run: ${command}`))
+  return 2
+}
+
+function offersJson(
   folder: string,
   offers: readonly Offer[],
-  counting: readonly Offer[],
-  { output }: Program,
-): void {
-  if (wantsJson(flags)) {
-    const rows = offers.map((offer) => ({ ...offer, counts: counting.includes(offer) }))
-    output.out(`${JSON.stringify({ folder, trusted: true, offers: rows })}\n`)
-    return
-  }
-  output.out(`Trusted: ${oneLine(folder, Infinity)}\n`)
-  const left = offers.length - counting.length
-  if (left > 0)
-    output.err(told(`what is marked ! does not count (${left}): nobody was asked about it. --yes has it count.`))
+  { trusted, lets }: { readonly trusted: boolean; readonly lets: (offer: Offer) => boolean },
+): string {
+  const rows = offers.map((offer) => ({ ...offer, counts: lets(offer) }))
+  return `${JSON.stringify({ folder, trusted, offers: rows })}\n`
 }
 
 async function list(flags: Flags, owner: TrustOwner, { output }: Program): Promise<number> {

@@ -1,4 +1,4 @@
-// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-61a, R-TERM-66, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-71, R-TERM-72, R-TERM-73.
+// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-61a, R-TERM-66, R-TERM-66a, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-70b, R-TERM-71, R-TERM-72, R-TERM-73.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -550,14 +550,37 @@ describe('a question', () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
     say('go')
     await terminal.sees(/y yes/)
-    type('y')
-    await terminal.sees('> y')
+    type('h')
+    await terminal.sees('> h')
     expect(existsSync(join(cwd, 'made'))).toBe(false)
     await terminal.sees(/y yes/)
     await answering()
     type('n')
     await settled()
-    expect(terminal.shown()).toContain('> y')
+    expect(terminal.shown()).toContain('> h')
+  })
+
+  test('that is answered twice has one answer, and nothing of it is in the editor', async () => {
+    const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
+    say('go')
+    await terminal.sees(/y yes/)
+    await answering()
+    type('y', 'y')
+    await settled()
+    expect(existsSync(join(cwd, 'made'))).toBe(true)
+    await terminal.sees(/>\n/)
+  })
+
+  test('goes away with Ctrl+C, and the run with it; again leaves', async () => {
+    const { terminal, say, type, app } = await startApp({ replies: [asks, { content: 'Not made.' }] })
+    say('go')
+    await terminal.sees('Esc or Ctrl+C stops · Ctrl+C twice leaves')
+    await answering()
+    type(key.ctrl('c'))
+    await terminal.sees('■')
+    await terminal.sees('Ctrl+C again leaves')
+    type(key.ctrl('c'))
+    expect(await app.ended).toBe(0)
   })
 
   test('that is answered with no tells the model so', async () => {

@@ -31,11 +31,14 @@ interface Put {
 
 function put(asked: Question, more: Partial<QuestionOptions> = {}): Put {
   const answers: [string, PermissionAnswer][] = []
+  let time = 0
   const view = questionView({
     question: asked,
     waiting: () => [asked],
     answer: (id, answer) => answers.push([id, answer]),
     changed: () => undefined,
+    // Nobody is in a hurry.
+    now: () => (time += 1_000),
     style: plain,
     cwd: '/work/app',
     rows: () => 40,

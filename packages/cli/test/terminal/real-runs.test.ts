@@ -182,6 +182,7 @@ test('a call that is asked about, and a subagent', async () => {
       waiting: () => waiting,
       answer: (id, answer) => session.answer(id, answer),
       changed: () => undefined,
+      now: () => 0,
       style: plain,
       cwd,
       rows: () => 24,

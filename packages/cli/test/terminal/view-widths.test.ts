@@ -194,6 +194,7 @@ describe('for any strings, at any width', () => {
           waiting: () => [question, { ...question, id: 'r' }],
           answer: () => undefined,
           changed: () => undefined,
+          now: () => 0,
           style: coloured,
           cwd: '/work/app',
           rows: () => 24,

@@ -93,7 +93,11 @@ export function createApp(options: AppOptions): App {
     onEnd = resolve
     onBroken = reject
   })
-  const overlays = createOverlays(() => layout.arrange())
+  const overlays = createOverlays(() => {
+    layout.arrange()
+    questions.look()
+  })
+  const isCovered = (): boolean => isPaging || overlays.shown !== undefined
   const isKey = (action: Action, data: string): boolean => isKeyOf(bindings, action, data)
 
   bindEditor(bindings)
@@ -168,6 +172,7 @@ export function createApp(options: AppOptions): App {
       const done = (): void => {
         isPaging = false
         giveBack()
+        questions.look()
       }
       const giveBack = screen.takeOver(pager({ ...page, style, isKey, changed, rows: () => screen.rows, done }))
     },
@@ -181,7 +186,14 @@ export function createApp(options: AppOptions): App {
     },
     changed,
   }
-  const questions = createQuestions({ app: context, now })
+  const questions = createQuestions({
+    app: context,
+    now,
+    isCovered,
+    toEditor(data) {
+      if (!keyActions(data)) editor.component.handleInput?.(data)
+    },
+  })
   const conversation = createConversation({
     style,
     markdown: () => streamingMarkdown(theme),
@@ -198,6 +210,7 @@ export function createApp(options: AppOptions): App {
     overlays,
     branch: options.branch,
     hint: () => hint,
+    isAsked: () => questions.isShown,
     todosShown: () => todosShown,
     isLeaving: () => isLeaving,
     now,
@@ -207,7 +220,8 @@ export function createApp(options: AppOptions): App {
     keys: keyTable(bindings),
     shell,
     submit: (text: string, when: When) => submit(text, when),
-    isCovered: () => isPaging || overlays.shown !== undefined,
+    isCovered,
+    isAsked: () => questions.isShown && !isPaging,
     now,
     hint(text) {
       if (text === hint) return
@@ -215,11 +229,7 @@ export function createApp(options: AppOptions): App {
       changed()
     },
   })
-  const unlisten = screen.onKey((data) => {
-    if (questions.keyPressed() && !keyActions(data)) editor.component.handleInput?.(data)
-    else return keyActions(data)
-    return true
-  })
+  const unlisten = screen.onKey((data) => questions.take(data) || keyActions(data))
 
   function onEvent(event: SessionEvent): void {
     switch (event.type) {

@@ -16,6 +16,8 @@ interface Options {
   readonly submit: (text: string, when: When) => void
   /** Something stands in the place of the editor: the keys are its. */
   readonly isCovered: () => boolean
+  /** That is a question of the session. */
+  readonly isAsked: () => boolean
   readonly now: () => number
   /** A word on the line of the keys, until the next key. */
   readonly hint: (text: string) => void
@@ -34,6 +36,7 @@ export function createKeyActions({
   shell,
   submit,
   isCovered,
+  isAsked,
   now,
   hint,
 }: Options): (data: string) => boolean {
@@ -72,12 +75,16 @@ export function createKeyActions({
       return true
     },
     clear() {
+      // Also where the run that was stopped gave something back into the editor: it is in the history when the program is left.
+      if (isSecond('clear')) {
+        app.leave(0)
+        return true
+      }
       if (!app.editor.isEmpty) {
         keepText(app.editor.take())
         return 'alone'
       }
-      if (isSecond('clear')) app.leave(0)
-      else if (stop()) hint('Stopping. Ctrl+C again leaves')
+      if (stop()) hint('Stopping. Ctrl+C again leaves')
       else hint('Ctrl+C again leaves')
       return true
     },
@@ -126,8 +133,8 @@ export function createKeyActions({
   }
   return (data) => {
     const action = keys(data)
-    if (isCovered()) return coveredKey(action)
     hint('')
+    if (isCovered()) return coveredKey(action)
     // A file of this machine is none of the session's.
     const mention = app.cluster === undefined ? pastedImage(data, app) : undefined
     if (mention !== undefined) {
@@ -141,8 +148,29 @@ export function createKeyActions({
 
   /** Where the editor is covered, these still mean what they mean. */
   function coveredKey(action: AppAction | undefined): boolean {
+    if (action === 'clear') return coveredClear()
+    before = undefined
     if (action !== 'redraw' && action !== 'suspend') return false
     return handlers[action]() !== false
+  }
+
+  /** Stops the run that asks; a list or a page closes by itself. Again within a second it leaves (spec R-TERM-70b). */
+  function coveredClear(): boolean {
+    if (isSecond('clear')) {
+      app.leave(0)
+      return true
+    }
+    if (isAsked()) {
+      app.handIn.interrupt()
+      before = { action: 'clear', at: now() }
+      hint('Stopping. Ctrl+C again leaves')
+      return true
+    }
+    // Behind a list the next one does what it does without the list: it clears the text, or stops the run.
+    const isAlone = app.editor.isEmpty && app.open?.session.snapshot.status === 'idle'
+    before = isAlone ? { action: 'clear', at: now() } : undefined
+    if (isAlone) hint('Ctrl+C again leaves')
+    return false
   }
 }
 

@@ -1,7 +1,7 @@
 import { fitted } from '../../io/columns.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { type Action } from '../keys/actions.ts'
-import { shownKey } from '../keys/key-names.ts'
+import { keyName } from '../keys/key-table.ts'
 import type { Component } from '../screen/screen-port.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import { queueLines } from '../view/queue-lines.ts'
@@ -19,6 +19,8 @@ interface Options {
   readonly overlays: Overlays
   readonly branch: () => string
   readonly hint: () => string
+  /** A question of the session is in the place of the editor. */
+  readonly isAsked: () => boolean
   /** Whether the list of things to do is shown. */
   readonly todosShown: () => boolean
   readonly isLeaving: () => boolean
@@ -38,6 +40,7 @@ export function createLayout({
   overlays,
   branch,
   hint,
+  isAsked,
   todosShown,
   isLeaving,
   now,
@@ -48,7 +51,10 @@ export function createLayout({
     render: (width) => (app.open === undefined ? [] : component.render(width)),
   })
   const panel = stopPanel(() => present(), style, now)
-  const status = statusBar(() => ({ snapshot: present(), branch: branch(), keys: keyHints() }), style)
+  const status = statusBar(
+    () => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() }),
+    style,
+  )
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
   const onTheWay: Component = {
     render: (width) => [
@@ -82,12 +88,15 @@ export function createLayout({
     return standing
   }
   function key(action: Action): string {
-    const [first] = app.bindings.keysOf[action]
-    return first === undefined ? '' : shownKey(first)
+    return keyName(app.bindings, action)
   }
   function keyHints(): readonly string[] {
-    if (overlays.shown !== undefined) return []
     if (hint() !== '') return [hint()]
+    if (isAsked()) {
+      const stop = key('clear')
+      return stop === '' ? ['Esc stops'] : [`Esc or ${stop} stops`, `${stop} twice leaves`]
+    }
+    if (overlays.shown !== undefined) return []
     const here = app.cluster === undefined ? ['@ files', '! shell'] : []
     if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', ...here]
     return [`${key('interrupt')} stops`, `${key('send')} steers`, `${key('queue')} queues`]

@@ -1,6 +1,7 @@
 import { type KeyId, matchesKey } from '@earendil-works/pi-tui/dist/keys.js'
 import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from '@earendil-works/pi-tui/dist/keybindings.js'
 import { type Action, appActions, type AppAction } from './actions.ts'
+import { shownKey } from './key-names.ts'
 import type { Keybindings } from './keybindings.ts'
 
 /** What the app does with a key; undefined for what is the editor's, or that of a list. */
@@ -19,6 +20,12 @@ export function keyTable({ keysOf }: Keybindings): KeyTable {
 export function isKeyOf({ keysOf }: Keybindings, action: Action, data: string): boolean {
   if (data === '\n') return keysOf[action].includes('ctrl+j')
   return keysOf[action].some((key) => matchesKey(data, idOf(key)))
+}
+
+/** The first key of an action as a person reads it; '' for an action without one. */
+export function keyName({ keysOf }: Keybindings, action: Action): string {
+  const [first] = keysOf[action]
+  return first === undefined ? '' : shownKey(first)
 }
 
 /** Gives the editor its keys: it reads them from one place of its library. */

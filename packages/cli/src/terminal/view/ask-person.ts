@@ -1,21 +1,32 @@
 import type { Json } from '@halting/core'
 import { personQuestionsIn, type PersonQuestion } from '../../session/person-questions.ts'
-import type { Component } from '../screen/screen-port.ts'
 import { hanging, oneLineOf } from './lines.ts'
-import { choiceLines, interrupting, ruler, type QuestionOptions, writtenLines } from './question-parts.ts'
+import {
+  choiceLines,
+  interrupting,
+  ruler,
+  type QuestionOptions,
+  type QuestionView,
+  writingKeys,
+  writtenLines,
+} from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
+
+/** What is pressed so soon after the next question came was meant for the one before it. */
+const freshMs = 400
 
 /**
  * The questions of AskUserQuestion, one at a time: options by number or arrows, several where the question takes several, and a text of one's own
  * (spec R-TERM-34). What was answered goes into `answers` of the input, by question; what was skipped is told as such. Undefined for an input without a
  * question.
  */
-export function askPerson({ question, answer, changed, style }: QuestionOptions): Component | undefined {
+export function askPerson({ question, answer, changed, style, now }: QuestionOptions): QuestionView | undefined {
   const asked = personQuestionsIn(question.input)
   if (asked.length === 0) return undefined
   const answers = new Map<string, Json>()
   let at = 0
   let row = 0
+  let nextAt = -Infinity
   let chosen = new Set<number>()
   let field: TextField | undefined = asked[0]?.options.length === 0 ? textField('') : undefined
 
@@ -24,6 +35,7 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
     if (present !== undefined && given !== undefined) answers.set(present.question, given)
     at += 1
     row = 0
+    nextAt = now()
     chosen = new Set()
     field = asked[at]?.options.length === 0 ? textField('') : undefined
     if (at < asked.length) return changed()
@@ -52,17 +64,31 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
     changed()
   }
 
-  const handleField = (present: PersonQuestion, now: TextField, data: string): void => {
+  const handleField = (present: PersonQuestion, own: TextField, data: string): void => {
     const isEnter = data !== '\n' && isPressed(data, 'enter')
-    if (isEnter && now.text.trim() !== '') return next(given({ ...present }, now.text.trim()))
+    if (isEnter && own.text.trim() !== '') return next(given({ ...present }, own.text.trim()))
     if (isEnter) return present.options.length === 0 ? next(undefined) : undefined
-    if (!isPressed(data, 'escape')) now.handleInput(data)
+    if (!isPressed(data, 'escape')) own.handleInput(data)
     else if (present.options.length === 0) return answer(question.id, interrupting)
     else field = undefined
     changed()
   }
 
+  /** What a key before it was meant for is no answer to this one (spec R-TERM-66a). */
+  const isEarly = (data: string): boolean =>
+    now() - nextAt <= freshMs &&
+    (isPressed(data, 'enter') || (field === undefined && typedCharacter(data) !== undefined))
   return {
+    get written() {
+      return field?.text ?? ''
+    },
+    isAnswerKey(data) {
+      const typed = typedCharacter(data)
+      const rows = (asked[at]?.options.length ?? 0) + 1
+      return (
+        field === undefined && typed !== undefined && (/[ s]/.test(typed) || (typed >= '1' && Number(typed) <= rows))
+      )
+    },
     render(width) {
       const present = asked[at]
       if (present === undefined) return []
@@ -81,6 +107,7 @@ export function askPerson({ question, answer, changed, style }: QuestionOptions)
     handleInput(data) {
       const present = asked[at]
       if (present === undefined) return
+      if (isEarly(data)) return
       if (field !== undefined) return handleField(present, field, data)
       const rows = present.options.length + 1
       if (isPressed(data, 'escape')) return answer(question.id, interrupting)
@@ -129,10 +156,12 @@ function keysFor(
   isWriting: boolean,
 ): readonly { readonly key: string; readonly label: string }[] {
   if (isWriting)
-    return [
-      { key: 'Enter', label: 'answer' },
-      options.length === 0 ? { key: 'Esc', label: 'stops the run' } : { key: 'Esc', label: 'back' },
-    ]
+    return options.length === 0
+      ? [
+          { key: 'Enter', label: 'answer' },
+          { key: 'Esc', label: 'stops the run' },
+        ]
+      : writingKeys('answer')
   return [
     ...(multiSelect ? [{ key: 'Space', label: 'choose' }] : []),
     { key: 'Enter', label: multiSelect ? 'answer with those chosen' : 'choose' },

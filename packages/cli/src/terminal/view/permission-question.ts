@@ -3,10 +3,18 @@ import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import type { Question } from '@halting/agent/session'
 import { many } from '../../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
-import type { Component } from '../screen/screen-port.ts'
 import { mayHarm } from './harm.ts'
 import { hanging } from './lines.ts'
-import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions, writtenLines } from './question-parts.ts'
+import {
+  choiceLines,
+  interrupting,
+  ruler,
+  type Choice,
+  type QuestionOptions,
+  type QuestionView,
+  writingKeys,
+  writtenLines,
+} from './question-parts.ts'
 import { scrolled } from './scrolled.ts'
 import { editableInput, subjectLines } from './question-subject.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
@@ -40,7 +48,7 @@ type Writing =
  * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). Whoever shows it waits until nobody types. Enter says yes, but for what may do harm, and
  * while some of what is asked about was not seen: there it does nothing.
  */
-export function permissionQuestion(options: QuestionOptions): Component {
+export function permissionQuestion(options: QuestionOptions): QuestionView {
   const { question, answer, changed, style, cwd } = options
   const { toolName, input, suggestions } = question
   const isHarmful = mayHarm(toolName, input, cwd)
@@ -65,7 +73,10 @@ export function permissionQuestion(options: QuestionOptions): Component {
     alike = lines.length <= mostWaitingLines ? waiting.filter(isAlike) : []
     return lines.slice(0, mostWaitingLines)
   }
-  const say = (given: PermissionAnswer): void => answer(question.id, given)
+  const say = (given: PermissionAnswer): void => {
+    writing = undefined
+    answer(question.id, given)
+  }
   const allowing = (updates: readonly PermissionUpdate[]): PermissionAnswer => ({
     behavior: 'allow',
     updatedPermissions: updates,
@@ -141,6 +152,13 @@ export function permissionQuestion(options: QuestionOptions): Component {
   }
 
   return {
+    get written() {
+      return writing?.type === 'instead' ? writing.field.text : ''
+    },
+    isAnswerKey(data) {
+      const typed = typedCharacter(data)
+      return writing === undefined && choices(true).some(({ key }) => key === typed)
+    },
     render: (width) =>
       writing === undefined
         ? askingLines(width)
@@ -199,14 +217,7 @@ function writingLines(writing: Writing, { style }: QuestionOptions, width: numbe
     ...hanging('  ', asks, width),
     ...writtenLines(writing.field, width),
     ...problem,
-    ...choiceLines(
-      [
-        { key: 'Enter', label: writing.type === 'edit' ? 'run it' : 'send' },
-        { key: 'Esc', label: 'back' },
-      ],
-      width,
-      style,
-    ),
+    ...choiceLines(writingKeys(writing.type === 'edit' ? 'run it' : 'send'), width, style),
   ]
 }
 

@@ -1,17 +1,28 @@
 import type { PermissionAnswer } from '@halting/core/adapters'
-import type { Component } from '../screen/screen-port.ts'
 import { hanging } from './lines.ts'
-import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions, writtenLines } from './question-parts.ts'
+import {
+  choiceLines,
+  interrupting,
+  ruler,
+  type Choice,
+  type QuestionOptions,
+  type QuestionView,
+  writingKeys,
+  writtenLines,
+} from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
 /**
  * Asks about a plan (ExitPlanMode), or whether one comes first (EnterPlanMode); the plan itself was printed (spec R-TERM-35). Enter does nothing: a yes
  * begins the work.
  */
-export function planQuestion({ question, answer, changed, style }: QuestionOptions): Component {
+export function planQuestion({ question, answer, changed, style }: QuestionOptions): QuestionView {
   const isPlan = question.toolName === 'ExitPlanMode'
-  const say = (given: PermissionAnswer): void => answer(question.id, given)
   let field: TextField | undefined
+  const say = (given: PermissionAnswer): void => {
+    field = undefined
+    answer(question.id, given)
+  }
   const allow = (mode: string): void =>
     say({
       behavior: 'allow',
@@ -51,6 +62,13 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
         instead,
       ]
   return {
+    get written() {
+      return field?.text ?? ''
+    },
+    isAnswerKey(data) {
+      const typed = typedCharacter(data)
+      return field === undefined && choices.some(({ key }) => key === typed)
+    },
     render: (width) => [
       ruler(width, style),
       ...hanging(
@@ -60,17 +78,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
       ).map(style.bold),
       ...(field === undefined
         ? choiceLines(choices, width, style)
-        : [
-            ...writtenLines(field, width),
-            ...choiceLines(
-              [
-                { key: 'Enter', label: 'send' },
-                { key: 'Esc', label: 'back' },
-              ],
-              width,
-              style,
-            ),
-          ]),
+        : [...writtenLines(field, width), ...choiceLines(writingKeys('send'), width, style)]),
     ],
     handleInput(data) {
       if (field === undefined) {

@@ -3,6 +3,7 @@ import type { PermissionAnswer } from '@halting/core/adapters'
 import type { Explanation } from '@halting/agent'
 import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
+import type { Component } from '../screen/screen-port.ts'
 import { foldedLines } from './lines.ts'
 import type { TextField } from './text-field.ts'
 
@@ -13,6 +14,8 @@ export interface QuestionOptions {
   readonly waiting: () => readonly Question[]
   /** `session.answer`. */
   readonly answer: (questionId: string, answer: PermissionAnswer) => void
+  /** Milliseconds, by a clock that only goes on. */
+  readonly now: () => number
   /** What is shown is another. */
   readonly changed: () => void
   readonly style: Style
@@ -23,6 +26,14 @@ export interface QuestionOptions {
   readonly explain?: (command: string) => Pick<Explanation, 'parts'>
   /** A file as it is; undefined where it cannot be read. For diffs with the numbers of lines. */
   readonly fileText?: (path: string) => string | undefined
+}
+
+/** A question as it is on the screen. */
+export interface QuestionView extends Component {
+  /** A message that is being written in it, and was not sent; '' for none. */
+  readonly written: string
+  /** Whether the key would answer it, or begin an answer. */
+  isAnswerKey(data: string): boolean
 }
 
 /** What can be answered, by its key. */
@@ -60,6 +71,14 @@ export function writtenLines(field: Pick<TextField, 'render'>, width: number): r
 /** A line between what was printed and the question. */
 export function ruler(width: number, style: Style): string {
   return style.dim('─'.repeat(Math.max(0, width)))
+}
+
+/** The keys below a text that is being written. */
+export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label'>[] {
+  return [
+    { key: 'Enter', label: enter },
+    { key: 'Esc', label: 'back' },
+  ]
 }
 
 /** A person who stops the run by Esc, as at any other time. */

@@ -1,13 +1,12 @@
-import type { Component } from '../screen/screen-port.ts'
 import { askPerson } from './ask-person.ts'
 import { permissionQuestion } from './permission-question.ts'
 import { planQuestion } from './plan-question.ts'
-import type { QuestionOptions } from './question-parts.ts'
+import type { QuestionOptions, QuestionView } from './question-parts.ts'
 
 export type { QuestionOptions } from './question-parts.ts'
 
 /** A question of the session as a person is asked it, with keys of its own. It takes the editor's place; whoever shows it waits until nobody types. */
-export function questionView(options: QuestionOptions): Component {
+export function questionView(options: QuestionOptions): QuestionView {
   switch (options.question.toolName) {
     case 'AskUserQuestion':
       return askPerson(options) ?? permissionQuestion(options)

@@ -11,21 +11,24 @@ export interface StatusInput {
   readonly branch: string
   /** What the keys do now, the most needed first: `Esc stops`. */
   readonly keys: readonly string[]
+  /** They stand before the model: where there is no room, it goes before they do. */
+  readonly areKeysFirst?: boolean
 }
 
 /** `accept edits · sonnet-5.5 · main* · Esc stops · Enter steers`: mode first, keys go where there is no room (spec R-TERM-23). */
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
     render(width) {
-      const { snapshot, branch, keys } = input()
+      const { snapshot, branch, keys, areKeysFirst = false } = input()
       const running = snapshot.tasks.filter(({ status }) => status === 'running').length
       const parts = [
         modeWords(snapshot.permissionMode).short,
+        ...(areKeysFirst ? keys : []),
         // Of a session on a cluster it is known when a worker has it.
         ...(snapshot.model === '' ? [] : [snapshot.model]),
         ...(branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),
-        ...keys,
+        ...(areKeysFirst ? [] : keys),
       ].map((part) => oneLineOf(part, 60))
       const fitting = parts.filter((_part, index) => columnsOf(parts.slice(0, index + 1).join(' · ')) < width)
       const shown = fitting.length === 0 ? oneLineOf(parts[0] ?? '', width - 1) : fitting.join(' · ')
