@@ -5,7 +5,6 @@ import { isTimedOut, type ServerTool } from './connection.ts'
 import type { McpLimits } from './limits.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
 import { type ServerHandle, SessionOver } from './server-handle.ts'
-import { shownSchemaOf } from './tool-schema.ts'
 
 export interface ServerToolOptions extends ShowOptions {
   readonly limits: McpLimits
@@ -14,11 +13,10 @@ export interface ServerToolOptions extends ShowOptions {
 /** A tool of a server, as a tool of the loop. */
 export function serverTool(
   name: string,
-  { name: ownName, description, inputSchema, annotations, title }: ServerTool,
+  { name: ownName, description, shown, annotations, title }: ServerTool,
   server: ServerHandle,
   options: ServerToolOptions,
 ): Tool {
-  const shown = shownSchemaOf(inputSchema)
   const said = description ?? annotations?.title ?? title ?? `${ownName} of the server ${server.name}`
   const note = shown.kind === 'any object' ? ' (Its input schema cannot be shown; the server checks the input.)' : ''
   return {

@@ -19,7 +19,6 @@ describe('a server that is no good is named, and holds nobody up', () => {
     ['endless-line', /too large/],
     ['wrong-version', /version/i],
     ['no-list', /./],
-    ['bad-tool', /./],
   ])('%s', async (mode, problem) => {
     const note = noteFile()
     const begun = performance.now()
