@@ -8,6 +8,7 @@ import {
   SSEClientTransport,
 } from '@modelcontextprotocol/client'
 import type { Prompt, Tool, Transport } from '@modelcontextprotocol/client'
+import type { JsonObject } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { McpServerConfig } from './config.ts'
@@ -20,7 +21,7 @@ import { TolerantTransport } from './repair/tolerant-transport.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import { tokenSource } from './sign-in/token-source.ts'
 import { type StdioPlace, StdioTransport } from './stdio-transport.ts'
-import { type ShownSchema, shownSchemaOf } from './tool-schema.ts'
+import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
 import { nameFor } from './repair/values.ts'
 
 /** What a server asks a person, by way of the tool that it runs. */
@@ -223,10 +224,18 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
           () => [],
         ),
   ])
-  const shown = tools.slice(0, limits.tools).map((tool) => ({ ...tool, shown: shownSchemaOf(tool.inputSchema) }))
-  for (const { name, shown: schema } of shown)
-    if (schema.kind === 'any object')
-      reports.add('tools/list', `its tool ${nameFor(name)} has no fields here: ${schema.problem}`)
+  const shown = tools.slice(0, limits.tools).map((tool) => {
+    // It came as JSON.
+    const schema = shownSchemaOf(tool.inputSchema as JsonObject)
+    const [problem, ...more] = schema.problems
+    const also = more.length > 0 ? `, and ${more.length} more` : ''
+    if (problem !== undefined)
+      reports.add(
+        'tools/list',
+        `its tool ${nameFor(tool.name)} is shown without a part of its input schema: ${problem.slice(0, 200)}${also}`,
+      )
+    return { ...tool, shown: schema }
+  })
   return {
     tools: shown,
     prompts: prompts.slice(0, limits.tools),

@@ -3,7 +3,11 @@ import type { McpServerConfig } from '../../src/mcp/index.ts'
 export type Said = Readonly<Record<string, unknown>>
 
 /** A server in this process that offers these tools, gives this for each call, and says this of itself. */
-export function saying(tools: readonly Said[], result: Said = { content: [] }, initialize: Said = {}): McpServerConfig {
+export function saying(
+  tools: readonly Said[],
+  result: Said | ((params: Said) => Said) = { content: [] },
+  initialize: Said = {},
+): McpServerConfig {
   const instance = {
     async connect(transport: never) {
       const theirs = transport as {
@@ -11,7 +15,8 @@ export function saying(tools: readonly Said[], result: Said = { content: [] }, i
         send(message: Said): Promise<void>
       }
       const onmessage = ({ id, method, params }: Said & { readonly params?: Said }): void => {
-        const answer = answerTo(method, params, tools, result, initialize)
+        const given = typeof result === 'function' ? () => result(params ?? {}) : () => result
+        const answer = answerTo(method, params, tools, method === 'tools/call' ? given() : {}, initialize)
         if (answer !== undefined) void theirs.send({ jsonrpc: '2.0', id, ...answer })
       }
       Object.assign(theirs, { onmessage })

@@ -37,24 +37,6 @@ test('half a character is shown as none: no service takes it', async () => {
   expect(said).toContain('x\uFFFD')
 })
 
-test.each([
-  { uniqueItems: 'yes' },
-  { examples: 'one' },
-  { minLength: -1 },
-  { maxItems: 1.5 },
-  { deprecated: 'soon' },
-  { multipleOf: 0 },
-  { type: ['string', 'string'] },
-  { dependentRequired: { a: 'b' } },
-  { $schema: 7 },
-  { $anchor: 7 },
-  { patternProperties: { '(': {} } },
-])('a schema with %j is shown as any object: it is none', async (part) => {
-  const inputSchema = { type: 'object', properties: { a: part } }
-  const servers = await readyServers({ s: saying([tool('a', { inputSchema })]) })
-  expect(servers.tool('mcp__s__a')?.inputSchema).toEqual({ type: 'object' })
-})
-
 test('a result of very many parts comes as one', async () => {
   const content = Array.from({ length: 5_000 }, (_, index) => ({ type: 'text', text: `${index % 10}` }))
   const output = await call(await readyServers({ s: saying([tool('a')], { content }) }), 'mcp__s__a')
