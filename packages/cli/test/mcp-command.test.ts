@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createOutput } from '../src/io/output.ts'
 import { mcp as command } from '../src/mcp/mcp.ts'
 import { installProgram } from './support/program.ts'
-import { commandOfServers } from './support/servers.ts'
+import { commandOfServers, server } from './support/servers.ts'
 
 installProgram()
 
@@ -25,6 +25,14 @@ test('-h behind the command of a server is its own, and not a question for help'
   const args = ['-h', 'localhost', '--help']
   expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: { db: { args } } } } })
   expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [FLAGS] NAME')
+})
+
+test('what of a server is left out is told', async () => {
+  await mcp('add', 'odd', '--', process.execPath, server, 'odd')
+  expect((await mcp('list')).stdout).toContain('connected, 3 tools (1 problem: see halting mcp get odd)')
+  expect((await mcp('get', 'odd')).stdout).toContain('\n  its tool Odd is left out: it has no name\n')
+  const { leftOut } = JSON.parse((await mcp('get', '--json', 'odd')).stdout) as { readonly leftOut: unknown }
+  expect(leftOut).toEqual(['its tool Odd is left out: it has no name'])
 })
 
 test("servers of a project are for all who have it, and no link of it leads to what is a person's own", async () => {

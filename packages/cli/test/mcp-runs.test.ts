@@ -20,7 +20,7 @@ test('servers that are no good are named, and the run goes on without them', asy
   const note = join(folder(), 'note')
   const begun = performance.now()
   const { status, init, stderr } = await told(
-    ['-p', 'hi', '--mcp-config', given({ dead: one('dead'), silent: one('silent', note), good: one('good'), odd: {} })],
+    ['-p', 'hi', '--mcp-config', given({ dead: one('dead'), silent: one('silent', note), good: one('odd'), odd: {} })],
     [{ content: 'Done.' }],
     { HALTING_MCP_WAIT_MS: '8000' },
   )
@@ -35,6 +35,7 @@ test('servers that are no good are named, and the run goes on without them', asy
   ])
   expect(stderr).toContain('the MCP server dead is not there: it ended (exit code 3); it said: no licence found.')
   expect(stderr).toContain('the MCP server silent is not there: it has not answered yet')
+  expect(stderr).toContain('the MCP server good: its tool Odd is left out: it has no name.')
   expect(stderr).toContain('the MCP server odd is not there: it has neither a command nor a url.')
   expect(performance.now() - begun).toBeLessThan(25_000)
   const pid = Number(readFileSync(note, 'utf8').split(' ')[1])

@@ -7,7 +7,8 @@ import {
   SdkHttpError,
   SSEClientTransport,
 } from '@modelcontextprotocol/client'
-import type { Prompt, Tool as ServerTool, Transport } from '@modelcontextprotocol/client'
+import type { Prompt, Tool, Transport } from '@modelcontextprotocol/client'
+import type { JsonObject } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { McpServerConfig } from './config.ts'
@@ -15,9 +16,13 @@ import { HttpTransport } from './http-transport.ts'
 import type { McpLimits } from './limits.ts'
 import { settledWithin, timeLimit } from '../time-limit.ts'
 import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
+import { Reports } from './repair/reports.ts'
+import { TolerantTransport } from './repair/tolerant-transport.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import { tokenSource } from './sign-in/token-source.ts'
 import { type StdioPlace, StdioTransport } from './stdio-transport.ts'
+import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
+import { nameFor } from './repair/values.ts'
 
 /** What a server asks a person, by way of the tool that it runs. */
 export interface ElicitationRequest {
@@ -43,18 +48,23 @@ export interface ConnectionPlace extends StdioPlace {
   readonly elicit?: ((request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>) | undefined
 }
 
-export type { ServerTool }
+/** A tool as its server offers it, with its input schema as a model is shown it. */
+export type ServerTool = Tool & { readonly shown: ShownSchema }
 
 /** What a server offers, as it said last. */
 export interface Offered {
   readonly tools: readonly ServerTool[]
   readonly prompts: readonly Prompt[]
   readonly hasResources: boolean
+  /** What of its lists is left out, or shown without its fields: a clause each. */
+  readonly problems: readonly string[]
 }
 
 /** A server that is connected. */
 export interface Connection {
   readonly client: Client
+  /** What of its lists could not be used. */
+  readonly reports: Reports
   readonly offered: Offered
   /** Asks anew what it offers. */
   look(signal: AbortSignal): Promise<Offered>
@@ -81,6 +91,7 @@ export async function connect(
   const inTime = limit.signal
   const { transport, stdio, opened } = transportTo(server, place)
   const client = clientFor(place)
+  const reports = new Reports()
   let isReady = false
   let isClosed = false
   const close = async (): Promise<void> => {
@@ -103,18 +114,21 @@ export async function connect(
     await unlessAborted(
       (async () => {
         await opened?.()
-        await client.connect(transport, options)
+        await client.connect(
+          new TolerantTransport(transport, (method, problem) => reports.add(method, problem)),
+          options,
+        )
       })(),
       inTime,
     )
     const look = (within: AbortSignal): Promise<Offered> =>
-      unlessAborted(offeredBy(client, place.limits, within), within)
+      unlessAborted(offeredBy(client, reports, place.limits, within), within)
     const offered = await look(inTime)
     for (const method of listChanged) client.setNotificationHandler(method, () => events.onListChanged())
     isReady = true
     const hasLostSession = (thrown: unknown): boolean =>
       thrown instanceof SdkHttpError && thrown.status === 404 && transport.sessionId !== undefined
-    return { client, offered, look, hasLostSession, close }
+    return { client, reports, offered, look, hasLostSession, close }
   } catch (thrown) {
     const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, place })
     await close()
@@ -135,7 +149,7 @@ function clientFor({ version, directories, elicit, limits }: ConnectionPlace): C
     { name: 'halting', version },
     {
       capabilities: { roots: {}, elicitation: {} },
-      // What a server promises of its results is not what the model reads them by. A schema of theirs is not run as code.
+      // No schema of a server comes here: its `outputSchema` is dropped (`repair`). The client's own validator would be loaded for nothing.
       jsonSchemaValidator: {
         getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
       },
@@ -197,7 +211,7 @@ function transportTo(server: McpServerConfig, place: ConnectionPlace): Way {
   return { transport }
 }
 
-async function offeredBy(client: Client, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
+async function offeredBy(client: Client, reports: Reports, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
   const options = { signal, timeout: limits.connectMs, cacheMode: 'bypass' } as const
   const capabilities = client.getServerCapabilities() ?? {}
   const [tools, prompts] = await Promise.all([
@@ -210,10 +224,23 @@ async function offeredBy(client: Client, limits: McpLimits, signal: AbortSignal)
           () => [],
         ),
   ])
+  const shown = tools.slice(0, limits.tools).map((tool) => {
+    // It came as JSON.
+    const schema = shownSchemaOf(tool.inputSchema as JsonObject)
+    const [problem, ...more] = schema.problems
+    const also = more.length > 0 ? `, and ${more.length} more` : ''
+    if (problem !== undefined)
+      reports.add(
+        'tools/list',
+        `its tool ${nameFor(tool.name)} is shown without a part of its input schema: ${problem.slice(0, 200)}${also}`,
+      )
+    return { ...tool, shown: schema }
+  })
   return {
-    tools: tools.slice(0, limits.tools),
+    tools: shown,
     prompts: prompts.slice(0, limits.tools),
     hasResources: capabilities.resources !== undefined,
+    problems: [...reports.take('tools/list'), ...reports.take('prompts/list')],
   }
 }
 

@@ -45,15 +45,16 @@ export function createListResources(
 async function listed(server: ServerHandle, { signal }: ToolContext, options: ServerToolOptions): Promise<string> {
   try {
     const timing = { signal, timeout: options.limits.connectMs, cacheMode: 'bypass' } as const
-    const [{ resources }, templates] = await server.ask(signal, (client) =>
-      Promise.all([
+    const [{ resources }, templates, leftOut] = await server.ask(signal, async (client, reports) => {
+      const lists = await Promise.all([
         client.listResources(undefined, timing),
         client.listResourceTemplates(undefined, timing).then(
           ({ resourceTemplates }) => resourceTemplates,
           () => [],
         ),
-      ]),
-    )
+      ])
+      return [...lists, [...reports.take('resources/list'), ...reports.take('resources/templates/list')]] as const
+    })
     const rows = [
       ...resources.map(({ uri, name, mimeType, description }) => row([uri, name, mimeType, description])),
       ...templates.map(({ uriTemplate, name, mimeType, description }) =>
@@ -62,7 +63,8 @@ async function listed(server: ServerHandle, { signal }: ToolContext, options: Se
     ]
     const left = rows.length - mostResources
     const more = left > 0 ? [`... and ${left} more`] : []
-    return [`${server.name}: ${rows.length} resources`, ...rows.slice(0, mostResources), ...more].join('\n')
+    const notes = leftOut.map((problem) => `  (${problem})`)
+    return [`${server.name}: ${rows.length} resources`, ...rows.slice(0, mostResources), ...more, ...notes].join('\n')
   } catch (thrown) {
     if (signal.aborted) throw thrown
     return `${server.name}: ${messageOf(thrown).slice(0, 500)}`

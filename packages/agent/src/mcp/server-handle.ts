@@ -6,7 +6,7 @@ import { NeedsSignIn } from './needs-sign-in.ts'
 
 export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth' | 'disabled'
 
-const nothing: Offered = { tools: [], prompts: [], hasResources: false }
+const nothing: Offered = { tools: [], prompts: [], hasResources: false, problems: [] }
 
 /** Changes of lists are taken up together, and not more often than this. */
 const gatherMs = 200
@@ -72,10 +72,13 @@ export class ServerHandle {
    * Asks the server for something.
    * @throws SessionOver where it must be asked again: it is not done here, since what was asked may have been a change
    */
-  async ask<T>(signal: AbortSignal, question: (client: Connection['client']) => Promise<T>): Promise<T> {
+  async ask<T>(
+    signal: AbortSignal,
+    question: (client: Connection['client'], reports: Connection['reports']) => Promise<T>,
+  ): Promise<T> {
     const connection = await this.connected(signal)
     try {
-      return await question(connection.client)
+      return await question(connection.client, connection.reports)
     } catch (thrown) {
       if (!connection.hasLostSession(thrown)) throw thrown
       if (this.#connection === connection) this.#gone('its session was over')

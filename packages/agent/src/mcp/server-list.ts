@@ -11,6 +11,8 @@ export interface McpServerStatus {
   /** Why it is not connected. */
   readonly problem?: string
   readonly tools: number
+  /** What of its tools and prompts is left out, or shown without its fields: a clause each, such as `its tool x is left out: it has no name`. */
+  readonly leftOut?: readonly string[]
   /** What it says that it is, once it is connected. */
   readonly info?: { readonly name: string; readonly version: string }
   /** Who named it: `dynamic` where a host did in the course of a session. */
@@ -198,6 +200,7 @@ function statusOf({ entry: { name, scope }, handle, problem, isOff }: Slot): Mcp
     status: handle.status,
     ...(handle.problem !== undefined && { problem: handle.problem }),
     tools: offered.tools.length,
+    ...(offered.problems.length > 0 && { leftOut: offered.problems }),
     ...(info !== undefined && { info }),
     ...(offered.tools.length > 0 && { offered: offered.tools.map(toolOf) }),
   }

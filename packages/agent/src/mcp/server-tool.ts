@@ -1,11 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import { headOf, messageOf, wellFormed, wellFormedJson } from '@halting/core/adapters'
+import { headOf, messageOf, wellFormed } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { isTimedOut, type ServerTool } from './connection.ts'
 import type { McpLimits } from './limits.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
 import { type ServerHandle, SessionOver } from './server-handle.ts'
-import { shownSchemaOf } from './tool-schema.ts'
 
 export interface ServerToolOptions extends ShowOptions {
   readonly limits: McpLimits
@@ -14,21 +13,31 @@ export interface ServerToolOptions extends ShowOptions {
 /** A tool of a server, as a tool of the loop. */
 export function serverTool(
   name: string,
-  { name: ownName, description, inputSchema, annotations, title }: ServerTool,
+  { name: ownName, description, shown, annotations, title }: ServerTool,
   server: ServerHandle,
   options: ServerToolOptions,
 ): Tool {
-  const shown = shownSchemaOf(inputSchema)
   const said = description ?? annotations?.title ?? title ?? `${ownName} of the server ${server.name}`
-  const note = shown.kind === 'any object' ? ' (Its input schema cannot be shown; the server checks the input.)' : ''
+  const { schema, ownNames, note, problems } = shown
+  const isHidden = problems.length > 0 && schema['properties'] === undefined
+  const notes = [
+    cut(said, options.limits.descriptionCharacters),
+    ...(note === undefined ? [] : [wellFormed(note)]),
+    ...(isHidden ? ['(Its input schema cannot be shown; the server checks the input.)'] : []),
+  ]
   return {
     name,
-    description: cut(said, options.limits.descriptionCharacters) + note,
-    inputSchema: wellFormedJson(shown.schema),
+    description: notes.join(' '),
+    inputSchema: schema,
     // What the server says of it decides what runs beside others. Whether it runs is for the rules (spec R-MCP-6).
     readOnly: annotations?.readOnlyHint === true,
-    execute: (input, context) => call(server, ownName, input, context, options),
+    execute: (input, context) => call(server, ownName, withOwnNames(input, ownNames), context, options),
   }
+}
+
+/** The input as the server knows its fields. A copy, which the client may change. */
+function withOwnNames(input: object, ownNames: ReadonlyMap<string, string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [ownNames.get(name) ?? name, value]))
 }
 
 const progressMs = 250
@@ -36,7 +45,7 @@ const progressMs = 250
 async function call(
   server: ServerHandle,
   name: string,
-  input: { readonly [name: string]: unknown },
+  input: Record<string, unknown>,
   { signal, progress }: ToolContext,
   options: ServerToolOptions,
 ): Promise<ToolOutput> {
@@ -45,8 +54,7 @@ async function call(
   try {
     const result: CallToolResult = await server.ask(signal, (client) =>
       client.callTool(
-        // A copy that the client may change.
-        { name, arguments: { ...input } },
+        { name, arguments: input },
         {
           signal,
           timeout: limits.toolMs,

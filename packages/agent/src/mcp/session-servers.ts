@@ -28,7 +28,7 @@ export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'sign
 /** The servers of a session. */
 export interface SessionServers {
   readonly options: Required<Pick<QueryOptions, 'moreTools'>>
-  /** Waits as long as the first request does; then says what `init` tells, and which are not there. */
+  /** Waits as long as the first request does; then gives what `init` tells, which servers are not there, and what of the others is left out. */
   begin(): Promise<{
     readonly init: NonNullable<QueryOptions['init']>
     readonly problems: readonly string[]
@@ -147,8 +147,9 @@ export function openServers(given: SessionServersOptions): SessionServers {
   }
 }
 
-function problemOf({ name, status, problem }: McpServerStatus): readonly string[] {
-  if (status === 'connected' || status === 'disabled') return []
+function problemOf({ name, status, problem, leftOut = [] }: McpServerStatus): readonly string[] {
+  if (status === 'connected') return leftOut.map((part) => `the MCP server ${name}: ${part}.`)
+  if (status === 'disabled') return []
   const why = status === 'pending' ? 'it has not answered yet; its tools come when it does' : (problem ?? status)
   return [`the MCP server ${name} is not there: ${why}.`]
 }

@@ -27,7 +27,7 @@ const lists = {
     tool('long', { description: 'd'.repeat(100_000) }),
   ],
 }
-lists['bad-tool'] = [{ name: 'no-schema', description: 7 }]
+lists.odd = [{ title: 'Odd' }, { name: 'null', description: null, inputSchema: null }, ...lists.good]
 let tools = lists[mode] ?? lists.good
 
 if (mode === 'dead') {

@@ -19,7 +19,6 @@ describe('a server that is no good is named, and holds nobody up', () => {
     ['endless-line', /too large/],
     ['wrong-version', /version/i],
     ['no-list', /./],
-    ['bad-tool', /./],
   ])('%s', async (mode, problem) => {
     const note = noteFile()
     const begun = performance.now()
@@ -94,9 +93,14 @@ test('what a server says of its tools bricks nothing', async () => {
   expect(names.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true)
   expect(new Set(names).size).toBe(names.length)
   expect(names).toContain('mcp__liar__twice')
-  for (const name of ['bad-type', 'bad-name', 'bad-pattern'])
-    expect(servers.tool(`mcp__liar__${name}`)?.inputSchema).toEqual({ type: 'object' })
-  expect(servers.tool('mcp__liar__top')?.inputSchema).toEqual({ type: 'object', properties: { a: { type: 'string' } } })
+  const shown = Object.entries({ 'bad-type': { a: {} }, 'bad-name': { a_b_c: { type: 'string', description: 'The server calls it "a b/c".' } }, 'bad-pattern': { a: { type: 'string' } } }) // prettier-ignore
+  for (const [name, properties] of shown)
+    expect(servers.tool(`mcp__liar__${name}`)?.inputSchema).toEqual({ type: 'object', properties })
+  expect(servers.tool('mcp__liar__top')?.inputSchema).toEqual({
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+  })
   expect(servers.tool('mcp__liar__long')?.description.length).toBeLessThan(2_100)
 })
 

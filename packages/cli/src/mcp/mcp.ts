@@ -110,7 +110,10 @@ async function get({ json, trust }: McpArguments, name: string, program: Program
     const values = Object.entries(shownServer(server)).map(
       ([field, value]) => `  ${field}: ${oneLine(typeof value === 'string' ? value : JSON.stringify(value), 300)}\n`,
     )
-    output.out(`${oneLine(name, 60)}  ${howItIs(status)}\n${values.join('')}  from: ${oneLine(from, 300)}\n`)
+    const leftOut = (status?.leftOut ?? []).map((part) => `  ${oneLine(part, 300)}\n`)
+    output.out(
+      `${oneLine(name, 60)}  ${howItIs(status)}\n${values.join('')}  from: ${oneLine(from, 300)}\n${leftOut.join('')}`,
+    )
   }
   return row.status?.status === 'connected' ? 0 : 1
 }
@@ -161,9 +164,11 @@ async function rowsOf(run: RunSettings, program: Program, only?: string): Promis
 
 function howItIs(status: McpServerStatus | undefined): string {
   if (status === undefined) return 'unknown'
-  const { status: how, problem, tools } = status
+  const { name, status: how, problem, tools, leftOut = [] } = status
+  const also =
+    leftOut.length === 0 ? '' : ` (${many(leftOut.length, 'problem')}: see halting mcp get ${oneLine(name, 60)})`
   return how === 'connected'
-    ? `connected, ${many(tools, 'tool')}`
+    ? `connected, ${many(tools, 'tool')}${also}`
     : `${how}${problem === undefined ? '' : ` (${oneLine(problem, 300)})`}`
 }
 
@@ -189,6 +194,7 @@ function shownRow({ name, server, from, status }: Row): object {
     status: status?.status ?? 'failed',
     tools: status?.tools ?? 0,
     problem: status?.problem ?? null,
+    ...(status?.leftOut !== undefined && { leftOut: status.leftOut }),
   }
 }
 

@@ -45,9 +45,12 @@ function onThisMachine(live: LiveSession): OnThisMachine {
     describePermissions: (command) => (command === '' ? ruleLines(live) : explained(permissions.explain(command))),
     hooks: [run.settings.hooks ?? {}, ...pluginsWithHooks(run).flatMap(({ hooks }) => hooks)].flatMap(hookRows),
     servers: () =>
-      (live.servers?.statuses() ?? []).map(({ name, status, tools, problem }) => ({
+      (live.servers?.statuses() ?? []).map(({ name, status, tools, problem, leftOut = [] }) => ({
         name,
-        status: problem === undefined ? `${status}, ${many(tools, 'tool')}` : `${status}: ${oneLine(problem, 200)}`,
+        status:
+          problem === undefined
+            ? [`${status}, ${many(tools, 'tool')}`, ...leftOut.map((part) => oneLine(part, 200))].join('; ')
+            : `${status}: ${oneLine(problem, 200)}`,
       })),
     async changeServer(name, how) {
       const { servers } = live

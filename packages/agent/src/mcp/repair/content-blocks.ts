@@ -1,0 +1,131 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import type { Repair } from './reports.ts'
+import { defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
+
+/** Data with more levels than this is not shown: to write it as JSON would overflow the stack. */
+const deepestData = 500
+
+/** What a tool gives. A block that is not known, or has no content, becomes a text that names it; the others stay as they are. */
+export const repairCallResult: Repair = (result) => {
+  const { content, structuredContent, isError, ...rest } = withValidMeta(result)
+  const blocks = listIn(content)
+  // What has content in another form is no result.
+  if (blocks === undefined) return result
+  const isDeep = structuredContent !== undefined && isDeeperThan(deepestData, structuredContent)
+  const note = isDeep ? [textBlock('[structured content: not shown, it is nested too deeply]')] : []
+  return defined({
+    ...rest,
+    content: [...blocks.map(contentBlock), ...note],
+    structuredContent: isDeep ? undefined : dataOf(structuredContent, rest),
+    isError: isTrue(isError) ? true : isError === false ? false : undefined,
+  })
+}
+
+/** Messages of a prompt; content in a list becomes a message each. */
+export const repairPrompt: Repair = (result) => {
+  const { messages, description, ...rest } = withValidMeta(result)
+  const given = listIn(messages)
+  if (given === undefined || messages === undefined) return result
+  return defined({
+    ...rest,
+    description: textIn(description),
+    messages: given.flatMap((message) => {
+      const { role, content } = isJsonObject(message) ? message : { role: 'user', content: message }
+      const blocks = Array.isArray(content) ? content : [content ?? null]
+      return blocks.map((block: Json) => ({
+        role: role === 'assistant' ? role : 'user',
+        content: contentBlock(block),
+      }))
+    }),
+  })
+}
+
+/** What a resource holds, a part at a time. */
+export const repairResourceContents: Repair = (result) => {
+  const { contents, ttlMs, cacheScope, ...rest } = withValidMeta(result)
+  const parts = listIn(contents)
+  if (parts === undefined || contents === undefined) return result
+  return defined({
+    ...rest,
+    contents: parts.map((part) => resourceOf(part) ?? { uri: '', text: '[a part of it has no content: not shown]' }),
+    ...(rest['resultType'] !== undefined && {
+      ttlMs: Number.isInteger(ttlMs) && Number(ttlMs) >= 0 ? ttlMs : 0,
+      cacheScope: cacheScope === 'public' ? cacheScope : 'private',
+    }),
+  })
+}
+
+/** A failure is never shown as a success. */
+function isTrue(isError: Json | undefined): boolean {
+  return isError === true || isError === 1 || (typeof isError === 'string' && isError.toLowerCase() === 'true')
+}
+
+/** Revisions before 2026-07-28, whose results have no `resultType`, allow objects alone. */
+function dataOf(data: Json | undefined, { resultType }: JsonObject): Json | undefined {
+  if (data === undefined || resultType !== undefined) return data
+  return data === null ? undefined : isJsonObject(data) ? data : { result: data }
+}
+
+function contentBlock(block: Json): JsonObject {
+  if (typeof block === 'string') return textBlock(block)
+  if (!isJsonObject(block)) return textBlock('[a part that is not a block: not shown]')
+  const { type } = block
+  const read = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type]?.(block) : undefined
+  if (read !== undefined) return read
+  const name = nameFor(type) || 'a block without a type'
+  const isKnown = typeof type === 'string' && Object.hasOwn(readers, type)
+  return textBlock(`[${name}: not shown${isKnown ? ', it has no content' : ''}]`)
+}
+
+/** The kinds of blocks, with the fields that are used here; undefined where one has no content. */
+const readers: Readonly<Record<string, (block: JsonObject) => JsonObject | undefined>> = {
+  text({ text }) {
+    if (text === undefined || text === null) return undefined
+    return textBlock(typeof text === 'string' ? text : isDeeperThan(deepestData, text) ? '' : JSON.stringify(text))
+  },
+  image: ({ data, mimeType }) => media('image', data, mimeType),
+  audio: ({ data, mimeType }) => media('audio', data, mimeType),
+  resource_link({ uri, name, title, description, mimeType }) {
+    if (typeof uri !== 'string') return undefined
+    return defined({
+      type: 'resource_link',
+      uri,
+      name: textIn(name) ?? uri,
+      title: textIn(title),
+      description: textIn(description),
+      mimeType: textIn(mimeType),
+    })
+  },
+  resource({ resource }) {
+    const read = resourceOf(resource)
+    return read === undefined ? undefined : { type: 'resource', resource: read }
+  },
+}
+
+function media(type: 'image' | 'audio', data: Json | undefined, mimeType: Json | undefined): JsonObject | undefined {
+  const bytes = base64Of(data)
+  return bytes === undefined ? undefined : { type, data: bytes, mimeType: textIn(mimeType) ?? '' }
+}
+
+function resourceOf(resource: Json | undefined): JsonObject | undefined {
+  if (!isJsonObject(resource)) return undefined
+  const { uri, text, blob, mimeType } = resource
+  const about = { uri: textIn(uri) ?? '', mimeType: textIn(mimeType) }
+  if (typeof text === 'string') return defined({ ...about, text })
+  const bytes = base64Of(blob)
+  return bytes === undefined ? undefined : defined({ ...about, blob: bytes })
+}
+
+/** Base64 as the client accepts it: not the form for URLs, and not a whole `data:` URL. */
+function base64Of(data: Json | undefined): string | undefined {
+  if (typeof data !== 'string') return undefined
+  const comma = data.startsWith('data:') ? data.indexOf(',') : -1
+  const given = data.slice(comma + 1)
+  if (given.length % 4 === 0 && /^[A-Za-z\d+/]*={0,2}$/.test(given)) return given
+  return Buffer.from(given, 'base64').toString('base64')
+}
+
+function textBlock(text: string): JsonObject {
+  return { type: 'text', text }
+}

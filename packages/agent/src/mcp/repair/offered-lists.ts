@@ -1,0 +1,178 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import type { Repair, Report } from './reports.ts'
+import { booleanIn, defined, isDeeperThan, listIn, nameFor, textIn, withValidMeta } from './values.ts'
+
+/** Reads one item of a list; undefined, and reported, where it cannot be used. */
+type ItemReader = (item: JsonObject, report: Report) => JsonObject | undefined
+
+/** Schemas with more levels than this are not shown; the client would follow them to the end. */
+const deepestSchema = 100
+
+/** Tools with the fields that are used here alone: what else a server says of them cannot be wrong. */
+export const repairTools: Repair = listRepair('tools', 'tool', (tool, report) => {
+  const { name, title, description, inputSchema, annotations } = tool
+  if (typeof name !== 'string' || name === '') return leftOut('tool', tool, 'it has no name', report)
+  const { schema, problem } = objectSchema(inputSchema)
+  if (problem !== undefined) report(`its tool ${nameFor(name)} has no fields here: ${problem}`)
+  return defined({
+    name,
+    title: textIn(title),
+    description: textIn(description),
+    inputSchema: schema,
+    annotations: isJsonObject(annotations) ? hintsOf(annotations) : undefined,
+  })
+})
+
+export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, report) => {
+  const { name, title, description, arguments: given } = prompt
+  if (typeof name !== 'string' || name === '') return leftOut('prompt', prompt, 'it has no name', report)
+  const wanted = listIn(given)
+  if (wanted === undefined) return leftOut('prompt', prompt, 'its arguments are not a list', report)
+  const read = wanted.map((argument) => {
+    const fields = isJsonObject(argument) ? argument : { name: argument }
+    const { name: field, description: about, required } = fields
+    if (typeof field !== 'string') return undefined
+    return defined({ name: field, description: textIn(about), required: booleanIn(required) })
+  })
+  // Arguments have an order: a prompt without one of them would get the words of another.
+  if (!read.every((argument) => argument !== undefined))
+    return leftOut('prompt', prompt, 'an argument of it has no name', report)
+  return defined({ name, title: textIn(title), description: textIn(description), arguments: read })
+})
+
+export const repairResources: Repair = listRepair('resources', 'resource', (resource, report) => {
+  const { uri, name, title, description, mimeType } = resource
+  if (typeof uri !== 'string') return leftOut('resource', resource, 'it has no uri', report)
+  return defined({
+    uri,
+    name: textIn(name) ?? uri,
+    title: textIn(title),
+    description: textIn(description),
+    mimeType: textIn(mimeType),
+  })
+})
+
+export const repairTemplates: Repair = listRepair('resourceTemplates', 'resource template', (template, report) => {
+  const { uriTemplate, name, title, description, mimeType } = template
+  if (typeof uriTemplate !== 'string') return leftOut('resource template', template, 'it has no uriTemplate', report)
+  return defined({
+    uriTemplate,
+    name: textIn(name) ?? uriTemplate,
+    title: textIn(title),
+    description: textIn(description),
+    mimeType: textIn(mimeType),
+  })
+})
+
+/** What a server says of itself at the beginning. The protocol version is left to the client: it must be one that both know. */
+export const repairHandshake: Repair = (result) => {
+  const { serverInfo, capabilities, instructions, ...rest } = withValidMeta(result)
+  const isNew = serverInfo === undefined && rest['protocolVersion'] === undefined
+  const { name, version, ...more } = isJsonObject(serverInfo) ? serverInfo : {}
+  return defined({
+    ...rest,
+    // Revision 2026-07-28 has it in `_meta`.
+    serverInfo: isNew
+      ? undefined
+      : {
+          ...validInfo(more),
+          name: textIn(name) ?? '',
+          version: typeof version === 'number' ? String(version) : (textIn(version) ?? ''),
+        },
+    capabilities: capabilitiesOf(capabilities),
+    instructions: textIn(instructions),
+  })
+}
+
+function validInfo({ title, description, websiteUrl }: JsonObject): JsonObject {
+  return defined({ title: textIn(title), description: textIn(description), websiteUrl: textIn(websiteUrl) })
+}
+
+/** What is used of it here. `tools: true` means what `tools: {}` does. */
+function capabilitiesOf(capabilities: Json | undefined): JsonObject {
+  const given = isJsonObject(capabilities) ? capabilities : {}
+  const used = ['tools', 'prompts', 'resources'].map((name) => {
+    const value = given[name]
+    if (!isJsonObject(value)) return [name, value === true || Array.isArray(value) ? {} : undefined] as const
+    return [
+      name,
+      defined({ listChanged: booleanIn(value['listChanged']), subscribe: booleanIn(value['subscribe']) }),
+    ] as const
+  })
+  return defined(Object.fromEntries(used))
+}
+
+function listRepair(field: string, what: string, read: ItemReader): Repair {
+  return (result, report) => {
+    const items = listIn(result[field])
+    // What has no list is no answer.
+    if (items === undefined || result[field] === undefined) return result
+    const { nextCursor, ttlMs, cacheScope, ...rest } = withValidMeta(result)
+    return defined({
+      ...rest,
+      [field]: items.flatMap((item) => (isJsonObject(item) ? (read(item, report) ?? []) : notAnObject(what, report))),
+      // An empty one would ask for the first page again.
+      nextCursor: typeof nextCursor === 'number' ? String(nextCursor) : textIn(nextCursor) || undefined,
+      ...(rest['resultType'] !== undefined && {
+        ttlMs: Number.isInteger(ttlMs) && Number(ttlMs) >= 0 ? ttlMs : 0,
+        cacheScope: cacheScope === 'public' ? cacheScope : 'private',
+      }),
+    })
+  }
+}
+
+function notAnObject(what: string, report: Report): readonly JsonObject[] {
+  report(`a ${what} of it is left out: it is not an object`)
+  return []
+}
+
+function leftOut(what: string, { name, title }: JsonObject, why: string, report: Report): undefined {
+  const known = nameFor(name) || nameFor(title)
+  report(`${known === '' ? `a ${what} of it` : `its ${what} ${known}`} is left out: ${why}`)
+}
+
+function hintsOf({ title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint }: JsonObject): JsonObject {
+  return defined({
+    title: textIn(title),
+    readOnlyHint: booleanIn(readOnlyHint),
+    destructiveHint: booleanIn(destructiveHint),
+    idempotentHint: booleanIn(idempotentHint),
+    openWorldHint: booleanIn(openWorldHint),
+  })
+}
+
+interface ReadSchema {
+  readonly schema: JsonObject
+  /** Why the schema that was given is not used. */
+  readonly problem?: string
+}
+
+const anyObject: ReadSchema = { schema: { type: 'object' } }
+
+/** The schema of an object, whose top the client accepts. Its parts are looked at where it is shown to a model. */
+function objectSchema(given: Json | undefined): ReadSchema {
+  // PHP has one empty value for lists and objects.
+  if (given === undefined || given === null || given === true || isEmptyList(given)) return anyObject
+  if (!isJsonObject(given)) return { ...anyObject, problem: 'its input schema is not an object' }
+  const { type, properties, required, $schema, ...rest } = given
+  const kinds = Array.isArray(type) ? type : [type ?? 'object']
+  if (!kinds.includes('object')) return { ...anyObject, problem: 'its input schema is not one of an object' }
+  const isAbsent = properties === undefined || properties === null || isEmptyList(properties)
+  if (!isAbsent && !isJsonObject(properties))
+    return { ...anyObject, problem: 'the properties of its input schema are not an object' }
+  if (isDeeperThan(deepestSchema, given)) return { ...anyObject, problem: 'its input schema is nested too deeply' }
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+  const schema = defined({
+    $schema: textIn($schema),
+    ...rest,
+    type: 'object',
+    properties: isAbsent ? undefined : properties,
+    required: names.length > 0 ? names : undefined,
+  })
+  return { schema }
+}
+
+function isEmptyList(value: Json): boolean {
+  return Array.isArray(value) && value.length === 0
+}

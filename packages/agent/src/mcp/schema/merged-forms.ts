@@ -1,0 +1,182 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import { isLegacySchema, targetOf } from './pointer.ts'
+
+export interface MergedForms {
+  /** The schema without alternatives at its top: it accepts what any of them does. */
+  readonly schema: JsonObject
+  /** Which fields go together, in words for a model; undefined where there is nothing to say. */
+  readonly note?: string
+}
+
+/** The fields of a schema, or of one of its alternatives. */
+interface Form {
+  readonly title?: string | undefined
+  readonly properties: ReadonlyMap<string, Json>
+  readonly required: ReadonlySet<string>
+  /** It takes no other fields. */
+  readonly isClosed: boolean
+  /** Alternatives of which at least one must fit. */
+  readonly choices: readonly (readonly Form[])[]
+}
+
+/** References and alternatives within each other, and all that are followed: alternatives that name each other multiply. */
+const deepest = 8
+const mostFollowed = 2_000
+const mostTold = 12
+const mostCharacters = 1_500
+
+/**
+ * The Messages API takes no `anyOf`, `oneOf` or `allOf` at the top of an input, and a `$ref` there hides the fields from other services: their
+ * fields become those of the schema. What cannot be said by fields alone is said in words.
+ */
+export function mergedForms(given: JsonObject): MergedForms {
+  const { anyOf, oneOf, allOf, $ref, not, enum: values, const: same, ...rest } = given
+  const others = [not, values, same].some((part) => part !== undefined)
+  const otherNote = others ? 'The server refuses some combinations of fields.' : undefined
+  if ([anyOf, oneOf, allOf, $ref].every((part) => part === undefined))
+    return { schema: rest, ...(otherNote !== undefined && { note: otherNote }) }
+  const form = formOf(given, { root: given, left: mostFollowed }, 0)
+  if (form === 'no object') return { schema: rest }
+  const { properties, required, isClosed, choices } = form
+  const closes = isClosed && rest['additionalProperties'] === undefined && rest['patternProperties'] === undefined
+  const notes = [...choices.map(wordsOf), otherNote].filter((note) => note !== undefined)
+  return {
+    schema: {
+      ...rest,
+      ...(properties.size > 0 && { properties: Object.fromEntries(properties) }),
+      ...(required.size > 0 && { required: [...required] }),
+      ...(closes && { additionalProperties: false }),
+    },
+    ...(notes.length > 0 && { note: notes.join(' ') }),
+  }
+}
+
+const anything: Form = { properties: new Map(), required: new Set(), isClosed: false, choices: [] }
+
+interface Walk {
+  readonly root: JsonObject
+  left: number
+}
+
+/** What cannot be read accepts anything. */
+function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no object' {
+  if (schema === false) return 'no object'
+  if (!isJsonObject(schema) || depth > deepest || --walk.left < 0) return anything
+  const { type, title, properties, required, additionalProperties, patternProperties, $ref, allOf } = schema
+  if (type !== undefined && ![type].flat().includes('object')) return 'no object'
+  let form: Form = {
+    title: typeof title === 'string' ? title : undefined,
+    properties: new Map(isJsonObject(properties) ? definedEntries(properties) : []),
+    required: new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []),
+    isClosed: additionalProperties === false && patternProperties === undefined,
+    choices: [],
+  }
+  // What is found in JSON is JSON.
+  const target = typeof $ref === 'string' ? (targetOf(walk.root, $ref) as Json | undefined) : undefined
+  if (target !== undefined && isLegacySchema(walk.root))
+    return formOf(target === schema ? true : target, walk, depth + 1)
+  // A schema that names itself says nothing more by that.
+  if (isJsonObject(target) && target !== schema) form = both(form, formOf(target, walk, depth + 1))
+  if (Array.isArray(allOf)) for (const part of allOf) form = both(form, formOf(part, walk, depth + 1))
+  for (const alternatives of [schema['anyOf'], schema['oneOf']]) {
+    if (!Array.isArray(alternatives)) continue
+    const forms = alternatives.map((one: Json) => formOf(one, walk, depth + 1)).filter((one) => one !== 'no object')
+    if (forms.length > 0) form = both(form, either(forms))
+  }
+  return form
+}
+
+function both(one: Form, other: Form | 'no object'): Form {
+  if (other === 'no object') return one
+  const properties = new Map(one.properties)
+  for (const [name, schema] of other.properties) {
+    const known = properties.get(name)
+    properties.set(name, known === undefined ? schema : bothOf(known, schema))
+  }
+  return {
+    title: one.title ?? other.title,
+    properties,
+    required: new Set([...one.required, ...other.required]),
+    isClosed: one.isClosed || other.isClosed,
+    choices: [...one.choices, ...other.choices],
+  }
+}
+
+function either(forms: readonly Form[]): Form {
+  const [only] = forms
+  if (forms.length === 1 && only !== undefined) return only
+  const names = new Set(forms.flatMap(({ properties }) => [...properties.keys()]))
+  return {
+    properties: new Map(
+      [...names].map((name) => [name, eitherOf(forms.flatMap(({ properties }) => properties.get(name) ?? []))]),
+    ),
+    required: new Set([...names].filter((name) => forms.every(({ required }) => required.has(name)))),
+    isClosed: forms.every(({ isClosed }) => isClosed),
+    choices: [forms],
+  }
+}
+
+/** Keywords that do not depend on others beside them. */
+const plainKeywords = ['type', 'enum', 'const', 'title', 'description', 'default', 'examples', 'format', 'deprecated']
+
+function bothOf(one: Json, other: Json): Json {
+  if (isAnything(one) || isDeepStrictEqual(one, other)) return other
+  if (isAnything(other)) return one
+  if (isJsonObject(one) && isJsonObject(other)) {
+    const isPlain = [one, other].some((part) => Object.keys(part).every((keyword) => plainKeywords.includes(keyword)))
+    const agree = Object.entries(one).every(
+      ([keyword, value]) => other[keyword] === undefined || isDeepStrictEqual(value, other[keyword]),
+    )
+    if (isPlain && agree) return { ...one, ...other }
+  }
+  return { allOf: [one, other] }
+}
+
+function eitherOf(all: readonly Json[]): Json {
+  const different = all.filter((one, index) => all.findIndex((other) => isDeepStrictEqual(one, other)) === index)
+  const [only] = different
+  if (different.length === 1 && only !== undefined) return only
+  const values = different.map(valuesOf)
+  // Forms are often told apart by a field with one value in each.
+  if (values.every((list) => list !== undefined)) {
+    const every = values.flat()
+    return { enum: every.filter((one, index) => every.findIndex((other) => isDeepStrictEqual(one, other)) === index) }
+  }
+  return { anyOf: different }
+}
+
+function valuesOf(schema: Json): readonly Json[] | undefined {
+  if (!isJsonObject(schema)) return undefined
+  const { const: same, enum: values, type: _type, description: _, title: _title, ...rest } = schema
+  if (Object.keys(rest).length > 0) return undefined
+  return same === undefined ? (Array.isArray(values) && values.length > 0 ? values : undefined) : [same]
+}
+
+function isAnything(schema: Json): boolean {
+  return schema === true || (isJsonObject(schema) && Object.keys(schema).length === 0)
+}
+
+function definedEntries(fields: JsonObject): readonly (readonly [string, Json])[] {
+  return Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+}
+
+function wordsOf(forms: readonly Form[]): string | undefined {
+  const told = [...new Set(forms.map(fieldsOf))]
+  if (told.length < 2) return undefined
+  const shown = told.slice(0, mostTold).map((fields, index) => `(${index + 1}) ${fields}`)
+  const left = told.length - shown.length
+  const text = `Fields go together in one of these ways: ${shown.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`
+  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)} [...]`
+}
+
+function fieldsOf({ title, properties, required }: Form): string {
+  const fields = [...required].map((name) => {
+    const [value, ...more] = valuesOf(properties.get(name) ?? true) ?? []
+    return value === undefined || more.length > 0 ? name : `${name} = ${JSON.stringify(value)}`
+  })
+  const optional = [...properties.keys()].filter((name) => !required.has(name)).map((name) => `[${name}]`)
+  const list = [...fields, ...optional].join(', ') || 'none'
+  return title === undefined ? list : `${title}: ${list}`
+}

@@ -1,0 +1,165 @@
+import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import { mergedForms } from './merged-forms.ts'
+import { isPointer, targetOf, unescaped } from './pointer.ts'
+import { validSchema, type ValidSchema } from './valid-schema.ts'
+
+/** The input schema of a tool as a model is shown it. It accepts what the server's own does, and more: the server checks its input. */
+export interface ShownSchema {
+  readonly schema: JsonObject
+  /** What the server calls the fields that are shown by another name. */
+  readonly ownNames: ReadonlyMap<string, string>
+  /** What the schema cannot say, in words for the model. */
+  readonly note?: string
+  /** What was left out of it, a clause each. */
+  readonly problems: readonly string[]
+}
+
+/** Characters of one schema as JSON. */
+const mostCharacters = 32_768
+
+/**
+ * Services refuse the whole request for one schema that they do not accept: what is not valid is left out, part by part, alternatives at the
+ * top are merged, and fields at the top whose names services refuse get others.
+ */
+export function shownSchemaOf(given: JsonObject): ShownSchema {
+  const { schema: merged, note } = mergedForms(given)
+  const { schema, problems } = fitting(merged)
+  const { schema: renamed, ownNames } = withValidNames(schema)
+  return {
+    schema: wellFormedJson({ ...withoutDeadReferences(renamed), type: 'object' }),
+    ownNames,
+    ...(note !== undefined && { note }),
+    problems,
+  }
+}
+
+/** One that is too long loses its words first, then what its fields consist of. */
+function fitting(given: JsonObject): ValidSchema {
+  const whole = validSchema(given)
+  if (lengthOf(whole.schema) <= mostCharacters) return whole
+  const problem = `it is longer than ${mostCharacters} characters`
+  const short = validSchema(given, 'of fields')
+  if (lengthOf(short.schema) <= mostCharacters) return { ...short, problems: [...short.problems, problem] }
+  return { schema: outlineOf(short.schema), problems: [...short.problems, problem] }
+}
+
+const mostOfDescription = 200
+
+/** Names and types of the fields alone. */
+function outlineOf({ properties, required }: JsonObject): JsonObject {
+  const fields = isJsonObject(properties) ? Object.entries(properties) : []
+  const outline = fields.map(([name, field]) => {
+    const { type, description } = isJsonObject(field) ? field : {}
+    const text = typeof description === 'string' ? { description: description.slice(0, mostOfDescription) } : {}
+    return [name, { ...(type !== undefined && { type }), ...text }] as const
+  })
+  const schema = { properties: Object.fromEntries(outline), ...(required !== undefined && { required }) }
+  return lengthOf(schema) <= mostCharacters ? schema : {}
+}
+
+function lengthOf(schema: JsonObject): number {
+  return JSON.stringify(schema).length
+}
+
+/** What the Messages API takes as the name of a field at the top. Fields of fields may have any name. */
+const longestName = 64
+const isValidName = (name: string): boolean => /^[\w.-]{1,64}$/.test(name)
+
+function withValidNames(schema: JsonObject): {
+  readonly schema: JsonObject
+  readonly ownNames: ReadonlyMap<string, string>
+} {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  const all = new Set([...Object.keys(properties), ...namesIn(schema['required'])])
+  const newNames = new Map<string, string>()
+  for (const name of all)
+    if (!isValidName(name)) {
+      const shown = freeName(name, (taken) => all.has(taken) || [...newNames.values()].includes(taken))
+      newNames.set(name, shown)
+    }
+  if (newNames.size === 0) return { schema, ownNames: new Map() }
+  const shownName = (name: string): string => newNames.get(name) ?? name
+  const { dependentRequired, dependentSchemas, required } = schema
+  const fields = Object.entries(properties).map(
+    ([name, field]) => [shownName(name), newNames.has(name) ? withOwnName(field, name) : field] as const,
+  )
+  const renamed = {
+    ...schema,
+    properties: Object.fromEntries(fields),
+    ...(Array.isArray(required) && { required: namesIn(required).map(shownName) }),
+    ...(isJsonObject(dependentRequired) && {
+      dependentRequired: Object.fromEntries(
+        Object.entries(dependentRequired).map(([name, list]) => [shownName(name), namesIn(list).map(shownName)]),
+      ),
+    }),
+    ...(isJsonObject(dependentSchemas) && {
+      dependentSchemas: Object.fromEntries(
+        Object.entries(dependentSchemas).map(([name, part]) => [shownName(name), part]),
+      ),
+    }),
+  }
+  return {
+    schema: mappedReferences(renamed, (reference) => {
+      const [, first = '', rest = ''] = /^#\/properties\/([^/]*)(.*)$/s.exec(reference) ?? []
+      const shown = newNames.get(unescaped(first))
+      return shown === undefined ? reference : `#/properties/${shown}${rest}`
+    }),
+    ownNames: new Map([...newNames].map(([name, shown]) => [shown, name])),
+  }
+}
+
+function namesIn(list: Json | undefined): readonly string[] {
+  return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
+}
+
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  const plain = name.replace(/[^\w.-]/g, '_').slice(0, longestName - 4) || 'field'
+  let free = plain
+  for (let count = 2; isTaken(free); count++) free = `${plain}_${count}`
+  return free
+}
+
+function withOwnName(field: Json | undefined, name: string): Json | undefined {
+  if (!isJsonObject(field)) return field
+  const { description } = field
+  const own = `The server calls it ${JSON.stringify(name.slice(0, 200))}.`
+  return { ...field, description: typeof description === 'string' ? `${description} ${own}` : own }
+}
+
+/** A reference that leads nowhere makes the schema one that services refuse. Without it that part accepts anything. */
+function withoutDeadReferences(schema: JsonObject): JsonObject {
+  return mappedReferences(schema, (reference) =>
+    isPointer(reference) && targetOf(schema, reference) === undefined ? undefined : reference,
+  )
+}
+
+/** What is no schema itself, and keywords whose fields are names of schemas. */
+const data = ['enum', 'const', 'default', 'examples']
+const named = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
+
+function mappedReferences(schema: JsonObject, map: (reference: string) => string | undefined): JsonObject {
+  let dropped = 0
+  const partOf = (value: Json | undefined): Json | undefined => {
+    if (Array.isArray(value)) return value.map((one: Json) => partOf(one) ?? null)
+    return isJsonObject(value) ? Object.fromEntries(Object.entries(value).flatMap(keywordOf)) : value
+  }
+  const keywordOf = ([keyword, value]: readonly [string, Json | undefined]): readonly (readonly [
+    string,
+    Json | undefined,
+  ])[] => {
+    if (data.includes(keyword)) return [[keyword, value]]
+    if (named.includes(keyword) && isJsonObject(value))
+      return [[keyword, Object.fromEntries(Object.entries(value).map(([name, part]) => [name, partOf(part)]))]]
+    if (keyword === '$ref' && typeof value === 'string') {
+      const reference = map(value)
+      if (reference === undefined) dropped += 1
+      return reference === undefined ? [] : [[keyword, reference]]
+    }
+    const before = dropped
+    const part = partOf(value)
+    // What accepts more within a `not` would exclude more.
+    return keyword === 'not' && dropped > before ? [] : [[keyword, part]]
+  }
+  return Object.fromEntries(Object.entries(schema).flatMap(keywordOf))
+}
