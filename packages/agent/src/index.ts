@@ -124,6 +124,7 @@ export {
   type LoadOptions,
   SettingsError,
 } from './settings/loaded-settings.ts'
+export type { NotificationChannel } from './settings/fields.ts'
 export {
   type KeeperOptions,
   placeOfSuggestions,
