@@ -31,7 +31,7 @@ export const scenarios = [
   {
     name: 'denial',
     title: 'A denial',
-    text: 'The output lists the denied calls, and a command that runs the prompt again with the missing rules.',
+    text: 'The output lists the denied calls, and a command that continues the session with the missing rules.',
     command: 'halting -p "Note the date" --script script.json',
     files: script(
       { content: [call('Write', { file_path: 'notes.txt', content: 'today' }), call('Bash', { command: 'git push' })] },

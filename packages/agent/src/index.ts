@@ -45,6 +45,7 @@ export {
   createPermissions,
   type Explanation,
   type PermissionOptions,
+  type RuleInForce,
   type RulePermissions,
 } from './permissions/permissions.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
@@ -123,7 +124,14 @@ export {
   type LoadOptions,
   SettingsError,
 } from './settings/loaded-settings.ts'
-export { type KeeperOptions, placeOfSuggestions, settingsKeeper } from './settings/keep-permissions.ts'
+export type { NotificationChannel } from './settings/fields.ts'
+export {
+  type KeeperOptions,
+  placeOfSuggestions,
+  removeStoredRule,
+  settingsKeeper,
+  type StoredRule,
+} from './settings/keep-permissions.ts'
 export {
   changeSettingsFile,
   ownSettingsFile,

@@ -19,14 +19,16 @@ import {
   placeOfSuggestions,
   projectOffers,
   realPath,
+  removeStoredRule,
   settingsKeeper,
   type KeeperOptions,
 } from '@halting/agent'
 import { QueryEngine, type PermissionRequest } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
+import { array, assert, constant, constantFrom, integer, oneof, property } from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { withValue } from '../src/settings/json-edit.ts'
+import { withoutText, withValue } from '../src/settings/json-edit.ts'
 
 type Destination = PermissionUpdate['destination']
 const rules = (
@@ -168,6 +170,61 @@ test('rules are replaced and taken away, directories and the mode are kept', asy
     [options.home],
     'acceptEdits',
   ])
+})
+
+test('a rule is removed from the file that it is written in, and every other byte of it stays', async () => {
+  const options = place()
+  const path = join(options.home, '.halting/settings.json')
+  mkdirSync(join(options.home, '.halting'))
+  const text =
+    '{\n  "model" : "x",\n  "permissions": {\n    "allow": [\n      "Bash(a)",\n      "Bash(b)" ,\n      "Bash(a)"\n    ]\n  }\n}\n'
+  writeFileSync(path, text)
+  const stored = { behavior: 'allow', rule: 'Bash(a)', path, level: 'user' } as const
+  expect(await removeStoredRule(stored, options)).toBe(true)
+  expect(readFileSync(path, 'utf8')).toBe(
+    '{\n  "model" : "x",\n  "permissions": {\n    "allow": [\n      "Bash(b)"\n    ]\n  }\n}\n',
+  )
+  expect(await removeStoredRule(stored, options)).toBe(false)
+  const outside = join(options.home, 'outside.json')
+  writeFileSync(outside, '{"permissions":{"allow":["Bash(a)"]}}')
+  mkdirSync(join(options.cwd, '.claude'))
+  const link = join(options.cwd, '.claude/settings.json')
+  symlinkSync(outside, link)
+  await expect(removeStoredRule({ ...stored, path: link, level: 'project' }, options)).rejects.toThrow(/leads out/)
+})
+
+test('whatever the list holds, the text is gone from it and all else is as it was', () => {
+  assert(
+    property(
+      array(oneof(constantFrom('a', 'b', 'x"\\]'), integer(), constant({ a: ['a'] })), { maxLength: 6 }),
+      constantFrom('', ' ', '\n  '),
+      (list, blank) => {
+        const written = `{"permissions":{"allow":[${list.map((each) => blank + JSON.stringify(each) + blank).join(',')}]},"a":["a"]}`
+        const next = withoutText(written, ['permissions', 'allow'], 'a')
+        expect(JSON.parse(next)).toEqual({ permissions: { allow: list.filter((each) => each !== 'a') }, a: ['a'] })
+        expect(list.includes('a') || next === written).toBe(true)
+      },
+    ),
+  )
+})
+
+test('a rule that is withdrawn allows nothing more until somebody adds it again', () => {
+  const permissions = createPermissions({ cwd: '/work', allow: ['Bash(make *)'], env: {} })
+  const request = (learned: readonly PermissionUpdate[]): PermissionRequest => ({
+    call: { type: 'tool_use', id: 'c', name: 'Bash', input: { command: 'make all' } },
+    tool: { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' },
+    readOnly: false,
+    learned,
+  })
+  const answered = [rules(['Bash(make *)'], 'session')]
+  expect(permissions.decide(request(answered))).toMatchObject({ behavior: 'allow' })
+  expect(permissions.rules()).toEqual([{ behavior: 'allow', rule: 'Bash(make *)', destination: 'session' }])
+  permissions.withdrawAllow('Bash(make *)')
+  expect(permissions.rules()).toEqual([])
+  expect(permissions.decide(request(answered))).toMatchObject({ behavior: 'ask' })
+  expect(permissions.decide(request([...answered, rules(['Bash(make *)'], 'session')]))).toMatchObject({
+    behavior: 'allow',
+  })
 })
 
 test('several at once: none is lost', async () => {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
+import { given, one } from './support/servers.ts'
 
 installProgram()
 
@@ -31,12 +32,12 @@ test('in default mode reading runs, and writing is denied, told to the model and
 
 /** The command at the end of a report, as a shell reads it. */
 function pasted(stderr: string): readonly string[] {
-  const [, command = ''] = /Run it again with what was missing:\n {2}(halting .*)\n$/s.exec(stderr) ?? []
+  const [, command = ''] = /(?:Run it again|Continue) with what was missing:\n {2}(halting .*)\n$/s.exec(stderr) ?? []
   const words = execFileSync('bash', ['-c', `halting() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
   return words.split('\0').slice(0, -1)
 }
 
-test('denials end with one command to paste that runs it again with what was missing (spec R-TEXT-6)', async () => {
+test('denials end with one command to paste that continues the session with what was missing (spec R-TEXT-6)', async () => {
   const command = 'touch "it\'s" && echo $HOME'
   const replies = script([
     { content: [write('denied.txt'), call('Bash', { command })] },
@@ -45,9 +46,9 @@ test('denials end with one command to paste that runs it again with what was mis
   const prompt = 'Write "it", don\'t\nask `why` $HOME!'
   const { stdout, stderr } = await run(['-p', prompt, '--script', replies])
   expect(stdout).toBe('I may not.\n')
-  expect(stderr).toMatch(/^halting: 2 calls denied: Write denied\.txt, Bash touch .*\. Run it again/)
+  expect(stderr).toMatch(/^halting: 2 calls denied: Write denied\.txt, Bash touch .*\. Continue/)
   const again = pasted(stderr)
-  expect(again.slice(0, 4)).toEqual(['-p', prompt, '--script', replies])
+  expect(again.slice(0, 3)).toEqual(['-p', 'The calls that were denied are allowed now. Try them again.', '--resume'])
   const same = script([{ content: [write('denied.txt'), call('Bash', { command })] }, { content: 'Done.' }])
   expect(await run(again.map((word) => (word === replies ? same : word)))).toMatchObject({
     stdout: 'Done.\n',
@@ -57,10 +58,33 @@ test('denials end with one command to paste that runs it again with what was mis
   rmSync(join(here(), 'denied.txt'))
 })
 
-test('edits of several files are missing a mode, and what was piped in is written out (spec R-TEXT-6)', async () => {
+test('a denied call of a server is let through by the command that is offered (spec R-TEXT-6)', async () => {
+  const config = join(here(), 'servers.json')
+  writeFileSync(config, given({ s: one('good') }))
+  const echo = call('mcp__s__do', {})
+  const flags = ['--mcp-config', config]
+  const denied = await run(['-p', 'hi', ...flags, '--script', script([{ content: [echo] }, { content: 'I may not.' }])])
+  const again = pasted(denied.stderr)
+  expect(again.slice(-2)).toEqual(['--allowedTools', 'mcp__s__do'])
+  const replies = script([{ content: [echo] }, { content: 'Done.' }])
+  const at = again.indexOf('--script') + 1
+  expect(await run(again.with(at, replies))).toMatchObject({ status: 0, stdout: 'Done.\n', stderr: '' })
+})
+
+test('edits of several files are missing a mode, and what was piped in is written out where nothing is stored (spec R-TEXT-6)', async () => {
   const replies = script([{ content: [write('x.txt'), write('y.txt')] }, { content: 'I may not.' }])
-  const { stderr } = await run(['-p', '--permission-mode', 'plan', '--script', replies], { stdin: 'piped in' })
-  expect(pasted(stderr)).toEqual(['-p', 'piped in', '--script', replies, '--permission-mode', 'acceptEdits'])
+  const { stderr } = await run(['-p', '--permission-mode', 'plan', '--no-session-persistence', '--script', replies], {
+    stdin: 'piped in',
+  })
+  expect(pasted(stderr)).toEqual([
+    '-p',
+    'piped in',
+    '--no-session-persistence',
+    '--script',
+    replies,
+    '--permission-mode',
+    'acceptEdits',
+  ])
 })
 
 test('a rule that the flag would not read back is none to paste (spec R-TEXT-6)', async () => {

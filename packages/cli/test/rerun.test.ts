@@ -55,6 +55,33 @@ test.each([['--settings', '{"apiKeyHelper":"echo sk-secret"}'], ['--settings=  {
   },
 )
 
+describe('the command to paste continues a session that is stored', () => {
+  const sessionId = '5d9f4b1e-0000-4000-8000-000000000000'
+  test.each<{ argv: readonly string[]; written: string }>([
+    { argv: ['fix it', '--model', 'x', '--mcp-config', 'servers.json'], written: 'fix it' },
+    { argv: ['-p', 'fix it', '--session-id', sessionId, '--model=x', '--mcp-config=servers.json'], written: 'fix it' },
+    {
+      argv: ['--resume', 'other', '--fork-session', '-p', '--model', 'x', '--mcp-config', 'servers.json'],
+      written: '',
+    },
+    { argv: ['-c', '--model', 'x', '--mcp-config', 'servers.json', '--', '-fix'], written: '-fix' },
+  ])('$argv', ({ argv, written }) => {
+    const { text, command } = rerun({ argv, written, prompt: written, sessionId }, missing)
+    expect(text).toBe('Continue with what was missing:')
+    expect(parseFlags(argumentsOf(command))).toEqual({
+      flags: { print: true, resume: sessionId, model: 'x', mcpConfig: ['servers.json'], allowedTools: missing.rules },
+      words: ['The calls that were denied are allowed now. Try them again.'],
+    })
+  })
+
+  test('servers that were written out are not written out again', () => {
+    const argv = ['-p', 'x', '--mcp-config', '{"mcpServers":{"a":{"headers":{"x":"sk-secret"}}}}']
+    const { text, command } = rerun({ argv, written: 'x', prompt: 'x', sessionId }, missing)
+    expect(text + command).not.toContain('sk-secret')
+    expect(argumentsOf(command)).toContain(sessionId)
+  })
+})
+
 test('a quoted argument steers no terminal, and turns no text around', () => {
   const steering = 'a\u001B[2J\u0007\u009B31m\u202Eb\u2066c\u200Fd\u2028e\n"f" \'g\' !h $(i) \\'
   const quoted = shellQuoted([steering])

@@ -19,7 +19,7 @@ function comparable(guide: string): string {
       .replaceAll(/retry \d+\/(\d+) (in \d+ s|now)/g, 'retry N/$1')
       .replaceAll(/ \(\d+ s\)/g, '')
       // A session has another id each time, which a narrow terminal breaks.
-      .replaceAll(/(?<=--resume )(?:[-0-9a-f] ?){36}/g, 'ID ')
+      .replaceAll(/(?<=--res ?ume )(?:[-0-9a-f] ?){36}/g, 'ID ')
       // Estimated with the name of the system in the system prompt.
       .replaceAll(/(?<=compact.*)\b\d+\.\dk\b/g, 'Nk')
       .replaceAll(/\b\d+:\d\d\b/g, '0:00')

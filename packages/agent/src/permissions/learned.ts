@@ -35,26 +35,19 @@ export function withLearned(
   updates: readonly PermissionUpdate[],
   modes: readonly PermissionMode[],
 ): RuleBook {
-  let learned: readonly RuleUpdate[] = []
+  const counting = book.hasFixedAllow ? updates.filter((update) => !allowsMore(update)) : updates
+  const learned = rulesAfter(counting)
   let removed: ReadonlySet<string> = new Set()
   let { directories, mode } = book
-  for (const update of updates) {
-    if (book.hasFixedAllow && allowsMore(update)) continue
+  for (const update of counting) {
     switch (update.type) {
       case 'addRules':
-        learned = [...learned, update]
-        removed = without(removed, ruleTexts(update))
-        break
       case 'replaceRules':
-        learned = [...learned.filter((one) => !isOfOneList(one, update)), update]
         removed = without(removed, ruleTexts(update))
         break
-      case 'removeRules': {
-        const texts = new Set(ruleTexts(update))
-        learned = learned.map((one) => (isOfOneList(one, update) ? withoutRules(one, texts) : one))
-        if (update.behavior === 'allow') removed = new Set([...removed, ...texts])
+      case 'removeRules':
+        if (update.behavior === 'allow') removed = new Set([...removed, ...ruleTexts(update)])
         break
-      }
       case 'setMode':
         mode = modes.find((known) => known === update.mode) ?? mode
         break
@@ -83,6 +76,61 @@ export function withLearned(
   }
 }
 
+/** An allow rule that a person took away when so many updates had been learned. */
+export interface Withdrawn {
+  readonly rule: string
+  readonly after: number
+}
+
+const everyDestination = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
+
+/** The updates with what was taken away in between: what was learned later counts again. */
+export function withWithdrawn(
+  updates: readonly PermissionUpdate[],
+  withdrawn: readonly Withdrawn[],
+): readonly PermissionUpdate[] {
+  const removals = (taken: readonly Withdrawn[]): readonly PermissionUpdate[] =>
+    taken.flatMap(({ rule }) =>
+      everyDestination.map((destination) => ({
+        type: 'removeRules' as const,
+        behavior: 'allow' as const,
+        rules: [ruleValueOf(rule)],
+        destination,
+      })),
+    )
+  if (withdrawn.length === 0) return updates
+  const late = withdrawn.filter(({ after }) => after >= updates.length)
+  return [
+    ...updates.flatMap((update, index) => [...removals(withdrawn.filter(({ after }) => after === index)), update]),
+    ...removals(late),
+  ]
+}
+
+/** What of the updates still adds a rule, with where it was to be stored. */
+export function rulesLearned(updates: readonly PermissionUpdate[]): readonly {
+  readonly behavior: Behavior
+  readonly rule: string
+  readonly destination: PermissionUpdate['destination']
+}[] {
+  return rulesAfter(updates).flatMap(({ behavior, destination, ...update }) =>
+    ruleTexts(update).map((rule) => ({ behavior, rule, destination })),
+  )
+}
+
+/** The updates that add rules, without what later ones took away. */
+function rulesAfter(updates: readonly PermissionUpdate[]): readonly RuleUpdate[] {
+  let learned: readonly RuleUpdate[] = []
+  for (const update of updates) {
+    if (update.type === 'addRules') learned = [...learned, update]
+    else if (update.type === 'replaceRules') learned = [...learned.filter((one) => !isOfOneList(one, update)), update]
+    else if (update.type === 'removeRules') {
+      const texts = new Set(ruleTexts(update))
+      learned = learned.map((one) => (isOfOneList(one, update) ? withoutRules(one, texts) : one))
+    }
+  }
+  return learned
+}
+
 function isOfOneList(one: RuleUpdate, other: RuleUpdate): boolean {
   return one.behavior === other.behavior && one.destination === other.destination
 }
@@ -103,11 +151,13 @@ function endsOf(paths: readonly string[], { cwd }: RuleBook): readonly string[] 
 export function suggestionOf(rules: readonly string[], destination: PermissionUpdate['destination']): PermissionUpdate {
   return {
     type: 'addRules',
-    rules: rules.map((rule) => {
-      const [, toolName = rule, ruleContent] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? []
-      return ruleContent === undefined ? { toolName } : { toolName, ruleContent }
-    }),
+    rules: rules.map(ruleValueOf),
     behavior: 'allow',
     destination,
   }
+}
+
+function ruleValueOf(rule: string): RuleUpdate['rules'][number] {
+  const [, toolName = rule, ruleContent] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? []
+  return ruleContent === undefined ? { toolName } : { toolName, ruleContent }
 }

@@ -21,7 +21,7 @@ import {
   type RuleBook,
   type WallPort,
 } from './rule-book.ts'
-import { allowsMore, checkUpdates, withLearned } from './learned.ts'
+import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
 import { ruleFor } from './rule-match.ts'
 import { type Subject, subjectOf } from './subject.ts'
 
@@ -61,6 +61,13 @@ export interface RulePermissions extends Permissions {
   setMode(mode: PermissionMode): void
   /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
   addRules(behavior: Behavior, rules: readonly RuleText[]): void
+  /**
+   * Takes an allow rule away for the rest of the session, also one that a person added by an answer; a later answer may add it again. Deny and ask rules
+   * stay until the next session. Calls that were decided before stay decided.
+   */
+  withdrawAllow(rule: string, rights?: Rights): void
+  /** The rules in force, as they are written: those of the options, and what persons added since. `rights` count while no call was judged. */
+  rules(rights?: Rights): readonly RuleInForce[]
   /** Which of these tools a bare deny rule takes away: they are not to be shown to the model. */
   toolsHiddenByDeny(names: readonly string[]): readonly string[]
   /** What would have allowed a call that these rules deny or ask about; undefined when nothing that is added would. */
@@ -83,6 +90,15 @@ export interface RulePermissions extends Permissions {
   domains(): DomainLists
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
   deniesReading(path: string, rights?: Rights): boolean
+}
+
+/** A rule in force. */
+export interface RuleInForce {
+  readonly behavior: Behavior
+  /** As it is written: `Bash(npm test *)`. */
+  readonly rule: string
+  /** Where a person who added it by an answer wanted it stored; absent for a rule that the session began with. */
+  readonly destination?: PermissionUpdate['destination']
 }
 
 /** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
@@ -130,6 +146,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const judged = new Map<string, string>()
   const whenAsked = options.whenAsked ?? 'ask'
   const modes = options.modes ?? permissionModes
+  const withdrawn: Withdrawn[] = []
   const known = new WeakMap<
     NonNullable<PermissionRequest['learned']>,
     { readonly of: RuleBook; readonly is: RuleBook }
@@ -144,12 +161,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (learned === undefined) return book
     const made = known.get(learned)
     if (made?.of === book) return made.is
-    const is = withLearned(book, learned, modes)
+    const is = withLearned(book, withWithdrawn(learned, withdrawn), modes)
     known.set(learned, { of: book, is })
     return is
   }
   /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
-  const lastBook = (): RuleBook => (lastLearned === undefined ? book : withLearned(book, lastLearned, modes))
+  const lastBook = (): RuleBook => (lastLearned === undefined ? book : bookOf({ learned: lastLearned }))
   const denies: Permissions['denies'] = (request) => {
     // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
     const subject = subjectOf(request.call, cwd)
@@ -197,6 +214,21 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     addRules(behavior, rules) {
       if (book.hasFixedAllow && behavior === 'allow') throw fixedAllow()
       book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
+    },
+    withdrawAllow(rule, rights = {}) {
+      withdrawn.push({ rule, after: (lastLearned ?? rights.learned ?? []).length })
+      book = { ...book, allow: book.allow.filter(({ source }) => source !== rule) }
+    },
+    rules(rights = {}) {
+      const updates = lastLearned ?? rights.learned ?? []
+      const learned = rulesLearned(withWithdrawn(updates, withdrawn))
+      const isLearned = (behavior: Behavior, rule: string): boolean =>
+        learned.some((one) => one.behavior === behavior && one.rule === rule)
+      const present = bookOf({ learned: updates })
+      const first = (['deny', 'ask', 'allow'] as const).flatMap((behavior) =>
+        present[behavior].map(({ source }) => ({ behavior, rule: source })),
+      )
+      return [...first.filter(({ behavior, rule }) => !isLearned(behavior, rule)), ...learned]
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),

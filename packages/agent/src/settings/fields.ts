@@ -2,6 +2,19 @@ import type { JsonObject } from '@halting/core'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { HookSettings } from './hook-settings.ts'
 
+/** How a terminal calls a person who looks elsewhere, by the names that Claude Code gives the ways. */
+export const notificationChannels = [
+  'auto',
+  'terminal_bell',
+  'iterm2',
+  'iterm2_with_bell',
+  'kitty',
+  'ghostty',
+  'notifications_disabled',
+] as const
+/** One of `notificationChannels`. */
+export type NotificationChannel = (typeof notificationChannels)[number]
+
 /** What one file says, field by field; what is not right is not in it. */
 export interface Fields {
   readonly apiKeyHelper?: string
@@ -25,6 +38,7 @@ export interface Fields {
   readonly passEnvironment?: readonly string[]
   readonly model?: string
   readonly theme?: string
+  readonly preferredNotifChannel?: NotificationChannel
   readonly statusLine?: JsonObject
   readonly mcpServers?: Readonly<Record<string, JsonObject>>
   readonly enableAllProjectMcpServers?: boolean

@@ -15,6 +15,51 @@ export function withValue(text: string, path: readonly string[], value: Json): s
   return changed
 }
 
+/**
+ * A JSON text without the elements of the list at this path that are this text, and all else as it was written. The text as it is where there are none.
+ * The text must be JSON that holds an object, or empty.
+ */
+export function withoutText(text: string, path: readonly string[], element: string): string {
+  if (text.trim() === '') return text
+  let changed = text
+  for (;;) {
+    const list = valueAt(changed, path)
+    if (list === undefined || changed[list.start] !== '[') return changed
+    const elements = elementsOf(changed, list)
+    const at = elements.findIndex(
+      ({ start, end }) => changed[start] === '"' && JSON.parse(changed.slice(start, end)) === element,
+    )
+    const [before, found, after] = [elements[at - 1], elements[at], elements[at + 1]]
+    if (found === undefined) {
+      // It was read, so that nobody reads what this did not mean to write.
+      JSON.parse(changed.replace(/^\uFEFF/, ''))
+      return changed
+    }
+    if (after !== undefined) changed = changed.slice(0, found.start) + changed.slice(after.start)
+    else if (before !== undefined) changed = changed.slice(0, before.end) + changed.slice(found.end)
+    else changed = changed.slice(0, list.start + 1) + changed.slice(list.end - 1)
+  }
+}
+
+function valueAt(text: string, path: readonly string[]): Span | undefined {
+  let value: Span | undefined = spanAt(text, skip(text, text.startsWith('\uFEFF') ? 1 : 0))
+  for (const key of path) {
+    if (value === undefined || text[value.start] !== '{') return undefined
+    value = membersOf(text, value).findLast((member) => member.key === key)?.value
+  }
+  return value
+}
+
+function elementsOf(text: string, { start, end }: Span): readonly Span[] {
+  const elements: Span[] = []
+  for (let at = skip(text, start + 1); at < end - 1;) {
+    const element = spanAt(text, at)
+    elements.push(element)
+    at = skip(text, skip(text, element.end) + 1)
+  }
+  return elements
+}
+
 interface Style {
   readonly unit: string
   readonly newline: string

@@ -5,7 +5,7 @@ import { isInside, realPath } from '../paths.ts'
 import { ruleTexts } from '../permissions/learned.ts'
 import { folderTrust } from '../trust/folder-trust.ts'
 import { changeTrust } from '../trust/trust-store.ts'
-import { withValue } from './json-edit.ts'
+import { withoutText, withValue } from './json-edit.ts'
 import { changeSettingsFile } from './own-settings.ts'
 import { projectOffers } from './settings.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
@@ -42,6 +42,34 @@ export async function placeOfSuggestions(options: KeeperOptions): Promise<'local
   return trusted ? 'localSettings' : 'session'
 }
 
+/** A rule as it is written in a settings file. */
+export interface StoredRule {
+  readonly behavior: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+  /** The settings file. */
+  readonly path: string
+  readonly level: 'user' | 'local' | 'project'
+}
+
+/**
+ * Deletes a rule from the settings file that it is written in. The rest of the file stays as it was written, and a crash leaves the old file or the new one.
+ * @returns Whether the file held the rule.
+ * @throws ConfigurationError for a file that cannot be changed, and for one of a project that leads out of it.
+ */
+export async function removeStoredRule(
+  { behavior, rule, path, level }: StoredRule,
+  { cwd }: Pick<KeeperOptions, 'cwd'>,
+): Promise<boolean> {
+  if (level !== 'user') checkInProject(path, cwd)
+  let isRemoved = false
+  await changeSettingsFile(path, (text) => {
+    const changed = withoutText(text, ['permissions', behavior], rule)
+    isRemoved = changed !== text
+    return changed
+  })
+  return isRemoved
+}
+
 async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
   const path = await fileFor(destination, options)
   const changed = (text: string): string => updates.reduce(withUpdate, text)
@@ -70,9 +98,7 @@ async function checkProject(
   updates: readonly PermissionUpdate[],
   options: KeeperOptions,
 ): Promise<void> {
-  // A link that a repository brings would have another file written.
-  if (!isInside(realPath(path), realPath(options.cwd)))
-    throw new ConfigurationError(`${path} leads out of the project. Nothing was kept.`)
+  checkInProject(path, options.cwd)
   const tightens = updates.every((update) => update.type === 'addRules' && update.behavior !== 'allow')
   if (destination === 'localSettings' && tightens) return
   const { trusted, folder } = await folderTrust({ ...options, once: options.trustedBy })
@@ -80,6 +106,12 @@ async function checkProject(
   throw new ConfigurationError(
     `${folder} is not trusted, so that nothing is kept in its settings: it would not count. halting trust has it count, or keep it in your own settings (userSettings).`,
   )
+}
+
+/** @throws ConfigurationError for a link that a repository brings, which would have another file written. */
+function checkInProject(path: string, cwd: string): void {
+  if (!isInside(realPath(path), realPath(cwd)))
+    throw new ConfigurationError(`${path} leads out of the project. Nothing was changed.`)
 }
 
 /** What a person has just allowed needs no second question: it is on record as if it had been named. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { absolutePath, isDirectory, realPath } from '../paths.ts'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { Fields } from './fields.ts'
+import type { Fields, NotificationChannel } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
 import { namesServer, replacedServers } from './replaced-servers.ts'
@@ -40,6 +40,8 @@ export interface Settings {
   readonly model?: string
   /** Colours of a face that has some, by a name of its own. */
   readonly theme?: string
+  /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
+  readonly preferredNotifChannel?: NotificationChannel
   /** Variables of the run and of its tools. */
   readonly env?: Readonly<Record<string, string>>
   /** Variables with keys that tools are given all the same. */
@@ -101,6 +103,7 @@ const singleFields = [
   'fileCheckpointingEnabled',
   'hookSummaryEnabled',
   'model',
+  'preferredNotifChannel',
   'promptSuggestionEnabled',
   'smallModel',
   'statusLine',

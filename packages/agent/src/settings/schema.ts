@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { permissionModes } from '../permissions/rule-book.ts'
+import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
 // What a settings file may hold. Loaded when there is a file with something to look at: zod is large.
@@ -183,6 +184,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   model: passOver(filled('the name of a model')),
   // Others have themes of other names in their files.
   theme: passOver(filled('dark, light or none')),
+  preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),
   statusLine: passOver(
     z.looseObject(
       { type: z.literal('command', says('command')), command: filled('a command, as text') },

@@ -37,6 +37,7 @@ export const ownOnly = [
   'passEnvironment',
   'autoMemoryDirectory',
   'theme',
+  'preferredNotifChannel',
 ] as const
 
 /** All that a project's file would have run or loosened. */

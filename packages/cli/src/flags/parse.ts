@@ -34,6 +34,32 @@ export function parseFlags(argv: readonly string[], onUnknown?: (flag: string) =
   return { flags: values as Flags, words }
 }
 
+/** A flag with its values, or a word; after `--` every argument is a word. */
+export interface ArgumentGroup {
+  /** Undefined for a word, and for `--`. */
+  readonly flag: FlagName | undefined
+  /** The arguments as they were given. */
+  readonly tokens: readonly string[]
+}
+
+/** The arguments of a call that `parseFlags` reads, in groups. @throws UsageError as `parseFlags` does. */
+export function argumentGroups(argv: readonly string[]): readonly ArgumentGroup[] {
+  const groups: ArgumentGroup[] = []
+  const left = [...argv]
+  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
+    if (argument === '--') {
+      groups.push(...['--', ...left.splice(0)].map((token) => ({ flag: undefined, tokens: [token] })))
+    } else if (isWord(argument)) groups.push({ flag: undefined, tokens: [argument] })
+    else {
+      const start = argv.length - left.length - 1
+      takeFlag(argument, left, {})
+      const [flag] = rowOf(nameIn(argument))
+      groups.push({ flag, tokens: argv.slice(start, argv.length - left.length) })
+    }
+  }
+  return groups
+}
+
 /** A list of points begins with a dash as well: no flag has a space behind it. */
 function isWord(argument: string): boolean {
   return argument === '-' || !argument.startsWith('-') || /^-\s/.test(argument)

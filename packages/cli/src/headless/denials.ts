@@ -37,8 +37,8 @@ export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' |
   return (name, input) => {
     // An id of its own: what the rules say of it is not about the call that has the id now.
     const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
-    const remedy = flaggable(request && permissions.remedyFor(request))
-    if (request === undefined || remedy === undefined) return undefined
+    const remedy = flaggable(permissions.remedyFor(request))
+    if (remedy === undefined) return undefined
     const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
     return { remedy, isEdit: 'behavior' in decision && decision.behavior === 'allow' }
   }
@@ -87,10 +87,14 @@ function nameOf({ name, input }: Denial): string {
   return `${name} ${inputSummary(input)}`.trimEnd()
 }
 
-/** The call as the rules were asked about it; undefined for a tool that is not this session's. */
-function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest | undefined {
-  const tool = tools.find(({ name }) => name === call.name)
-  return tool === undefined ? undefined : { call, tool, readOnly: isReadOnly(tool, call.input) }
+/** The call as the rules were asked about it. A tool of a server is not in the list, and what it says of itself allows nothing: its name decides. */
+function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest {
+  const tool = tools.find(({ name }) => name === call.name) ?? namedTool(call.name)
+  return { call, tool, readOnly: isReadOnly(tool, call.input) }
+}
+
+function namedTool(name: string): AnyTool {
+  return { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 }
 
 function isReadOnly({ readOnly }: AnyTool, input: unknown): boolean {

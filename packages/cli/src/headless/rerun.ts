@@ -1,4 +1,5 @@
-import { parseFlags } from '../flags/parse.ts'
+import type { FlagName } from '../flags/flags.ts'
+import { type ArgumentGroup, argumentGroups } from '../flags/parse.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
 /** How the program was called, and what it was asked: the prompt as written, and what was piped in with it. */
@@ -6,6 +7,8 @@ export interface Asked {
   readonly argv: readonly string[]
   readonly written: string
   readonly prompt: string
+  /** The session that a further prompt continues; undefined for one that is not stored. */
+  readonly sessionId?: string | undefined
 }
 
 export interface Missing {
@@ -16,64 +19,65 @@ export interface Missing {
 /** A command that is longer than this nobody pastes. */
 const longestCommand = 2_000
 
-/** The one command that runs the same again with what was missing, and the words before it. */
-export function rerun(
-  { argv, written, prompt }: Asked,
-  { rules, mode }: Missing,
-): { readonly text: string; readonly command: string } {
+/** What the model is told when the session continues with what was missing. */
+const tryAgain = 'The calls that were denied are allowed now. Try them again.'
+
+/** These choose a session, and the command chooses its own. */
+const choosingSession: readonly FlagName[] = [
+  'resume',
+  'continue',
+  'sessionId',
+  'forkSession',
+  'resumeSessionAt',
+  'resumeDropsTurn',
+]
+
+/**
+ * The command that lets denied calls through, and the words before it. It continues the session, so that nothing is paid twice; where the session is not stored
+ * it runs the same prompt again. Either way it has the flags of this call, and what was missing.
+ */
+export function rerun(asked: Asked, { rules, mode }: Missing): { readonly text: string; readonly command: string } {
+  const groups = argumentGroups(asked.argv)
   const added = [
     ...(mode === undefined ? [] : ['--permission-mode', mode]),
     ...(rules.length === 0 ? [] : ['--allowedTools', rules.join(',')]),
   ]
-  const kept = withPrompt(mode === undefined ? argv : withoutMode(argv), written, prompt)
-  const command = `halting ${shellQuoted(inserted(kept, added))}`
-  if (command.length > longestCommand || holdsSettings(argv))
-    return { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
-  return { text: 'Run it again with what was missing:', command: `  ${command}` }
+  const { sessionId } = asked
+  const isContinued = sessionId !== undefined
+  const replaced = new Set<FlagName>([
+    'print',
+    ...(mode === undefined ? [] : (['permissionMode'] as const)),
+    ...(isContinued ? choosingSession : []),
+  ])
+  const prompt = isContinued ? tryAgain : asked.prompt
+  const session = isContinued ? ['--resume', sessionId] : []
+  const flags = groups.flatMap(({ flag, tokens }) => (flag === undefined || replaced.has(flag) ? [] : tokens))
+  const command = `halting ${shellQuoted(withPrompt(prompt, [...session, ...flags, ...added]))}`
+  if (command.length <= longestCommand && !groups.some(mayHoldSecrets))
+    return {
+      text: isContinued ? 'Continue with what was missing:' : 'Run it again with what was missing:',
+      command: `  ${command}`,
+    }
+  return isContinued
+    ? {
+        text: 'Continue with the flags of this call and these:',
+        command: `  halting ${shellQuoted(withPrompt(prompt, [...session, ...added]))}`,
+      }
+    : { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
 }
 
-/** Behind `-p`, where no word is a command. What was piped in is gone: it is written out. */
-function withPrompt(argv: readonly string[], written: string, prompt: string): readonly string[] {
-  const isPrinted = argv.includes('-p') || argv.includes('--print')
-  if (prompt === written && isPrinted) return argv
-  const flags = withoutWord(argv, written).filter((argument) => !['-p', '--print', '--'].includes(argument))
+/** Behind `-p`, where no word is a command. */
+function withPrompt(prompt: string, flags: readonly string[]): readonly string[] {
   return prompt.startsWith('-') ? ['-p', ...flags, '--', prompt] : ['-p', prompt, ...flags]
 }
 
-/** A flag may have the same value. */
-function withoutWord(argv: readonly string[], written: string): readonly string[] {
-  const hasWord = (tried: readonly string[]): boolean => {
-    try {
-      return parseFlags(tried).words.length > 0
-    } catch {
-      // It took a value from its flag.
-      return true
-    }
-  }
-  if (!hasWord(argv)) return argv
-  const place = argv.findIndex((argument, index) => argument === written && !hasWord(argv.toSpliced(index, 1)))
-  return place === -1 ? argv : argv.toSpliced(place, 1)
-}
-
-/** Settings that are written out as JSON may hold a key or the way to one, and what is shown here ends in logs. */
-function holdsSettings(argv: readonly string[]): boolean {
-  return argv.some(
-    (argument, index) =>
-      /^--settings=\s*\{/.test(argument) || (argv[index - 1] === '--settings' && argument.trimStart().startsWith('{')),
-  )
-}
-
-/** Behind everything but what comes after `--`, where no flag is one. */
-function inserted(argv: readonly string[], added: readonly string[]): readonly string[] {
-  const end = argv.indexOf('--')
-  return end === -1 ? [...argv, ...added] : argv.toSpliced(end, 0, ...added)
-}
-
-function withoutMode(argv: readonly string[]): readonly string[] {
-  return argv.filter(
-    (argument, index) =>
-      argument !== '--permission-mode' &&
-      !argument.startsWith('--permission-mode=') &&
-      argv[index - 1] !== '--permission-mode',
+/** Settings and servers that are written out as JSON may hold a key or the way to one, and what is shown here ends in logs. */
+function mayHoldSecrets({ flag, tokens }: ArgumentGroup): boolean {
+  if (flag !== 'settings' && flag !== 'mcpConfig') return false
+  return tokens.some((token) =>
+    token
+      .replace(/^--[^=]*=/, '')
+      .trimStart()
+      .startsWith('{'),
   )
 }

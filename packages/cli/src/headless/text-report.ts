@@ -45,7 +45,7 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
   const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
   const activity = followActivity()
   const stopShowing = isWatched ? showActivity(activity, output) : () => undefined
-  const denials = followDenials(remedies, asked)
+  const denials = followDenials(remedies, isKept ? { ...asked, sessionId } : asked)
   const changes = followChanges()
   const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
   // With every step it is told beside them.

@@ -1,4 +1,4 @@
-import { redactSecrets, type Settings } from '@halting/agent'
+import { redactSecrets } from '@halting/agent'
 import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
@@ -6,7 +6,8 @@ import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import type { Program } from '../program.ts'
 import { checkModel } from '../session/models.ts'
-import { settingsFor } from '../session/run-settings.ts'
+import { type RunSettings, settingsFor } from '../session/run-settings.ts'
+import { isYes } from '../telemetry/yes.ts'
 import { trustAtStart } from '../trust/at-start.ts'
 import { UsageError } from '../usage-error.ts'
 import { type AppOptions, createApp } from './app/app.ts'
@@ -31,7 +32,8 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   const why = whyNoScreen(env, { stdin, stdout: process.stdout })
   if (why !== undefined) throw new UsageError(why)
   const cluster = await shownCluster(given)
-  const settings = cluster === undefined ? await ownSettings(given, program) : await settingsOfPerson(program)
+  const { settings, env: settingsEnv } =
+    cluster === undefined ? await ownSettings(given, program) : await settingsOfPerson(program)
   const folder = ownFolder(program)
   const bindings = await readKeybindings(folder)
   const redactKeys = createKeyRedactor(env)
@@ -62,6 +64,8 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     files: sessions.files,
     openSession: sessions.open,
     branch: () => sessions.place(app.last),
+    ...(settings.preferredNotifChannel !== undefined && { notifications: settings.preferredNotifChannel }),
+    keepsTitle: isYes(settingsEnv['CLAUDE_CODE_DISABLE_TERMINAL_TITLE'] ?? ''),
     now: () => systemClock.now(),
   })
   screen.start()
@@ -133,15 +137,15 @@ async function shownCluster({ cluster, admin }: Flags): Promise<ClusterInTermina
 }
 
 /** For a session of this machine. */
-async function ownSettings(given: Flags, program: Program): Promise<Settings> {
+async function ownSettings(given: Flags, program: Program): Promise<RunSettings> {
   await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
   const run = await settingsFor(given, program)
   // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
   checkModel(run)
-  return run.settings
+  return run
 }
 
 /** Nothing of this folder means anything to a session that is elsewhere. */
-async function settingsOfPerson(program: Program): Promise<Settings> {
-  return (await settingsFor({ settingSources: ['user'] }, program)).settings
+async function settingsOfPerson(program: Program): Promise<RunSettings> {
+  return settingsFor({ settingSources: ['user'] }, program)
 }

@@ -1,3 +1,5 @@
+import { basename } from 'node:path'
+import type { NotificationChannel } from '@halting/agent'
 import type { SessionEvent } from '@halting/agent/session'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
@@ -21,6 +23,7 @@ import { createShellCommands } from '../shell/shell-commands.ts'
 import { toldToModel } from '../shell/shell-command.ts'
 import { dimBlock, errorBlock, noticeBlock } from '../view/message-blocks.ts'
 import type { Theme } from '../theme.ts'
+import { createAttention } from './attention.ts'
 import type { AppContext, OpenSession, ShownCluster } from './context.ts'
 import { createConversation } from './conversation.ts'
 import { createHandIn, type When } from './hand-in.ts'
@@ -44,6 +47,10 @@ export interface AppOptions {
   /** Opens a session; what it has to say meanwhile it writes on the output of the program that it is given. */
   readonly openSession: (flags: Flags, program: Program) => Promise<OpenSession>
   readonly branch: () => string
+  /** How the terminal calls a person who looks elsewhere; `auto` when absent. */
+  readonly notifications?: NotificationChannel
+  /** Leaves the title of the terminal as it is. */
+  readonly keepsTitle?: boolean
   /** Milliseconds, by the clock of the session. */
   readonly now: () => number
 }
@@ -194,6 +201,13 @@ export function createApp(options: AppOptions): App {
       if (!keyActions(data)) editor.component.handleInput?.(data)
     },
   })
+  const attention = createAttention({
+    screen,
+    channel: options.notifications ?? 'auto',
+    setsTitle: options.keepsTitle !== true,
+    place: () => basename(context.cwd),
+    snapshot: () => open?.session.snapshot,
+  })
   const conversation = createConversation({
     style,
     markdown: () => streamingMarkdown(theme),
@@ -229,24 +243,24 @@ export function createApp(options: AppOptions): App {
       changed()
     },
   })
-  const unlisten = screen.onKey((data) => questions.take(data) || keyActions(data))
+  const unlisten = screen.onKey((data) => {
+    attention.keyPressed()
+    return questions.take(data) || keyActions(data)
+  })
 
   function onEvent(event: SessionEvent): void {
+    attention.onEvent(event)
     switch (event.type) {
       case 'taken':
         return handIn.forget(event.ids)
       case 'run_start':
         return handIn.forget(event.ids)
       case 'question':
-        screen.notify(`halting asks: ${event.question.toolName}`)
-        return questions.look()
       case 'question_closed':
       case 'changed':
         return questions.look()
       case 'failed':
         return handIn.returned(event.givenBack)
-      case 'run_end':
-        return screen.notify(`halting: ${event.terminal.reason}`)
       default:
     }
   }
@@ -257,6 +271,7 @@ export function createApp(options: AppOptions): App {
     if (cluster !== undefined) print(dimBlock('', `Session ${next.session.id} on the cluster ${cluster.url}`, style))
     conversation.show(next, before)
     questions.look()
+    attention.look()
     layout.arrange()
   }
   /** What is sent meanwhile waits for the session to stand there. */
@@ -292,18 +307,20 @@ export function createApp(options: AppOptions): App {
       .catch(fail)
       .finally(() => {
         clearInterval(ticking)
+        attention.close()
         unlisten()
         onEnd(exitCode)
       })
   }
 
   // What goes on is shown with its seconds; nothing moves where nothing does.
+  let wasAwaiting = false
   const ticking = setInterval(() => {
-    if (
-      flags.noAnimation !== true &&
-      (shell.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle'))
-    )
-      changed()
+    const isRunning = shell.isRunning || (open !== undefined && open.session.snapshot.status !== 'idle')
+    const { isAwaiting } = conversation
+    // Without animation the line appears, and its seconds stand.
+    if (flags.noAnimation === true ? isAwaiting !== wasAwaiting : isRunning) changed()
+    wasAwaiting = isAwaiting
   }, 1_000)
   opening = new Promise(() => undefined)
   layout.arrange()

@@ -3,6 +3,7 @@ import type { Session } from '@halting/agent/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'
 import type { Style } from '../../io/style.ts'
+import type { ListedRule } from '../../permissions/rule-list.ts'
 import type { Program } from '../../program.ts'
 import type { PromptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
@@ -35,8 +36,11 @@ export interface OnThisMachine {
   readonly memoryFiles: readonly string[]
   /** The environment of the commands of tools: those of the person get the same, without keys. */
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
-  /** A line for each rule; for a command of bash what would become of it. */
-  describePermissions(command: string): readonly string[]
+  /** What would become of a command of bash, part by part. */
+  explainCommand(command: string): readonly string[]
+  rules(): Promise<readonly ListedRule[]>
+  /** Gives what a person should know. @throws ConfigurationError for a file that cannot be changed. */
+  removeRule(rule: ListedRule): Promise<string>
   readonly hooks: readonly { readonly event: string; readonly what: string }[]
   servers(): readonly { readonly name: string; readonly status: string }[]
   /** @throws ConfigurationError for a name that no server has. */

@@ -4,6 +4,7 @@ import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
 import type { EndingAction } from '../view/ending-actions.ts'
 import { type EndingShown, endingShown, unendedShown } from '../view/ending-block.ts'
+import { followAwaited } from '../view/awaited-model.ts'
 import { createStreamView, type MarkdownStream, type StreamView } from '../view/stream-view.ts'
 import type { TodoItem } from '../../session/todos.ts'
 import type { OpenSession } from './context.ts'
@@ -11,6 +12,8 @@ import type { OpenSession } from './context.ts'
 /** What a session tells, on the screen: what is finished above, what is not below. */
 export interface Conversation {
   readonly live: Component
+  /** A line says that the model is silent. */
+  readonly isAwaiting: boolean
   readonly todos: readonly TodoItem[]
   /** What can be done next, by what is typed and sent; none while a run goes on. */
   readonly offered: readonly EndingAction[]
@@ -37,11 +40,17 @@ const mostBefore = 40
 
 export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
   let view: StreamView | undefined
+  let awaited = followAwaited(now)
   let offered: readonly EndingAction[] = []
   let offeredAt = 0
   let unlisten = (): void => {}
   return {
-    live: { render: (width) => view?.live.render(width) ?? [] },
+    live: {
+      render: (width) => (view === undefined ? [] : [...view.live.render(width), ...awaited.lines(width, style)]),
+    },
+    get isAwaiting() {
+      return awaited.isSilent
+    },
     get todos() {
       return view?.todos ?? []
     },
@@ -58,6 +67,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       unlisten()
       const shown = createStreamView({ style, cwd: session.snapshot.cwd, markdown })
       view = shown
+      awaited = followAwaited(now)
       offered = []
       if (before.length > mostBefore)
         print({ render: () => [style.dim(`(${before.length - mostBefore} earlier parts: Ctrl+O)`)] })
@@ -82,6 +92,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       unlisten = session.listen((event) => {
         if (event.type === 'run_start') offered = []
         shown.see(event).forEach(print)
+        if (event.type === 'loop') awaited.onEvent(event.event)
         if (event.type === 'run_end') end(event.terminal, session.snapshot.canResume)
         onEvent(event)
         changed()

@@ -42,7 +42,15 @@ function onThisMachine(live: LiveSession): OnThisMachine {
   return {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
-    describePermissions: (command) => (command === '' ? ruleLines(live) : explained(permissions.explain(command))),
+    explainCommand: (command) => explained(permissions.explain(command)),
+    async rules() {
+      const { listRules } = await import('../../permissions/rule-list.ts')
+      return listRules(live)
+    },
+    async removeRule(rule) {
+      const { removeRule } = await import('../../permissions/rule-list.ts')
+      return removeRule(rule, live)
+    },
     hooks: [run.settings.hooks ?? {}, ...pluginsWithHooks(run).flatMap(({ hooks }) => hooks)].flatMap(hookRows),
     servers: () =>
       (live.servers?.statuses() ?? []).map(({ name, status, tools, problem, leftOut = [] }) => ({
@@ -58,22 +66,6 @@ function onThisMachine(live: LiveSession): OnThisMachine {
       await (how === 'reconnect' ? servers.reconnect(name) : servers.toggle(name, { isOn: how === 'on' }))
     },
   }
-}
-
-/** The rules of settings and flags, as they were written. */
-function ruleLines({ run: { settings, flags } }: LiveSession): readonly string[] {
-  const { allow = [], ask = [], deny = [] } = settings.permissions ?? {}
-  const line =
-    (kind: string) =>
-    (rule: unknown): string =>
-      `${kind.padEnd(5)}  ${everyCharacterInLine(typeof rule === 'string' ? rule : (JSON.stringify(rule) ?? ''), 300)}`
-  return [
-    ...deny.map(line('deny')),
-    ...(flags.disallowedTools ?? []).map(line('deny')),
-    ...ask.map(line('ask')),
-    ...allow.map(line('allow')),
-    ...(flags.allowedTools ?? []).map(line('allow')),
-  ]
 }
 
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>

@@ -1,10 +1,10 @@
 import type { LimitsInForce, SessionFigures, SessionSnapshot } from '@halting/agent/session'
 import { counted, elapsed, many, money, oneLine } from '../../io/figures.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import { nextStopText } from '../view/stop-panel.ts'
 import type { Command } from './command.ts'
+import { permissionsCommand } from './permissions-command.ts'
 import { figureRows, lineAfter, rowsOf } from './rows.ts'
 import { openIn } from './session-commands.ts'
 import { setLimits } from './setting-commands.ts'
@@ -103,22 +103,6 @@ const todos: Command = {
   run: (app) => app.toggleTodos(),
 }
 
-const permissions: Command = {
-  does: 'The permission mode and the rules; with a command of bash: what would become of it',
-  argumentHint: '[COMMAND]',
-  run(app, argument) {
-    const { here } = openIn(app)
-    const ofWorker = ['The rules are those that the worker of the session was started with.']
-    const lines = here?.describePermissions(argument) ?? ofWorker
-    const { permissionMode } = snapshotOf(app)
-    app.tell((width) => [
-      app.style.bold(everyCharacterInLine(argument === '' ? `Permissions, mode ${permissionMode}` : argument, width)),
-      ...lines.map((line) => `  ${oneLine(line, width - 2)}`),
-      ...(argument === '' && lines.length === 0 ? ['  No rules.'] : []),
-    ])
-  },
-}
-
 const doings = ['reconnect', 'on', 'off'] as const
 
 const mcp: Command = {
@@ -165,4 +149,4 @@ const hooks: Command = {
 
 export const shownCommands: {
   readonly [name in 'limits' | 'cost' | 'context' | 'todos' | 'permissions' | 'mcp' | 'hooks']: Command
-} = { limits, cost, context, todos, permissions, mcp, hooks }
+} = { limits, cost, context, todos, permissions: permissionsCommand, mcp, hooks }

@@ -1,3 +1,5 @@
+import type { NotificationChannel } from '@halting/agent'
+
 /** Something that is drawn: the interface of pi-tui's components. Lines may hold SGR, and are at most `width` columns wide. */
 export interface Component {
   render(width: number): readonly string[]
@@ -17,7 +19,8 @@ export interface Block {
 export interface Screen {
   readonly columns: number
   readonly rows: number
-  readonly hasFocus: boolean
+  /** Whether a person looks at the terminal; `unknown` until it has reported that. */
+  readonly focus: 'here' | 'away' | 'unknown'
   /** Prints it above what changes. */
   print(block: Block): void
   /** What stands below, from top to bottom; at most `rows - 1` lines are shown of it, the last ones. */
@@ -30,8 +33,8 @@ export interface Screen {
   takeOver(component: Component): () => void
   /** Calls back with each key before the focus gets it; true from it: it was handled. */
   onKey(listener: (data: string) => boolean): () => void
-  /** BEL and OSC 9 where nobody looks. */
-  notify(text: string): void
+  /** Calls whoever looks elsewhere, the way that the channel says. */
+  notify(text: string, channel: NotificationChannel): void
   setTitle(text: string): void
   /** Puts text on the clipboard, by OSC 52: also from another machine, where the terminal allows it. */
   copy(text: string): void

@@ -1,3 +1,4 @@
+import type { NotificationChannel } from '@halting/agent'
 import { isKeyRelease } from '@earendil-works/pi-tui/dist/keys.js'
 import { fullScreen } from './full-screen.ts'
 import { createInput, type Input } from './input.ts'
@@ -29,7 +30,7 @@ export function createScreen(terminal: TerminalPort, options: ScreenOptions = {}
 }
 
 class RootScreen implements TerminalScreen {
-  hasFocus = true
+  focus: Screen['focus'] = 'unknown'
   readonly background: Promise<Background | undefined>
   readonly #terminal: TerminalPort
   readonly #timers: Timers
@@ -47,6 +48,8 @@ class RootScreen implements TerminalScreen {
   #isOurs = false
   #isStarted = false
   #isLent = false
+  /** The bytes that set it; '' while nobody set one. */
+  #title = ''
   #lastFrame = Number.NEGATIVE_INFINITY
   #callOffFrame: (() => void) | undefined
   #callOffResize: (() => void) | undefined
@@ -113,13 +116,13 @@ class RootScreen implements TerminalScreen {
     return () => this.#listeners.delete(listener)
   }
 
-  notify(text: string): void {
-    if (this.hasFocus || !this.#isOurs) return
-    this.#terminal.write(`\u0007\u001B]9;${titleOf(text)}\u0007`)
+  notify(text: string, channel: NotificationChannel): void {
+    if (this.#isOurs) this.#write(notificationOf(titleOf(text), channel))
   }
 
   setTitle(text: string): void {
-    if (this.#isOurs) this.#terminal.write(`\u001B]2;${titleOf(text)}\u0007`)
+    this.#title = `\u001B]2;${titleOf(text)}\u0007`
+    if (this.#isOurs) this.#terminal.write(this.#title)
   }
 
   async lend<T>(work: () => Promise<T>): Promise<T> {
@@ -232,7 +235,7 @@ class RootScreen implements TerminalScreen {
     this.#isOurs = true
     // Others have written since.
     this.#write(this.#main.forget(sizeOf(this)))
-    this.#terminal.write(this.#modes.on())
+    this.#terminal.write(this.#modes.on() + this.#title)
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.enter())
     this.requestFrame()
   }
@@ -252,7 +255,7 @@ class RootScreen implements TerminalScreen {
     const bytes = this.#modes.answered(report)
     if (bytes !== '' && this.#isOurs) this.#terminal.write(bytes)
     if (report.type === 'cursor') this.#main.cursorIsIn(report.row)
-    if (report.type === 'focus') this.hasFocus = report.hasFocus
+    if (report.type === 'focus') this.focus = report.hasFocus ? 'here' : 'away'
     if (report.type === 'background') this.#tellBackground(report.background)
     if (report.type === 'attributes') this.#tellBackground()
   }
@@ -308,6 +311,28 @@ class RootScreen implements TerminalScreen {
         ? this.#main.draw(this.#pending.splice(0), this.#live, sizeOf(this))
         : this.#full.draw(overlay, this.columns, this.rows),
     )
+  }
+}
+
+const bell = '\u0007'
+
+/** The bytes that call a person. A terminal passes over what it does not know. */
+function notificationOf(text: string, channel: NotificationChannel): string {
+  const byIterm = `\u001B]9;${text}${bell}`
+  switch (channel) {
+    case 'auto':
+    case 'iterm2_with_bell':
+      return bell + byIterm
+    case 'terminal_bell':
+      return bell
+    case 'iterm2':
+      return byIterm
+    case 'kitty':
+      return `\u001B]99;;${text}\u001B\\`
+    case 'ghostty':
+      return `\u001B]777;notify;halting;${text}${bell}`
+    case 'notifications_disabled':
+      return ''
   }
 }
 

@@ -1,0 +1,63 @@
+import type { NotificationChannel } from '@halting/agent'
+import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { Screen } from '../screen/screen-port.ts'
+
+interface Options {
+  readonly screen: Pick<Screen, 'focus' | 'notify' | 'setTitle'>
+  readonly channel: NotificationChannel
+  /** Whether the title of the terminal is the program's to set. */
+  readonly setsTitle: boolean
+  /** The name of the folder. */
+  readonly place: () => string
+  readonly snapshot: () => Pick<SessionSnapshot, 'status' | 'questions'> | undefined
+}
+
+/**
+ * Calls a person who looks elsewhere (spec R-TERM-76): the title says whether a run works or a question waits, and a bell or notification says that a question
+ * opened, and that a run ended.
+ */
+export interface Attention {
+  onEvent(event: SessionEvent): void
+  /** Something of the session is another. */
+  look(): void
+  keyPressed(): void
+  close(): void
+}
+
+/** Who does not press a key for so long does not look, whatever the terminal says of its focus. */
+const unansweredMs = 30_000
+
+export function createAttention({ screen, channel, setsTitle, place, snapshot }: Options): Attention {
+  let title = ''
+  let timer: NodeJS.Timeout | undefined
+  const look = (): void => {
+    const standing = snapshot()
+    const mark = markOf(standing)
+    const next = `${mark}halting · ${place()}`
+    if (standing === undefined || standing.questions.length === 0) clearTimeout(timer)
+    if (!setsTitle || next === title) return
+    title = next
+    screen.setTitle(next)
+  }
+  return {
+    look,
+    onEvent(event) {
+      look()
+      if (event.type === 'run_end' && screen.focus === 'away')
+        screen.notify(`halting: ${event.terminal.reason}`, channel)
+      if (event.type !== 'question') return
+      const text = `halting asks: ${event.question.toolName}`
+      // Many terminals, and tmux as it comes, do not report the focus.
+      if (screen.focus !== 'here') return screen.notify(text, channel)
+      clearTimeout(timer)
+      timer = setTimeout(() => screen.notify(text, channel), unansweredMs)
+    },
+    keyPressed: () => clearTimeout(timer),
+    close: () => clearTimeout(timer),
+  }
+}
+
+function markOf(standing: ReturnType<Options['snapshot']>): string {
+  if (standing === undefined || standing.status === 'idle' || standing.status === 'closed') return ''
+  return standing.questions.length > 0 ? '? ' : '… '
+}

@@ -1,0 +1,89 @@
+import { columnsOf } from '../../io/columns.ts'
+import { oneLine } from '../../io/figures.ts'
+import { everyCharacterInLine } from '../../io/seen.ts'
+import type { ListedRule } from '../../permissions/rule-list.ts'
+import { UsageError } from '../../usage-error.ts'
+import { nearest } from '../../flags/nearest.ts'
+import type { AppContext, OnThisMachine } from '../app/context.ts'
+import { hanging } from '../view/lines.ts'
+import type { Command } from './command.ts'
+import { openIn } from './session-commands.ts'
+
+/** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
+export const permissionsCommand: Command = {
+  does: 'Show the permission mode and rules; explain a Bash command; remove a rule',
+  argumentHint: '[COMMAND | remove RULE]',
+  values: () => ['remove'],
+  async run(app, argument) {
+    const { here } = openIn(app)
+    if (here === undefined)
+      return tellLines(app, argument, ['The rules are those that the worker of the session was started with.'])
+    const [, rule] = /^remove(?:\s+(.*))?$/s.exec(argument) ?? [undefined, undefined]
+    if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, rule?.trim() ?? '')
+    if (argument !== '') return tellLines(app, argument, here.explainCommand(argument))
+    const rules = await here.rules()
+    app.tell((width) => [
+      app.style.bold(oneLine(titleOf(app), width)),
+      ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
+      app.style.dim(
+        oneLine('  /permissions remove takes a rule away · /permissions COMMAND explains a command', width),
+      ),
+    ])
+  },
+}
+
+function tellLines(app: AppContext, argument: string, lines: readonly string[]): void {
+  const title = argument === '' ? titleOf(app) : argument
+  app.tell((width) => [
+    app.style.bold(everyCharacterInLine(title, width)),
+    ...lines.map((line) => `  ${oneLine(line, width - 2)}`),
+  ])
+}
+
+function titleOf(app: AppContext): string {
+  return `Permissions, mode ${openIn(app).session.snapshot.permissionMode}`
+}
+
+/** Every character of a rule is seen, so that long ones take several lines (spec R-TERM-30b). */
+function ruleLines(rules: readonly ListedRule[], width: number): readonly string[] {
+  const texts = rules.map(({ rule }) => everyCharacterInLine(rule, Infinity))
+  const column = Math.min(Math.max(...texts.map(columnsOf)), Math.floor(width / 2))
+  return rules.flatMap((listed, index) => {
+    const text = texts[index] ?? ''
+    const blanks = ' '.repeat(Math.max(0, column - columnsOf(text)))
+    return hanging(`  ${listed.behavior.padEnd(5)}  `, `${text}${blanks}  ${detailOf(listed)}`, width)
+  })
+}
+
+function labelOf({ behavior, rule }: ListedRule): string {
+  return `${behavior.padEnd(5)}  ${everyCharacterInLine(rule, 300)}`
+}
+
+function detailOf({ place, isInForce }: ListedRule): string {
+  return isInForce ? place : `${place} (from the next session on)`
+}
+
+async function remove(app: AppContext, here: OnThisMachine, rule: string): Promise<void> {
+  const rules = await here.rules()
+  const found = rule === '' ? rules : rules.filter((listed) => listed.rule.trim() === rule)
+  const [only] = found
+  if (only === undefined) throw new UsageError(rule === '' ? 'There are no rules.' : noRule(rule, rules))
+  const chosen =
+    found.length === 1 && rule !== ''
+      ? only
+      : await app.ask({
+          title: 'Remove a rule',
+          hint: 'Enter removes it where it is written · type to filter · Esc cancels',
+          choices: found.map((listed) => ({ value: listed, label: labelOf(listed), detail: detailOf(listed) })),
+        })
+  if (chosen !== undefined) app.note(await here.removeRule(chosen))
+}
+
+function noRule(rule: string, rules: readonly ListedRule[]): string {
+  const meant = nearest(
+    rule,
+    rules.map((listed) => listed.rule),
+  )
+  const shown = everyCharacterInLine(rule, 200)
+  return `There is no rule ${shown}.${meant === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(meant, 200)}?`}`
+}

@@ -1,0 +1,141 @@
+// Holds rules of docs/spec.md: R-TERM-22a, R-TERM-76, R-TERM-76a.
+import type { LoopEvent } from '@halting/core'
+import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createAttention } from '../../src/terminal/app/attention.ts'
+import { createScreen } from '../../src/terminal/screen/screen.ts'
+import { followAwaited } from '../../src/terminal/view/awaited-model.ts'
+import { plain, text } from './view-support.ts'
+import { virtualTerminal } from './virtual-terminal.ts'
+
+describe('a model that is silent', () => {
+  const start: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
+  const thinking: LoopEvent = {
+    type: 'model_update',
+    request: 1,
+    entryId: 'e',
+    update: { type: 'thinking_delta', index: 0, text: 'Hm' },
+  }
+  const call: LoopEvent = {
+    type: 'model_update',
+    request: 1,
+    entryId: 'e',
+    update: {
+      type: 'api_event',
+      event: { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', name: 'Write' } },
+    },
+  }
+  const end: LoopEvent = {
+    type: 'model_end',
+    request: 1,
+    attempt: 1,
+    outcome: 'answered',
+    usage: null,
+    costUsd: 0,
+    durationMs: 1,
+  }
+
+  test('is shown as awaited, with the time since something of it was seen', () => {
+    let now = 0
+    const awaited = followAwaited(() => now)
+    const after = (ms: number, ...events: readonly LoopEvent[]): string => {
+      events.forEach((event) => awaited.onEvent(event))
+      now += ms
+      return awaited.lines(60, plain).join('|')
+    }
+    expect(after(1_900, start)).toBe('')
+    expect(after(10_100)).toBe('  waiting for m · 0:12')
+    expect(after(1_000, thinking)).toBe('  thinking · 0:13')
+    expect(after(1_000, text('So'))).toBe('')
+    expect(after(4_000)).toBe('  waiting for the rest of the reply · 0:05')
+    expect(after(60_000, call)).toBe('  writing a call of Write · 1:05')
+    expect(after(60_000, end)).toBe('')
+  })
+})
+
+describe('a person who looks elsewhere', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+  // True: nothing else of them is looked at.
+  const question = { type: 'question', question: { toolName: 'Bash' } } as SessionEvent
+  const ended = { type: 'run_end', terminal: { reason: 'completed' } } as SessionEvent
+
+  function called(focus: 'here' | 'away' | 'unknown', setsTitle = true) {
+    const said: string[] = []
+    let standing: Pick<SessionSnapshot, 'status' | 'questions'> = { status: 'running', questions: [] }
+    const attention = createAttention({
+      screen: {
+        focus,
+        notify: (words) => void said.push(words),
+        setTitle: (words) => void said.push(`title ${words}`),
+      },
+      channel: 'auto',
+      setsTitle,
+      place: () => 'app',
+      snapshot: () => standing,
+    })
+    return {
+      said,
+      attention,
+      ask: () => {
+        standing = { status: 'requires_action', questions: [{}] as unknown as SessionSnapshot['questions'] }
+        attention.onEvent(question)
+      },
+      end: () => {
+        standing = { status: 'idle', questions: [] }
+        attention.onEvent(ended)
+      },
+    }
+  }
+
+  test.each(['away', 'unknown'] as const)(
+    'is called when a question opens (focus %s), and the title says it',
+    (focus) => {
+      const { said, ask, attention } = called(focus)
+      attention.look()
+      ask()
+      expect(said).toEqual(['title … halting · app', 'title ? halting · app', 'halting asks: Bash'])
+    },
+  )
+
+  test('is told of the end where the terminal says that they are away', () => {
+    const [away, unknown] = [called('away', false), called('unknown', false)]
+    away.end()
+    unknown.end()
+    expect([away.said, unknown.said]).toEqual([['halting: completed'], []])
+  })
+
+  test('is not called while they look, unless they press no key for half a minute', () => {
+    const { said, ask, attention } = called('here', false)
+    ask()
+    attention.keyPressed()
+    vi.advanceTimersByTime(60_000)
+    expect(said).toEqual([])
+    ask()
+    vi.advanceTimersByTime(31_000)
+    expect(said).toEqual(['halting asks: Bash'])
+  })
+
+  test.each([
+    ['auto', '\u0007\u001B]9;asks\u0007'],
+    ['terminal_bell', '\u0007'],
+    ['iterm2', '\u001B]9;asks\u0007'],
+    ['kitty', '\u001B]99;;asks\u001B\\'],
+    ['ghostty', '\u001B]777;notify;halting;asks\u0007'],
+    ['notifications_disabled', ''],
+  ] as const)('the setting %s says how', async (channel, bytes) => {
+    const terminal = virtualTerminal()
+    const screen = createScreen(terminal)
+    screen.start()
+    const before = terminal.written.length
+    screen.notify('asks', channel)
+    expect(terminal.written.slice(before)).toBe(bytes)
+    const stopped = screen.stop()
+    await vi.advanceTimersByTimeAsync(1_000)
+    await stopped
+  })
+})
