@@ -132,6 +132,7 @@ describe('what the table reads', () => {
       '--version': 'version',
       '--include-partial-messages': 'includePartialMessages',
       '--include-hook-events': 'includeHookEvents',
+      '--include-all-messages': 'includeAllMessages',
       '--prompt-suggestions': 'promptSuggestions',
       '--hook-summary': 'hookSummary',
       '--take-over': 'takeOver',

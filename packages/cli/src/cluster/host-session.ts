@@ -6,6 +6,7 @@ import { HostServers } from '../host/host-servers.ts'
 import type { Given } from '../host/initialize.ts'
 import type { Opened } from '../host/opened.ts'
 import { answerByHost } from '../host/questions.ts'
+import { statusCommands, withStatusCommands } from '../host/status-commands.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { checkMode } from '../session/check-mode.ts'
@@ -22,6 +23,7 @@ const heeded: readonly FlagName[] = [
   'verbose',
   'debug',
   'replayUserMessages',
+  'includeAllMessages',
   'awaitInitialize',
   'includePartialMessages',
   'permissionPromptTool',
@@ -50,6 +52,17 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
     })
   return {
     session,
+    initFields: () => ({
+      cwd: session.snapshot.cwd,
+      tools: [],
+      mcp_servers: [],
+      slash_commands: statusCommands.map(({ name }) => name),
+      output_style: 'default',
+      skills: [],
+      plugins: [],
+      apiKeySource: 'none',
+      claude_code_version: about['claude_code_version'] ?? null,
+    }),
     about,
     prepare: (content) => ({ content }),
     servers: undefined,
@@ -76,7 +89,7 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
 }
 
 const about: JsonObject = {
-  commands: [],
+  commands: withStatusCommands([]),
   agents: [],
   output_style: 'default',
   available_output_styles: ['default'],

@@ -40,6 +40,7 @@ function refuseHostFlags(flags: Flags): void {
   for (const [name, given] of [
     ['--replay-user-messages', flags.replayUserMessages],
     ['--await-initialize', flags.awaitInitialize],
+    ['--include-all-messages', flags.includeAllMessages],
     ['--debug', flags.debug],
     ['--permission-prompt-tool', flags.permissionPromptTool],
     ['--permission-prompts', flags.permissionPrompts],

@@ -63,6 +63,7 @@ export interface Flags {
   readonly noAnimation?: boolean
   readonly includePartialMessages?: boolean
   readonly includeHookEvents?: boolean
+  readonly includeAllMessages?: boolean
   readonly jsonSchema?: string
   readonly promptSuggestions?: boolean
   readonly hookSummary?: boolean

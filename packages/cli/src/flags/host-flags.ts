@@ -5,6 +5,7 @@ import { choice, filledText, type Reading, text, tokens } from './values.ts'
 type HostFlag =
   | 'replayUserMessages'
   | 'awaitInitialize'
+  | 'includeAllMessages'
   | 'debug'
   | 'thinking'
   | 'taskBudget'
@@ -25,6 +26,13 @@ export const hostFlags: { readonly [Name in HostFlag]-?: FlagFor<NonNullable<Fla
     group: 'output',
     kind: 'switch',
     meaning: 'With --input-format stream-json: nothing is opened before the host has said initialize',
+  },
+  includeAllMessages: {
+    names: ['--include-all-messages'],
+    group: 'output',
+    kind: 'switch',
+    meaning:
+      'With --input-format stream-json: also send what other agents do not: synthetic user messages, stages after a run, session states',
   },
   debug: {
     names: ['-d', '--debug', '--debug-to-stderr'],

@@ -63,3 +63,8 @@ export function watchInterruption(output: Output): Interruption {
     },
   }
 }
+
+/** `watchInterruption` aborts with a cause. */
+export function causeOf({ reason }: AbortSignal): AbortCause {
+  return reason === 'user' || reason === 'abandoned' ? reason : 'terminated'
+}

@@ -3,12 +3,15 @@ import type { Session } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { Prepared } from '../session/live-session.ts'
 import type { Opened } from './opened.ts'
+import { type StatusCommand, statusCommandOf } from './status-commands.ts'
 import { type HostMessage, joined, readUserMessage } from './user-message.ts'
 
 export interface HandInPorts {
   /** The session, where it is open. */
   readonly opened: () => Opened | undefined
   readonly open: () => Promise<Opened>
+  /** Answers a command that needs no model. */
+  readonly answer: (command: StatusCommand, id: string) => void
   /** Told of a message that could not be handed in. */
   readonly fails: (thrown: unknown) => void
   /** Nothing is handed in any more. */
@@ -44,6 +47,7 @@ export class HandIn {
         const { session, prepare } = await this.#ports.open()
         const message = readUserMessage(line)
         const { content, isComposed } = message
+        if (this.#isAnswered(session, message, line)) return
         this.#prompt(session, message, line, isComposed ? { content } : await prepare(content))
       })
       return
@@ -52,6 +56,7 @@ export class HandIn {
     try {
       const message = readUserMessage(line)
       const { content, isComposed } = message
+      if (this.#isAnswered(session, message, line)) return
       const ready = isComposed ? { content } : prepare(content)
       if (ready instanceof Promise) this.#later(async () => this.#prompt(session, message, line, await ready))
       else this.#prompt(session, message, line, ready)
@@ -85,6 +90,20 @@ export class HandIn {
         if (this.#waiting === waiting) this.#waiting = undefined
       })
     this.#waiting = waiting
+  }
+
+  /** A command that the program answers by itself is no part of the conversation. */
+  #isAnswered(
+    session: Session,
+    { content, isComposed, asks, id = randomUUID() }: HostMessage,
+    line: JsonObject,
+  ): boolean {
+    const command = isComposed || !asks ? undefined : statusCommandOf(content, session)
+    if (command === undefined) return false
+    if (this.#ports.isLeaving()) return true
+    if (this.#ports.replays) this.#replays.set(id, line)
+    this.#ports.answer(command, id)
+    return true
   }
 
   #prompt(

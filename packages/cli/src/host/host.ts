@@ -1,25 +1,26 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { AbortCause, JsonObject, SdkMessage } from '@halting/core'
+import type { JsonObject, SdkMessage } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { ResumeRejectedError } from '@halting/agent'
 import type { SessionEvent } from '@halting/agent/session'
 import type { Flags } from '../flags/flags.ts'
 import { exitCodeOf } from '../headless/ending.ts'
-import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { causeOf, type Interruption, watchInterruption } from '../headless/interruption.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { withoutAgentText } from './agent-lines.ts'
 import { AgentProgress } from './agent-progress.ts'
 import { Control, type HostRequest, type Answered } from './control.ts'
-import { failedResult } from './failed-result.ts'
 import { HandIn } from './hand-in.ts'
+import { HostMessages } from './host-messages.ts'
 import { type Given, givenBy } from './initialize.ts'
-import { lineOf, type Line, LineReader, longestLineMiB, senderOf } from './lines.ts'
+import { lineOf, type Line, LineReader, longestLineMiB, senderOf, typeNamed } from './lines.ts'
 import { openForHost } from './open-for-host.ts'
-import type { Opened } from './opened.ts'
+import { type Opened, waitsForAnswer } from './opened.ts'
 import { answerInitialize, serveRequest } from './requests.ts'
+import { resultWithoutRun } from './result-without-run.ts'
 import type { Serving } from './serving.ts'
-import { StateLines } from './state-lines.ts'
+import { StateLines, stateReaderOf } from './state-lines.ts'
+import { StatusQueue } from './status-queue.ts'
 
 /** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
 const patienceMs = 1_000
@@ -66,6 +67,8 @@ class Host {
   readonly #states: StateLines
   readonly #handIn: HandIn
   readonly #progress = new AgentProgress()
+  readonly #messages = new HostMessages()
+  readonly #status: StatusQueue
   /** Messages that are told again once they are on disk. */
   #replaying: Promise<void> = Promise.resolve()
   /** What `initialize` said; undefined as long as nothing was. */
@@ -90,7 +93,7 @@ class Host {
     this.#program = program
     this.#interruption = interruption
     this.#openWith = open
-    this.#states = new StateLines((line) => this.#write(line))
+    this.#states = new StateLines((line) => this.#write(line), stateReaderOf(flags, program.env))
     this.#control = new Control({
       write: (message) => this.#write(message),
       serve: (request) => this.#serve(request),
@@ -99,12 +102,21 @@ class Host {
     this.#handIn = new HandIn({
       opened: () => this.#opened,
       open: () => this.#open(),
+      answer: (command, id) => this.#status.take(command, id),
       // Where there is no session, that is what is told.
       fails: (thrown) => {
         if (this.#broken === undefined) this.#fails(messageOf(thrown))
       },
       isLeaving: () => interruption.signal.aborted,
       replays: flags.replayUserMessages === true,
+    })
+    this.#status = new StatusQueue({
+      opened: () => this.#opened,
+      isInRun: () => this.#states.isOpen,
+      write: (line) => this.#writeStatus(line),
+      replayed: (id) => this.#handIn.replayed([id], this.#sessionId()),
+      flags,
+      program,
     })
   }
 
@@ -145,17 +157,12 @@ class Host {
 
   /** A session of a cluster that waits for an answer is left so: here is nobody any more who gives one. */
   async #settled({ session, goesOn }: Opened): Promise<void> {
-    if (goesOn === undefined) return session.settled()
-    const waiting = new Promise<void>((resolve) => {
-      const look = (): void => {
-        if (!goesOn.isWaiting()) return
-        this.#warn(goesOn.told)
-        resolve()
-      }
-      session.listen(look)
-      look()
-    })
-    await Promise.race([session.settled(), waiting])
+    const settled = async (): Promise<void> => {
+      await session.settled()
+      await this.#status.settled()
+    }
+    if (goesOn === undefined) return settled()
+    if ((await Promise.race([settled(), waitsForAnswer(session, goesOn)])) === 'waits') this.#warn(goesOn.told)
     this.#states.tell(session)
   }
 
@@ -305,9 +312,11 @@ class Host {
         this.#lastError = event.result.is_error ? 'of_run' : 'none'
         this.#states.end()
         this.#states.tell(session)
+        this.#status.look()
         return
       case 'changed':
         this.#states.tell(session)
+        this.#status.look()
         return
       case 'failed':
         // What breaks after the result of a run takes nothing from it, nor from the one that goes on.
@@ -318,6 +327,7 @@ class Host {
         if (event.givenBack.length > 0 || this.#states.isOpen) this.#fails(messageOf(event.error))
         else this.#warn(messageOf(event.error))
         this.#states.end()
+        this.#status.look()
         return
       case 'note':
         this.#warn(event.text)
@@ -332,9 +342,11 @@ class Host {
   }
 
   #see(message: SdkMessage): void {
-    const told = this.#initialized?.given.forwardsAgentText === true ? message : withoutAgentText(message)
-    if (told === undefined || this.#handIn.isToldAgain(told.uuid)) return
-    this.#write(told)
+    const { flags, forwardsAgentText } = this.#initialized?.given ?? { flags: this.#flags, forwardsAgentText: false }
+    this.#status.see(message)
+    const line = this.#messages.lineFor(message, { flags, forwardsAgentText })
+    if (line === undefined || this.#handIn.isToldAgain(message.uuid)) return
+    this.#write(line)
     if (message.type !== 'system' || message.subtype !== 'init') return
     const ids = this.#states.begun()
     if (this.#opened !== undefined) this.#states.tell(this.#opened.session)
@@ -363,7 +375,13 @@ class Host {
   #fails(message: string): void {
     this.#lastError = 'of_message'
     this.#warn(message)
-    this.#write(failedResult(this.#sessionId(), message, this.#opened?.session.snapshot.figures.sessionUsd ?? 0))
+    const costUsd = this.#opened?.session.snapshot.figures.sessionUsd ?? 0
+    this.#write(resultWithoutRun({ sessionId: this.#sessionId(), costUsd, error: message }))
+  }
+
+  #writeStatus(line: object): void {
+    if ('is_error' in line) this.#lastError = line.is_error === true ? 'of_message' : 'none'
+    this.#write(line)
   }
 
   #write(message: object): void {
@@ -377,14 +395,4 @@ class Host {
   #debug(text: string): void {
     if (this.#flags.debug !== undefined) this.#warn(oneLine(text, 500))
   }
-}
-
-/** What has another type than a text may be too deep to be written. */
-function typeNamed({ type }: JsonObject): string {
-  return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is no text'
-}
-
-/** `watchInterruption` aborts with a cause. */
-function causeOf({ reason }: AbortSignal): AbortCause {
-  return reason === 'user' || reason === 'abandoned' ? reason : 'terminated'
 }

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import { oneLine } from '../io/figures.ts'
 
 /** One line of a host: an object, or why it is not one. */
 export type Line =
@@ -91,6 +92,11 @@ export function senderOf(head: string): 'message' | { readonly requestId: string
   const value = parsed(`{"id":${id}}`)
   const requestId = value.kind === 'object' ? value.value['id'] : undefined
   return typeof requestId === 'string' ? { requestId } : undefined
+}
+
+/** The type of a line, for a warning. What has another type than a text may be too deep to be written. */
+export function typeNamed({ type }: JsonObject): string {
+  return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is no text'
 }
 
 /** A message as a line: JSON escapes line feeds, and these two end a line for some readers. */

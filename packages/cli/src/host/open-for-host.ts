@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { JsonObject, MessageContent } from '@halting/core'
 import { modelAliases } from '@halting/models'
+import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import type { Face } from '../session/face.ts'
 import type { LiveSession, Prepared } from '../session/live-session.ts'
@@ -10,15 +11,17 @@ import type { Control } from './control.ts'
 import { faceOfHost } from './face.ts'
 import type { Given } from './initialize.ts'
 import type { Opened } from './opened.ts'
+import { onlyText, statusCommands, withStatusCommands } from './status-commands.ts'
 
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
 export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
   const ofHost = await faceOfHost(given, control, program)
-  const live = await openLive(given.flags, program, { ...ofHost.face, ...placeOf(given, program) })
+  const live = await openLive(askedAfterRuns(given.flags), program, { ...ofHost.face, ...placeOf(given, program) })
   const { session, toolbox } = live
   await ofHost.begun(live)
   return {
     session,
+    initFields: live.initFields,
     about: aboutOf(live),
     prepare: (content) => prepared(live, content),
     servers: live.servers,
@@ -43,6 +46,13 @@ export async function openForHost(given: Given, control: Control, program: Progr
   }
 }
 
+/** What costs a request or a line after a run is for a host to ask for: settings are a person's, for sessions that a person sees (spec R-HOST-19). */
+function askedAfterRuns(flags: Flags): Flags {
+  const { includeAllMessages, promptSuggestions, hookSummary } = flags
+  if (includeAllMessages === true) return flags
+  return { ...flags, promptSuggestions: promptSuggestions === true, hookSummary: hookSummary === true }
+}
+
 /** In the words of the protocol: `interrupt` says what is still queued, and takes it back where it is asked to. */
 const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 
@@ -56,6 +66,7 @@ function placeOf(
   return {
     isOneShot: true,
     capabilities,
+    ownCommands: statusCommands.map(({ name }) => name),
     ...(skills !== undefined && { skills }),
     ...(title !== undefined && { title }),
     ...(toolAliases !== undefined && { toolAliases }),
@@ -68,7 +79,7 @@ function placeOf(
 function aboutOf(live: LiveSession): JsonObject {
   const { outputStyle, models } = live
   return {
-    commands: commandsOf(live),
+    commands: withStatusCommands(commandsOf(live)),
     agents: agentsOf(live),
     output_style: outputStyle,
     available_output_styles: ['default'],
@@ -113,9 +124,7 @@ function modelsOf({ models, run: { env } }: LiveSession): readonly JsonObject[] 
 
 /** Commands and names of files stand in texts; blocks of other kinds go as they are. */
 function prepared(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
-  // The SDKs send a prompt as a list of one text.
-  const [first, ...others] = typeof content === 'string' ? [] : content
-  const text = typeof content === 'string' ? content : others.length === 0 && first?.type === 'text' ? first.text : ''
+  const text = onlyText(content)
   return mayNameSomething.test(text) ? live.prepare(text) : { content }
 }
 

@@ -4,9 +4,25 @@ import type { Program } from '../program.ts'
 import type { LiveSession, Prepared } from '../session/live-session.ts'
 import type { HostServers } from './host-servers.ts'
 
+/** Resolves when a session that runs elsewhere waits for an answer that nobody here can give. */
+export function waitsForAnswer(
+  session: Pick<Session, 'listen'>,
+  { isWaiting }: NonNullable<Opened['goesOn']>,
+): Promise<'waits'> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (isWaiting()) resolve('waits')
+    }
+    session.listen(look)
+    look()
+  })
+}
+
 /** A session that was opened for a host, with what a host may ask about it. */
 export interface Opened {
   readonly session: Session
+  /** Fields of `system/init` before the first run, but for mode and model. */
+  readonly initFields: () => JsonObject
   /** What `initialize` is answered with, but for what changes while the session lives. */
   readonly about: JsonObject
   /** Commands and names of files in what a person says, in the place of which something else is sent. */

@@ -2,6 +2,7 @@ import { ConfigurationError } from '@halting/core'
 import { pluginRow } from '../session/plugins.ts'
 import { serverStatus } from './server-status.ts'
 import type { ServeOne } from './serving.ts'
+import { withStatusCommands } from './status-commands.ts'
 
 /** By which hosts have what people wrote for agents read anew, by its subtype (spec R-HOST-15). */
 export const reloadRequests: { readonly [subtype: string]: ServeOne } = {
@@ -18,7 +19,7 @@ export const reloadRequests: { readonly [subtype: string]: ServeOne } = {
     const { all, problems } = opened.plugins()
     return {
       response: {
-        commands: opened.commands(),
+        commands: withStatusCommands(opened.commands()),
         agents: opened.agents(),
         plugins: all.map(pluginRow),
         mcpServers: (opened.servers?.statuses() ?? []).map(serverStatus),

@@ -1,5 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { Session } from '@halting/agent/session'
+import type { Flags } from '../flags/flags.ts'
+
+/** `sdk`: an SDK that keeps these lines to itself; `host`: the program that drives this one. */
+export type StateReader = 'nobody' | 'sdk' | 'host'
+
+/** Who asked for the lines, by the variables that hosts of coding agents set, or by the flag. */
+export function stateReaderOf(
+  { includeAllMessages }: Pick<Flags, 'includeAllMessages'>,
+  env: Readonly<Record<string, string | undefined>>,
+): StateReader {
+  if (includeAllMessages === true || isOn(env['CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS'])) return 'host'
+  return isOn(env['CLAUDE_CODE_SDK_READS_SESSION_STATE']) ? 'sdk' : 'nobody'
+}
+
+function isOn(value: string | undefined): boolean {
+  return value === '1' || value === 'true'
+}
 
 /**
  * Lines about what changes while a session lives: whether it runs, waits for an answer or does nothing, and its permission mode (spec R-HOST-7).
@@ -7,14 +24,17 @@ import type { Session } from '@halting/agent/session'
  */
 export class StateLines {
   readonly #write: (line: object) => void
+  readonly #tells: StateReader
   #state = 'idle'
   #mode: string | undefined
   /** `opening`: a run has begun, and its first line was not written yet. */
   #run: 'none' | 'opening' | 'open' = 'none'
   #ids: readonly string[] = []
 
-  constructor(write: (line: object) => void) {
+  /** @param tells Who receives `session_state_changed`. */
+  constructor(write: (line: object) => void, tells: StateReader) {
     this.#write = write
+    this.#tells = tells
   }
 
   /** Whether a run has begun and has no last line. */
@@ -55,7 +75,9 @@ export class StateLines {
     const state = this.#run === 'none' && now === 'running' ? this.#state : now
     if (state !== this.#state && state !== 'closed') {
       this.#state = state
-      this.#write({ type: 'system', subtype: 'session_state_changed', state, ...known })
+      const forSdk = this.#tells === 'sdk' && { sdk_host_only: true }
+      if (this.#tells !== 'nobody')
+        this.#write({ type: 'system', subtype: 'session_state_changed', state, ...forSdk, ...known })
     }
     if (this.#mode === permissionMode) return
     this.#mode = permissionMode

@@ -23,6 +23,8 @@ export interface Face {
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>
   /** What becomes of commands that still run when a run would end, unless flags or settings say it: they are waited for without it. */
   readonly background?: 'wait' | 'stop' | 'keep'
+  /** Commands that the frontend answers by itself: `system/init` lists them. */
+  readonly ownCommands?: readonly string[]
   /** What a program that reads `system/init` may count on. */
   readonly capabilities?: readonly string[]
   /** Who else keeps the session, such as a cluster, and what is on record of it: flags say nothing of that then, and no file is written. */

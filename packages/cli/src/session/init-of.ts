@@ -12,7 +12,7 @@ interface Moment {
 
 /** What `init` tells, with the servers that are there: their prompts are commands beside those that people wrote. The mode is that of the moment. */
 export function initOf(
-  { capabilities }: Pick<Face, 'capabilities'>,
+  { capabilities, ownCommands = [] }: Pick<Face, 'capabilities' | 'ownCommands'>,
   [init, ofServers]: readonly [session: QueryOptions['init'], servers: QueryOptions['init']],
   { permissionMode, servers, written }: Moment,
 ): NonNullable<QueryOptions['init']> {
@@ -24,7 +24,8 @@ export function initOf(
       return written.plugins.all.map(pluginRow)
     },
     get slash_commands() {
-      return [...(written.briefing?.init.slash_commands ?? []), ...(servers?.promptNames() ?? [])]
+      const names = [...ownCommands, ...(written.briefing?.init.slash_commands ?? [])]
+      return [...new Set(names), ...(servers?.promptNames() ?? [])]
     },
     get skills() {
       return written.briefing?.init.skills ?? []

@@ -1,7 +1,7 @@
 import type { InstructionFile, Plugins } from '@halting/agent/instructions'
 import type { SessionJournal } from '@halting/agent'
 import type { Session } from '@halting/agent/session'
-import type { MessageContent } from '@halting/core'
+import type { JsonObject, MessageContent } from '@halting/core'
 import type { ChosenSession } from './kept-session.ts'
 import type { SessionServers } from './mcp.ts'
 import type { Models } from './models.ts'
@@ -53,6 +53,8 @@ export interface LiveSession {
   /** Files of instructions that the model is shown. */
   readonly memoryFiles: readonly Pick<InstructionFile, 'path' | 'text'>[]
   readonly outputStyle: string
+  /** Fields of `system/init` as a run of this moment would begin with them, but for model and mode. */
+  readonly initFields: () => JsonObject
   /** Undefined for one that is not kept. */
   readonly journal: SessionJournal | undefined
   /**

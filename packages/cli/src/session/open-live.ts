@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionJournal } from '@halting/agent'
-import { backgroundOf, endSession, isOwnHook, permissionModes, sessionFile } from '@halting/agent'
+import { backgroundOf, endSession, permissionModes, sessionFile } from '@halting/agent'
 import { createSession, type Session, type SessionParts } from '@halting/agent/session'
-import type { QueryOptions, SdkMessage } from '@halting/core'
+import type { QueryOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
@@ -23,7 +23,7 @@ import { checkModelName } from './model-names.ts'
 import { type Models, openModels } from './models.ts'
 import { MoreTools } from './more-tools.ts'
 import { queryOptionsOf } from './options.ts'
-import { ownHooks } from './own-hooks.ts'
+import { ownHooks, withoutOwnHooks } from './own-hooks.ts'
 import { namesSomething, preparedWith } from './prepare.ts'
 import { pluginsInit, pluginsWithHooks } from './plugins.ts'
 import type { Briefing } from './read-briefing.ts'
@@ -69,6 +69,7 @@ class Opening {
   #toolbox: Toolbox | undefined
   #servers: SessionServers | undefined
   #hooks: SessionHooks | undefined
+  #init: QueryOptions['init']
   #telemetry: SessionTelemetry | undefined
   #closeJournal: ((hasBegun: boolean) => Promise<void>) | undefined
 
@@ -226,6 +227,11 @@ class Opening {
       ...backgroundOptions(flags, settings, env, face.background),
       ...(journal !== undefined && { session: journal }),
     })
+    this.#init = initOf(face, [{ ...options.init, ...pluginsInit(plugins) }, init], {
+      permissionMode,
+      servers,
+      written,
+    })
     const session = createSession({
       options: {
         ...options,
@@ -233,7 +239,7 @@ class Opening {
         ...hooks?.options,
         hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...(await ownHooks(face, toolbox, permissionMode))],
         ...(face.toolAliases !== undefined && { toolAliases: face.toolAliases }),
-        init: initOf(face, [{ ...options.init, ...pluginsInit(plugins) }, init], { permissionMode, servers, written }),
+        init: this.#init,
         background,
         modelNamed(name) {
           if (flags.script === undefined) checkModelName(name, env)
@@ -349,6 +355,7 @@ class Opening {
       servers,
       memoryFiles: written.briefing?.files ?? [],
       outputStyle: 'default',
+      initFields: () => ({ ...this.#init, tools }),
       prepare: preparedWith({ hasModel, run, written, servers, toolbox, program }),
       async readAnew() {
         const { readAnew } = await import('./written.ts')
@@ -389,12 +396,4 @@ function followMode(session: Session, permissions: Toolbox['permissions']): void
     const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
     if (mode !== undefined && mode !== permissions.mode) permissions.setMode(mode)
   })
-}
-
-/** The program's own hooks are no hooks of a person's. */
-function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
-  return (message) => {
-    if (message.type === 'system' && 'hook_id' in message && isOwnHook(message.hook_id)) return
-    tell(message)
-  }
 }

@@ -1,5 +1,5 @@
-import { planModeHook } from '@halting/agent'
-import type { Hook } from '@halting/core'
+import { isOwnHook, planModeHook } from '@halting/agent'
+import type { Hook, SdkMessage } from '@halting/core'
 import type { Face } from './face.ts'
 import type { Toolbox } from './toolbox.ts'
 
@@ -21,4 +21,12 @@ function planHooks(
   const hasExit = tools.some(({ name }) => name === 'ExitPlanMode')
   const mayPlan = hasExit || instructions !== undefined || permissions.mode === 'plan'
   return mayPlan ? [planModeHook(mode, { instructions, hasExit })] : []
+}
+
+/** The program's own hooks are no hooks of a person's. */
+export function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+  return (message) => {
+    if (message.type === 'system' && 'hook_id' in message && isOwnHook(message.hook_id)) return
+    tell(message)
+  }
 }

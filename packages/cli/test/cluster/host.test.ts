@@ -23,7 +23,7 @@ async function served(replies: readonly unknown[]): Promise<ServedCluster> {
 }
 
 const id = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
-const asks = ['--permission-prompt-tool', 'stdio']
+const asks = ['--permission-prompt-tool', 'stdio', '--include-all-messages']
 const touch = (name: string) => ({ content: [call('Bash', { command: `touch ${name}` })] })
 const isQuestion = ({ type, request }: Line): boolean =>
   type === 'control_request' && (request as { readonly subtype?: string }).subtype === 'can_use_tool'

@@ -13,6 +13,10 @@ const effect = fc.oneof(
     weight: 4,
     arbitrary: fc.constantFrom('next', 'later', 'now').map((priority) => ({ kind: 'say', priority }) as const),
   },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('cost', 'context', 'limits').map((name) => ({ kind: 'status', name }) as const),
+  },
   { weight: 1, arbitrary: fc.boolean().map((cancels) => ({ kind: 'interrupt', cancels }) as const) },
   { weight: 1, arbitrary: fc.nat(12).map((which) => ({ kind: 'retract', which }) as const) },
   {
@@ -47,7 +51,9 @@ test('whatever a host says and when: runs stand one behind the other, each messa
     fc.asyncProperty(fc.array(effect, { minLength: 4, maxLength: 14 }), async (deeds) => {
       const busy = { content: ['I look.', call('Bash', { command: 'sleep 0.05' })] }
       const replies = Array.from({ length: 60 }, (_, at) => (at % 3 === 0 ? busy : { content: 'Done.', delay_ms: 10 }))
-      const one = await host(replies, { args: ['--allowedTools=Bash', '--replay-user-messages'] })
+      const one = await host(replies, {
+        args: ['--allowedTools=Bash', '--replay-user-messages', '--include-all-messages'],
+      })
       await one.ask('initialize')
       const said: string[] = []
       const asked: string[] = []
@@ -59,6 +65,9 @@ test('whatever a host says and when: runs stand one behind the other, each messa
         if (next.kind === 'say') {
           said.push(`m${said.length}`)
           one.send(user(`say ${said.length}`, { uuid: said.at(-1), priority: next.priority }))
+        } else if (next.kind === 'status') {
+          said.push(`m${said.length}`)
+          one.send(user(`/${next.name}`, { uuid: said.at(-1) }))
         } else if (next.kind === 'interrupt') ask('interrupt', { cancel_queued: next.cancels })
         else if (next.kind === 'retract') ask('cancel_async_message', { message_uuid: `m${next.which}` })
         else if (next.kind === 'mode') ask('set_permission_mode', { mode: next.mode })
@@ -74,11 +83,15 @@ test('whatever a host says and when: runs stand one behind the other, each messa
         const { cancelled } = fieldsOf(response ?? {})
         if (Array.isArray(cancelled)) return cancelled.map(String)
         const [which] = deeds
-          .filter(({ kind }) => kind !== 'say' && kind !== 'pause')
+          .filter(({ kind }) => kind !== 'say' && kind !== 'status' && kind !== 'pause')
           .flatMap((each, at) => (`q${at}` === id ? [each] : []))
         return cancelled === true && which?.kind === 'retract' ? [`m${which.which}`] : []
       })
       expect([...taken, ...back].toSorted(byText)).toEqual(said.toSorted(byText))
+      const local = lines.filter((line) => line['local_command'] !== undefined)
+      expect(local.map((line) => line['local_command'])).toEqual(
+        deeds.flatMap((each) => (each.kind === 'status' ? [each.name] : [])),
+      )
       const last = lines.findLast(isResult)
       expect(status).toBe(last?.['is_error'] === true ? 130 : 0)
     }),

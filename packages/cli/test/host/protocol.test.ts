@@ -35,19 +35,42 @@ describe('the order of lines', () => {
     await one.say('hi')
     const { status, stderr, lines } = await one.end()
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(kinds(lines)).toEqual([
-      'control_response',
+    expect(kinds(lines)).toEqual(['control_response', 'system init', 'assistant', 'result success'])
+    const sessionId = lines[1]?.['session_id']
+    for (const line of lines.slice(1))
+      expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
+    // An empty system prompt is sent as none.
+    expect(one.service.requests[0]?.body).not.toHaveProperty('system')
+  })
+
+  test('with --include-all-messages the states of the session stand behind the first line and the last', async () => {
+    const one = await host([{ content: 'Hello.' }], { args: ['--include-all-messages'] })
+    await one.say('hi')
+    expect(kinds((await one.end()).lines)).toEqual([
       'system init',
       'system session_state_changed running',
       'assistant',
       'result success',
       'system session_state_changed idle',
     ])
-    const sessionId = lines[1]?.['session_id']
-    for (const line of lines.slice(1))
-      expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
-    // An empty system prompt is sent as none.
-    expect(one.service.requests[0]?.body).not.toHaveProperty('system')
+  })
+
+  test('commands about the session are answered without a model, also in a new session and while a run goes on', async () => {
+    const one = await host([{ content: ['One.', call('Bash', { command: 'sleep 0.3' })] }, { content: 'Two.' }], {
+      args: bash,
+    })
+    expect(await one.say('/compact')).toMatchObject({
+      is_error: false,
+      local_command: 'compact',
+      result: 'There is no conversation to compact yet.',
+    })
+    one.send(user('first'), user('/cost'))
+    expect(await one.next(isResult)).toMatchObject({ result: 'Two.' })
+    expect(await one.next(isResult)).toMatchObject({ local_command: 'cost', num_turns: 0 })
+    expect(await one.say('/context')).toMatchObject({ result: expect.stringMatching(/^Context: /) as unknown })
+    expect(await one.say('/why')).toMatchObject({ result: expect.stringContaining('completed') as unknown })
+    expect(one.service.requests).toHaveLength(2)
+    expect((await one.end()).status).toBe(0)
   })
 
   test('a message before initialize waits for it, and one without it needs none', async () => {

@@ -437,7 +437,11 @@ describe('plugins', () => {
     const settings = { plugins: [{ type: 'local', path: folder }], pluginDir: [folder], enabledPlugins: { demo: true } }
     writeFileSync(join(cwd, '.claude/settings.json'), JSON.stringify(settings))
     const told = await asked({ cwd, settingSources: ['project', 'local'] })
-    expect(initOf(told.messages)).toMatchObject({ plugins: [], skills: [], slash_commands: [] })
+    expect(initOf(told.messages)).toMatchObject({
+      plugins: [],
+      skills: [],
+      slash_commands: ['compact', 'context', 'cost', 'limits', 'why'],
+    })
   })
 })
 

@@ -202,6 +202,9 @@ test('applyFlagSettings', async () => {
   expect(requests[1]?.body['model']).toBe('claude-haiku-4-5')
 })
 
+/** Commands that the program answers by itself. */
+const own = ['compact', 'context', 'cost', 'limits', 'why']
+
 describe('what is read anew', () => {
   const put = (path: string, text: string): void => {
     mkdirSync(dirname(path), { recursive: true })
@@ -244,10 +247,10 @@ describe('what is read anew', () => {
     expect([answerOf(told), told.stderr]).toEqual(['Done.', ''])
     expect(namesOf(told.answer?.skills)).toEqual(['greet', 'fresh', 'kept'])
     expect(initsOf(told.messages)).toMatchObject([
-      { skills: ['kept', 'old'], slash_commands: ['gone', 'kept', 'old'], agents: ['general-purpose'] },
+      { skills: ['kept', 'old'], slash_commands: [...own, 'gone', 'kept', 'old'], agents: ['general-purpose'] },
       {
         skills: ['fresh', 'kept'],
-        slash_commands: ['greet', 'fresh', 'kept'],
+        slash_commands: [...own, 'greet', 'fresh', 'kept'],
         agents: ['general-purpose', 'worker'],
       },
     ])
@@ -310,7 +313,7 @@ describe('what is read anew', () => {
     )
     const [first, second, more] = told.answer ?? []
     expect(first).toMatchObject({
-      commands: [{ name: 'good:greet' }, { name: 'good:review' }],
+      commands: [...own.map((name) => ({ name })), { name: 'good:greet' }, { name: 'good:review' }],
       agents: [{ name: 'general-purpose' }, { name: 'good:judge' }],
       plugins: [{ name: 'good', path: good, version: '2.0.0' }],
       mcpServers: [],

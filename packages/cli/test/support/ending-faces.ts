@@ -105,6 +105,7 @@ export async function onHost(
     })
     return {
       session,
+      initFields: () => ({}),
       about: {},
       prepare: (content) => ({ content }),
       servers: undefined,

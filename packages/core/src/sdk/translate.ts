@@ -246,7 +246,8 @@ function entryMessages(
 /** One line for each tool result; any other message as it is. The person's own prompt is not told back to them. */
 function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): readonly SdkUser[] {
   const { content } = entry.message
-  const synthetic = entry.origin === 'hook' || entry.origin === 'loop' || entry.origin === 'interruption'
+  // What a person does is not synthetic: an interruption is theirs.
+  const synthetic = entry.origin === 'hook' || entry.origin === 'loop'
   if (entry.origin === 'prompt' && parent === null) return []
   if (typeof content === 'string' || entry.origin !== 'tool_results') {
     return [

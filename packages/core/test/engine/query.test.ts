@@ -338,7 +338,6 @@ describe('a hand on the run that goes on', () => {
       type: 'user',
       message: { role: 'user', content: [{ type: 'text', text: '[Request interrupted by user for tool use]' }] },
       parent_tool_use_id: null,
-      isSynthetic: true,
     })
   })
 

@@ -2,7 +2,7 @@ import { type Action, actionNames, actions } from '../keys/actions.ts'
 import { shownKey } from '../keys/key-names.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { lineAfter, rowsOf } from './rows.ts'
+import { lineAfter, rowsOf } from '../../io/rows.ts'
 
 /** Keys that everybody knows from any editor are left out. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([

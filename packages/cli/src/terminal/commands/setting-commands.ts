@@ -1,6 +1,6 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
-import { readLimits } from './limits-argument.ts'
+import { readLimits } from '../../session/limits-argument.ts'
 import type { Command } from './command.ts'
 import { checkMode } from '../../session/check-mode.ts'
 import { UsageError } from '../../usage-error.ts'

@@ -1,11 +1,12 @@
-import type { LimitsInForce, SessionFigures, SessionSnapshot } from '@halting/agent/session'
-import { counted, elapsed, many, money, oneLine } from '../../io/figures.ts'
+import type { SessionSnapshot } from '@halting/agent/session'
+import { many, oneLine } from '../../io/figures.ts'
+import { lineAfter, rowsOf } from '../../io/rows.ts'
+import { everyCharacterInLine } from '../../io/seen.ts'
+import { compactionRemark, contextReport, costReport, limitsReport } from '../../session/status-reports.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
-import { nextStopText } from '../view/stop-panel.ts'
 import type { Command } from './command.ts'
 import { permissionsCommand } from './permissions-command.ts'
-import { figureRows, lineAfter, rowsOf } from './rows.ts'
 import { openIn } from './session-commands.ts'
 import { setLimits } from './setting-commands.ts'
 
@@ -19,50 +20,23 @@ const limits: Command = {
   values: () => ['turns', 'usd', 'tokens', 'time'],
   run(app, argument) {
     if (argument !== '') return setLimits(app, argument)
-    const { limits: inForce, figures, nextStop } = snapshotOf(app)
-    app.tell((width) => [
-      app.style.bold('Limits'),
-      ...rowsOf(limitRows(inForce, figures), width),
-      lineAfter('  ', nextStopText(nextStop), width),
-      app.style.dim(
-        lineAfter('  ', '/limits turns +20 · /limits usd 2.50 · /limits time 20m · /limits tokens none', width),
-      ),
-    ])
+    const snapshot = snapshotOf(app)
+    app.tell((width) => {
+      const { heading, rows } = limitsReport(snapshot, width)
+      const example = '/limits turns +20 · /limits usd 2.50 · /limits time 20m · /limits tokens none'
+      return [app.style.bold(heading), ...rows, app.style.dim(lineAfter('  ', example, width))]
+    })
   },
-}
-
-function limitRows(inForce: LimitsInForce, figures: SessionFigures): readonly (readonly [string, string])[] {
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = inForce
-  const of = (used: string, limit: string | undefined): string =>
-    `${used}${limit === undefined ? ', no limit' : ` of ${limit}`}`
-  const reserved = figures.reservedUsd > 0 ? ` (+${money(figures.reservedUsd)} reserved)` : ''
-  return [
-    ['turns', of(counted(figures.turns), maxTurns === null ? undefined : counted(maxTurns))],
-    ['usd', of(money(figures.sessionUsd) + reserved, maxBudgetUsd === null ? undefined : money(maxBudgetUsd))],
-    ['tokens', of(counted(figures.settledTokens), maxTotalTokens === null ? undefined : counted(maxTotalTokens))],
-    ['time', of(elapsed(figures.usedMs), maxDurationMs === null ? undefined : elapsed(maxDurationMs))],
-  ]
 }
 
 const cost: Command = {
   does: 'What the run and the session cost',
   run(app) {
-    const { figures, model } = snapshotOf(app)
-    app.tell((width) => [
-      app.style.bold('Cost'),
-      ...rowsOf(
-        [
-          [
-            'this run',
-            `${money(figures.settledUsd)}${figures.reservedUsd > 0 ? `, and ${money(figures.reservedUsd)} reserved` : ''}`,
-          ],
-          ['the session', money(figures.sessionUsd)],
-          ['tokens of this run', counted(figures.settledTokens)],
-          ['model', model],
-        ],
-        width,
-      ),
-    ])
+    const snapshot = snapshotOf(app)
+    app.tell((width) => {
+      const { heading, rows } = costReport(snapshot, width)
+      return [app.style.bold(heading), ...rows]
+    })
   },
 }
 
@@ -71,30 +45,10 @@ const context: Command = {
   async run(app) {
     const usage = await app.open?.session.contextUsage()
     if (usage === undefined) return
-    const { totalTokens, maxTokens, compactsAt, categories } = usage
-    const share = (tokens: number): readonly string[] =>
-      maxTokens === null || maxTokens === 0 ? [] : [`${((100 * tokens) / maxTokens).toFixed(1)} %`]
-    app.tell((width) => [
-      app.style.bold(
-        oneLine(
-          `Context: ${counted(totalTokens)} tokens${maxTokens === null ? '' : ` of ${counted(maxTokens)}`}`,
-          width,
-        ),
-      ),
-      ...figureRows(
-        categories.map(({ name, tokens }) => [name, counted(tokens), ...share(tokens)] as const),
-        width,
-      ),
-      app.style.dim(
-        lineAfter(
-          '  ',
-          compactsAt === null
-            ? 'It is never made shorter by itself.'
-            : `It is made shorter at ${counted(compactsAt)} tokens.`,
-          width,
-        ),
-      ),
-    ])
+    app.tell((width) => {
+      const { heading, rows } = contextReport(usage, width)
+      return [app.style.bold(heading), ...rows, app.style.dim(lineAfter('  ', compactionRemark(usage), width))]
+    })
   },
 }
 

@@ -6,7 +6,7 @@ import { fileOf } from '../app/open-session.ts'
 import type { Program } from '../../program.ts'
 import { copyableText } from '../screen/strip.ts'
 import { foldedLines } from '../view/lines.ts'
-import { captured } from './captured.ts'
+import { captured } from '../../io/captured.ts'
 import type { Command } from './command.ts'
 import { openIn } from './session-commands.ts'
 

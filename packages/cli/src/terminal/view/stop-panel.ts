@@ -1,7 +1,8 @@
-import type { NextStop, SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/agent/session'
 import { columnsOf } from '../../io/columns.ts'
-import { counted, many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
+import { many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
+import { nextStopText } from '../../session/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
 import { waitText } from './wait-text.ts'
@@ -132,12 +133,4 @@ function tokensText({ settledTokens, reservedTokens }: Figures, { maxTotalTokens
   const reserved = reservedTokens > 0 ? ` (+${rounded(reservedTokens)})` : ''
   if (maxTotalTokens !== null) return `${rounded(settledTokens)} of ${rounded(maxTotalTokens)} tokens${reserved}`
   return settledTokens > 0 ? `${rounded(settledTokens)} tokens` : ''
-}
-
-/** `next stop: max_budget_usd in ~14 turns`; without limits the turns alone. */
-export function nextStopText(nextStop: NextStop | null): string {
-  if (nextStop === null) return 'next stop: none'
-  const { reason, turns, isEstimate } = nextStop
-  const count = `${isEstimate ? '~' : ''}${counted(turns)} turn${turns === 1 ? '' : 's'}`
-  return reason === 'max_turns' ? `next stop: ${count}` : `next stop: ${reason} in ${count}`
 }

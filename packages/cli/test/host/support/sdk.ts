@@ -78,6 +78,8 @@ export async function asking(
         ANTHROPIC_API_KEY: 'k',
         ANTHROPIC_BASE_URL: service.url,
         HALTING_MCP_WAIT_MS: '60000',
+        // Without it the SDK keeps what it reads of states to itself.
+        CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
         ...options.env,
       },
       stderr: (text) => void (stderr += text),

@@ -1,6 +1,6 @@
 import type { LimitsInForce } from '@halting/agent/session'
 import type { LimitsChange } from '@halting/core'
-import { settableLimits } from '../../session/settable-limits.ts'
+import { settableLimits } from './settable-limits.ts'
 
 export type ReadLimits =
   | { readonly kind: 'change'; readonly change: LimitsChange; readonly says: string }

@@ -1,5 +1,5 @@
-import { columnsOf } from '../../io/columns.ts'
-import { oneLine } from '../../io/figures.ts'
+import { columnsOf } from './columns.ts'
+import { oneLine } from './figures.ts'
 
 /** Rows of words, the first column as wide as it needs to be. */
 export function rowsOf(rows: readonly (readonly [string, string])[], width: number): readonly string[] {

@@ -1,5 +1,5 @@
-import type { Output } from '../../io/output.ts'
-import type { Program } from '../../program.ts'
+import type { Output } from './output.ts'
+import type { Program } from '../program.ts'
 
 /** What a command of the program would have written. */
 export interface Captured {

@@ -1,0 +1,63 @@
+import type { JsonObject, SdkMessage } from '@halting/core'
+import { isToolResult } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { withoutAgentText } from './agent-lines.ts'
+
+export interface HostMessagesOptions {
+  readonly flags: Pick<Flags, 'includeAllMessages' | 'promptSuggestions' | 'hookSummary'>
+  /** The host also receives the text of subagents. */
+  readonly forwardsAgentText: boolean
+}
+
+/**
+ * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their form, and between the result of
+ * a run and the next run only what the host asked for. `--include-all-messages` adds the rest.
+ */
+export class HostMessages {
+  #isBehindResult = false
+
+  /** The line for a message; undefined for one that this host does not receive. */
+  lineFor(message: SdkMessage, { flags, forwardsAgentText }: HostMessagesOptions): object | undefined {
+    if (message.type === 'result') this.#isBehindResult = true
+    else if (message.type === 'system' && message.subtype === 'init') this.#isBehindResult = false
+    const shown = forwardsAgentText ? message : withoutAgentText(message)
+    if (shown === undefined || (flags.includeAllMessages !== true && !this.#isWanted(shown, flags))) return undefined
+    return shown.type === 'system' && shown.subtype === 'informational' ? informational(shown) : shown
+  }
+
+  #isWanted(message: SdkMessage, flags: HostMessagesOptions['flags']): boolean {
+    if (message.type === 'result') return true
+    if (message.type === 'user') return isFromRun(message)
+    if (message.type === 'prompt_suggestion') return flags.promptSuggestions === true
+    switch (message.type === 'system' ? message.subtype : undefined) {
+      case 'stage_ended':
+        return false
+      case 'hook_summary':
+        return flags.hookSummary === true
+      case 'hook_started':
+      case 'hook_progress':
+      case 'hook_response':
+        // Told with `--include-hook-events` alone.
+        return true
+      default:
+        return !this.#isBehindResult
+    }
+  }
+}
+
+/**
+ * Results of tools, an interruption, and with `forwardSubagentText` the prompt of a subagent. Other `user` messages are those of the host, of hooks and
+ * of the loop; `--replay-user-messages` reports those of the host.
+ */
+function isFromRun(message: Extract<SdkMessage, { readonly type: 'user' }>): boolean {
+  if (message.parent_tool_use_id !== null) return message.isSynthetic !== true
+  const { content } = message.message
+  if (typeof content === 'string') return false
+  return content.some((block) => isToolResult(block) || ('text' in block && interruption.test(String(block.text))))
+}
+
+const interruption = /^\[Request interrupted by user(?: for tool use)?\]$/
+
+function informational({ message, ...others }: Extract<SdkMessage, { readonly subtype: 'informational' }>): JsonObject {
+  return { ...others, content: message, level: 'notice' }
+}

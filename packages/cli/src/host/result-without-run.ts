@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { noUsage } from '@halting/core/adapters'
+import type { SdkResult } from '@halting/core'
+
+interface WithoutRun {
+  readonly sessionId: string
+  readonly costUsd: number
+  /** That of the session; none when absent. */
+  readonly modelUsage?: SdkResult['modelUsage']
+  /** How long it took; 0 when absent. */
+  readonly ms?: number
+}
+
+/** The result of a message with which no run began: why there is none, or what the program answered by itself. */
+export function resultWithoutRun({
+  sessionId,
+  costUsd,
+  modelUsage = {},
+  ms = 0,
+  ...outcome
+}: WithoutRun & ({ readonly error: string } | { readonly answer: string })): SdkResult {
+  const common = {
+    type: 'result',
+    duration_ms: Math.round(ms),
+    duration_api_ms: 0,
+    num_turns: 0,
+    stop_reason: null,
+    total_cost_usd: costUsd,
+    usage: noUsage,
+    modelUsage,
+    permission_denials: [],
+    uuid: randomUUID(),
+    session_id: sessionId,
+  } as const
+  if ('error' in outcome) {
+    const { error } = outcome
+    return {
+      ...common,
+      subtype: 'error_during_execution',
+      is_error: true,
+      terminal_reason: 'error',
+      stop: { reason: 'error', category: 'error', message: error, context: {}, source: 'host', forced: true },
+      errors: [error],
+    }
+  }
+  const message = 'Answered by the program, without a model'
+  return {
+    ...common,
+    subtype: 'success',
+    is_error: false,
+    terminal_reason: 'completed',
+    stop: { reason: 'completed', category: 'completed', message, context: {}, source: 'host', forced: false },
+    result: outcome.answer,
+  }
+}

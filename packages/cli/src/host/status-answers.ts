@@ -1,0 +1,63 @@
+import type { Flags } from '../flags/flags.ts'
+import { captured } from '../io/captured.ts'
+import type { Program } from '../program.ts'
+import { readLimits } from '../session/limits-argument.ts'
+import {
+  compactionRemark,
+  contextReport,
+  costReport,
+  limitsReport,
+  type StatusReport,
+} from '../session/status-reports.ts'
+import { UsageError } from '../usage-error.ts'
+import type { Opened } from './opened.ts'
+import type { StatusCommand, StatusCommandName } from './status-commands.ts'
+
+// Loaded when a host sends a status command, and only then.
+
+interface Place {
+  readonly flags: Flags
+  readonly program: Program
+}
+
+type Answer = (opened: Opened, argument: string, place: Place) => string | Promise<string>
+
+/** Columns of an answer. */
+const width = 100
+
+const answers: { readonly [name in StatusCommandName]: Answer } = {
+  async context({ session }) {
+    const usage = await session.contextUsage()
+    return textOf(contextReport(usage, width), compactionRemark(usage))
+  },
+  cost: ({ session }) => textOf(costReport(session.snapshot, width)),
+  limits({ session }, argument) {
+    if (argument === '') return textOf(limitsReport(session.snapshot, width))
+    const read = readLimits(argument, session.snapshot.limits)
+    if (read.kind === 'wrong') throw new UsageError(read.says)
+    session.set({ limits: read.change })
+    return textOf(limitsReport(session.snapshot, width), `From now on: ${read.says}`)
+  },
+  async why({ session, flush }, _argument, { flags, program }) {
+    const { file, last, canResume } = session.snapshot
+    if (last === undefined && !canResume) return 'Nothing was run in this session yet.'
+    const named = flags.cluster === undefined ? file : session.id
+    if (named === undefined) return 'This session is not kept on disk: there is no record to explain it from.'
+    await flush?.()
+    const { why } = await import('../why/why.ts')
+    const { outputFormat: _, json: __, ...textFlags } = flags
+    const { out } = await captured(program, { width, isStyled: false }, (quiet) => why(textFlags, [named], quiet))
+    return out.trim()
+  },
+  // A session with a conversation compacts it in a run of its own.
+  compact: () => 'There is no conversation to compact yet.',
+}
+
+/** The answer to a status command, as plain text. No model is asked. @throws UsageError for an argument that cannot be read. */
+export async function statusAnswer({ name, argument }: StatusCommand, opened: Opened, place: Place): Promise<string> {
+  return answers[name](opened, argument, place)
+}
+
+function textOf({ heading, rows }: StatusReport, remark?: string): string {
+  return [heading, ...rows, ...(remark === undefined ? [] : [`  ${remark}`])].join('\n')
+}

@@ -1,0 +1,46 @@
+import type { Session } from '@halting/agent/session'
+import type { JsonObject, MessageContent } from '@halting/core'
+
+/** Commands that the program answers by itself, without a model (spec R-HOST-20). `compact` is one of them as long as nothing was said. */
+export const statusCommands = [
+  { name: 'compact', description: 'Make the conversation shorter', argumentHint: '[what to keep]' },
+  { name: 'context', description: 'What fills the context window', argumentHint: '' },
+  { name: 'cost', description: 'What the last run and the session cost', argumentHint: '' },
+  { name: 'limits', description: 'Limits in force; sets one', argumentHint: '[turns|usd|tokens|time N]' },
+  { name: 'why', description: 'Why the last run stopped, and where turns and dollars went', argumentHint: '' },
+] as const
+
+export type StatusCommandName = (typeof statusCommands)[number]['name']
+
+export interface StatusCommand {
+  readonly name: StatusCommandName
+  readonly argument: string
+}
+
+/** The status command that a message of the person consists of; undefined for any other message. */
+export function statusCommandOf(
+  content: MessageContent,
+  { snapshot }: Pick<Session, 'snapshot'>,
+): StatusCommand | undefined {
+  const [, word, argument = ''] = /^\s*\/([a-z]+)(?:\s+([\s\S]*))?$/.exec(onlyText(content)) ?? []
+  const command = statusCommands.find(({ name }) => name === word)
+  if (command === undefined || (command.name === 'compact' && !isEmpty(snapshot))) return undefined
+  return { name: command.name, argument: argument.trim() }
+}
+
+function isEmpty({ status, last, canResume }: Session['snapshot']): boolean {
+  return status === 'idle' && last === undefined && !canResume
+}
+
+/** Those, before the commands that people wrote and servers have. One of the same name is behind ours. */
+export function withStatusCommands(written: readonly JsonObject[]): readonly JsonObject[] {
+  const own = new Set<unknown>(statusCommands.map(({ name }) => name))
+  return [...statusCommands.map((command) => ({ ...command })), ...written.filter(({ name }) => !own.has(name))]
+}
+
+/** The SDKs send a prompt as a list of one text. '' for anything else. */
+export function onlyText(content: MessageContent): string {
+  if (typeof content === 'string') return content
+  const [first, ...others] = content
+  return others.length === 0 && first?.type === 'text' ? first.text : ''
+}

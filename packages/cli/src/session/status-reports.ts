@@ -1,0 +1,67 @@
+import type { ContextUsage, SessionSnapshot } from '@halting/agent/session'
+import { counted, elapsed, money, oneLine } from '../io/figures.ts'
+import { figureRows, lineAfter, rowsOf } from '../io/rows.ts'
+import { nextStopText } from './next-stop-text.ts'
+
+/** What `/limits`, `/cost` and `/context` report, in lines of at most `width` columns. The frontends print it; no model is asked. */
+export interface StatusReport {
+  readonly heading: string
+  readonly rows: readonly string[]
+}
+
+/** The limits in force, what is used of each, and which one stops the run next. */
+export function limitsReport(
+  { limits: inForce, figures, nextStop }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop'>,
+  width: number,
+): StatusReport {
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = inForce
+  const of = (used: string, limit: string | undefined): string =>
+    `${used}${limit === undefined ? ', no limit' : ` of ${limit}`}`
+  const reserved = figures.reservedUsd > 0 ? ` (+${money(figures.reservedUsd)} reserved)` : ''
+  const rows: readonly (readonly [string, string])[] = [
+    ['turns', of(counted(figures.turns), maxTurns === null ? undefined : counted(maxTurns))],
+    ['usd', of(money(figures.sessionUsd) + reserved, maxBudgetUsd === null ? undefined : money(maxBudgetUsd))],
+    ['tokens', of(counted(figures.settledTokens), maxTotalTokens === null ? undefined : counted(maxTotalTokens))],
+    ['time', of(elapsed(figures.usedMs), maxDurationMs === null ? undefined : elapsed(maxDurationMs))],
+  ]
+  return { heading: 'Limits', rows: [...rowsOf(rows, width), lineAfter('  ', nextStopText(nextStop), width)] }
+}
+
+/** What the last run and the whole session cost. */
+export function costReport(
+  { figures, model }: Pick<SessionSnapshot, 'figures' | 'model'>,
+  width: number,
+): StatusReport {
+  const reserved = figures.reservedUsd > 0 ? `, and ${money(figures.reservedUsd)} reserved` : ''
+  const rows = rowsOf(
+    [
+      ['this run', `${money(figures.settledUsd)}${reserved}`],
+      ['the session', money(figures.sessionUsd)],
+      ['tokens of this run', counted(figures.settledTokens)],
+      ['model', model],
+    ],
+    width,
+  )
+  return { heading: 'Cost', rows }
+}
+
+/** What fills the context window, by category. */
+export function contextReport({ totalTokens, maxTokens, categories }: ContextUsage, width: number): StatusReport {
+  const share = (tokens: number): readonly string[] =>
+    maxTokens === null || maxTokens === 0 ? [] : [`${((100 * tokens) / maxTokens).toFixed(1)} %`]
+  const window = maxTokens === null ? '' : ` of ${counted(maxTokens)}`
+  return {
+    heading: oneLine(`Context: ${counted(totalTokens)} tokens${window}`, width),
+    rows: figureRows(
+      categories.map(({ name, tokens }) => [name, counted(tokens), ...share(tokens)] as const),
+      width,
+    ),
+  }
+}
+
+/** When the conversation is compacted by itself. */
+export function compactionRemark({ compactsAt }: Pick<ContextUsage, 'compactsAt'>): string {
+  return compactsAt === null
+    ? 'It is never made shorter by itself.'
+    : `It is made shorter at ${counted(compactsAt)} tokens.`
+}

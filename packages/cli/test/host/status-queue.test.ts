@@ -1,0 +1,158 @@
+// Spec R-HOST-20: commands that the program answers without a model.
+import type { SdkMessage } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Opened } from '../../src/host/opened.ts'
+import { statusCommandOf, withStatusCommands } from '../../src/host/status-commands.ts'
+import { StatusQueue } from '../../src/host/status-queue.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
+
+const idle = { status: 'idle', last: undefined, canResume: false }
+
+/** A session as far as status commands read it. */
+function sessionOf(snapshot: object): Opened['session'] {
+  return { id: 's', snapshot } as unknown as Opened['session']
+}
+
+interface Line {
+  readonly type: string
+  readonly subtype?: string
+  readonly is_error?: boolean
+  readonly result?: string
+  readonly local_command?: string
+}
+
+function queueOf(
+  isInRun: () => boolean,
+  contextUsage: () => Promise<unknown> = () => Promise.reject(new Error('lost')),
+) {
+  const lines: Line[] = []
+  const figures = { turns: 1, sessionUsd: 0.5, settledUsd: 0.25, reservedUsd: 0, settledTokens: 10, usedMs: 5 }
+  const limits = { maxTurns: 3, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+  const snapshot = { ...idle, figures, limits, nextStop: null, model: 'm', permissionMode: 'default', file: undefined }
+  const session = { id: 's', snapshot, contextUsage, set: () => undefined }
+  const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as Opened
+  const queue = new StatusQueue({
+    opened: () => opened,
+    isInRun,
+    write: (line) => void lines.push(line as Line),
+    replayed: (id) => [{ type: 'user', uuid: id }],
+    flags: {},
+    program: programInMemory({ cwd: '/work', env: {} }),
+  })
+  return { queue, lines }
+}
+
+describe('which message is one', () => {
+  test.each([
+    ['/cost', { name: 'cost', argument: '' }],
+    [' /limits  turns 60 ', { name: 'limits', argument: 'turns 60' }],
+    ['/compact keep names', { name: 'compact', argument: 'keep names' }],
+    ['/costs', undefined],
+    ['/cost/why', undefined],
+    ['what does /cost do?', undefined],
+  ])('%s', (text, expected) => {
+    const session = sessionOf(idle)
+    expect(statusCommandOf(text, session)).toEqual(expected)
+    expect(statusCommandOf([{ type: 'text', text }], session)).toEqual(expected)
+  })
+
+  test('compact is a run of its own where there is something to compact', () => {
+    expect(statusCommandOf('/compact', sessionOf({ ...idle, last: { reason: 'completed' } }))).toBeUndefined()
+    expect(statusCommandOf('/compact', sessionOf({ ...idle, canResume: true }))).toBeUndefined()
+    expect(statusCommandOf('/compact', sessionOf({ ...idle, status: 'running' }))).toBeUndefined()
+  })
+
+  test('commands of people with the same name are behind those of the program', () => {
+    const names = withStatusCommands([{ name: 'cost' }, { name: 'deploy' }]).map(({ name }) => name)
+    expect(names).toEqual(['compact', 'context', 'cost', 'limits', 'why', 'deploy'])
+  })
+})
+
+test('an answer has the lines of a run, and the message is reported again', async () => {
+  const { queue, lines } = queueOf(() => false)
+  queue.take({ name: 'limits', argument: '' }, 'mine')
+  await queue.settled()
+  expect(lines).toMatchObject([
+    { type: 'system', subtype: 'init', cwd: '/work', tools: ['Read'], model: 'm', permissionMode: 'default' },
+    { type: 'user', uuid: 'mine' },
+    { type: 'assistant', message: { model: '<synthetic>' } },
+    { type: 'result', subtype: 'success', num_turns: 0, total_cost_usd: 0.5, local_command: 'limits' },
+  ])
+  expect(lines.at(-1)?.result).toBe(
+    'Limits\n  turns   1 of 3\n  usd     $0.5000, no limit\n  tokens  10, no limit\n  time    5 ms, no limit\n  next stop: none',
+  )
+})
+
+test('init and the use of models are those of the last run', async () => {
+  const { queue, lines } = queueOf(() => false)
+  const modelUsage = { m: { inputTokens: 1 } }
+  // What a session sends, as far as the queue reads it.
+  queue.see({
+    type: 'system',
+    subtype: 'init',
+    tools: ['Read', 'Late'],
+    uuid: 'u',
+    session_id: 's',
+  } as unknown as SdkMessage)
+  queue.see({ type: 'result', modelUsage } as unknown as SdkMessage)
+  queue.take({ name: 'cost', argument: '' }, 'mine')
+  await queue.settled()
+  expect([lines[0], lines.at(-1)]).toMatchObject([{ tools: ['Read', 'Late'] }, { modelUsage }])
+})
+
+test('an argument that cannot be read is answered with the way to write it', async () => {
+  const { queue, lines } = queueOf(() => false)
+  queue.take({ name: 'limits', argument: 'turns many' }, 'mine')
+  await queue.settled()
+  expect(lines.at(-1)).toMatchObject({
+    is_error: false,
+    result: expect.stringContaining('/limits turns 60') as unknown,
+  })
+})
+
+test('what fails is an error', async () => {
+  const { queue, lines } = queueOf(() => false)
+  queue.take({ name: 'context', argument: '' }, 'mine')
+  await queue.settled()
+  expect(lines.at(-1)).toMatchObject({ is_error: true, errors: ['lost'] })
+})
+
+test('answers stand in their order and never within a run, whenever runs begin and end', async () => {
+  const step = fc.constantFrom('begin', 'end', 'cost', 'context', 'pause')
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      let isInRun = false
+      const places: string[] = []
+      const { queue, lines } = queueOf(
+        () => isInRun,
+        async () => {
+          await Promise.resolve()
+          return { totalTokens: 1, maxTokens: null, compactsAt: null, categories: [] }
+        },
+      )
+      const push = lines.push.bind(lines)
+      lines.push = (...more) => {
+        places.push(isInRun ? 'in' : 'between')
+        return push(...more)
+      }
+      const asked: string[] = []
+      for (const each of steps) {
+        if (each === 'begin') isInRun = true
+        else if (each === 'end') {
+          isInRun = false
+          queue.look()
+        } else if (each === 'pause') await new Promise(setImmediate)
+        else {
+          asked.push(each)
+          queue.take({ name: each, argument: '' }, `m${asked.length}`)
+        }
+      }
+      isInRun = false
+      queue.look()
+      await queue.settled()
+      expect(places).not.toContain('in')
+      expect(lines.flatMap(({ local_command: name }) => name ?? [])).toEqual(asked)
+    }),
+  )
+})
