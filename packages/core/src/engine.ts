@@ -315,9 +315,9 @@ export class QueryEngine<Output = unknown> {
       if (this.#current === current) this.#current = undefined
       this.#transcript = state.transcript
       this.#last = ended
-      const { tokenRatio, windows, settings } = state.spent
+      const { tokenRatio, windows, sharedWindows, settings } = state.spent
       this.#inForce = carriedOn(this.#inForce, settings)
-      this.#learned = { tokenRatio, windows }
+      this.#learned = { tokenRatio, windows, sharedWindows }
       this.#account.add(terminal)
       const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
       return { ...ended, sessionCostUsd, sessionUsage }

@@ -128,8 +128,12 @@ const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[
   ['learned', isObject('an object')],
 ]
 
-function learnedOf({ tokenRatio, windows }: LearnedContext): LearnedContext {
-  return { tokenRatio: tokenRatio > 0 && Number.isFinite(tokenRatio) ? tokenRatio : 1, windows: windows ?? null }
+function learnedOf({ tokenRatio, windows, sharedWindows }: LearnedContext): LearnedContext {
+  return {
+    tokenRatio: tokenRatio > 0 && Number.isFinite(tokenRatio) ? tokenRatio : 1,
+    windows: windows ?? null,
+    sharedWindows: sharedWindows ?? undefined,
+  }
 }
 
 /** @throws ConfigurationError where there is nothing to make shorter, or something else was asked for too. */

@@ -76,6 +76,8 @@ export type RunProgress = {
   readonly tokenRatio: number
   /** Windows that turned out to be smaller than was thought, by model: what a refusal said. */
   readonly windows: { readonly [model: string]: number } | null
+  /** Of these, windows that hold the prompt and the reply together: a refusal counted the reply's cap. Absent for none. */
+  readonly sharedWindows?: { readonly [model: string]: number } | undefined
   /** A person asked for a compaction, which this run is for; until it is done. */
   readonly compacting: { readonly instructions: string } | null
   readonly stillRunning: readonly string[]
@@ -110,7 +112,7 @@ export type PromptCount = {
 export const noCount: PromptCount = Object.freeze({ tokens: 0, length: 0, of: '' })
 
 /** What a session has learned of its services, which its next run would otherwise learn anew. */
-export type LearnedContext = Pick<RunProgress, 'tokenRatio' | 'windows'>
+export type LearnedContext = Pick<RunProgress, 'tokenRatio' | 'windows' | 'sharedWindows'>
 
 /** An ending that is decided but not reached. */
 type StoredEnding = {
@@ -196,6 +198,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     counted: noCount,
     tokenRatio: 1,
     windows: null,
+    sharedWindows: undefined,
     compacting: null,
     stillRunning: [],
     subagents: 0,
@@ -239,6 +242,7 @@ export function copyOfProgress(spent: RunProgress): { -readonly [key in keyof Ru
     counted: spent.counted,
     tokenRatio: spent.tokenRatio,
     windows: spent.windows,
+    sharedWindows: spent.sharedWindows,
     compacting: spent.compacting,
     stillRunning: spent.stillRunning,
     subagents: spent.subagents,

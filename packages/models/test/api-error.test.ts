@@ -14,7 +14,7 @@ type Row = readonly [
   kind: string,
   retryable: boolean,
   retryAfterMs?: number | null,
-  contextLimit?: { readonly used: number; readonly limit: number },
+  contextLimit?: { readonly used: number; readonly limit: number; readonly includesOutput?: true },
 ]
 
 const table: readonly Row[] = [
@@ -37,7 +37,7 @@ const table: readonly Row[] = [
     'prompt_too_long',
     false,
     null,
-    { used: 9, limit: 10 },
+    { used: 9, limit: 10, includesOutput: true },
   ],
   [
     400,

@@ -16,8 +16,13 @@ function errorOf(status: number, body: string) {
 }
 
 describe('a refusal carries what fits and what was sent, over HTTP', () => {
-  const cases = refusals.map(([service, status, body, used, limit]) => ({ service, status, body, used, limit }))
-  test.each(cases)('$service, $status $body', async ({ status, body, used, limit }) => {
+  const cases = refusals.map(([service, status, body, used, limit, includesOutput]) => ({
+    service,
+    status,
+    body,
+    said: limit === undefined ? undefined : { used, limit, ...(includesOutput && { includesOutput }) },
+  }))
+  test.each(cases)('$service, $status $body', async ({ status, body, said }) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const type = typeof body === 'string' ? 'text/plain' : 'application/json'
     const server = await startRawServer(
@@ -29,7 +34,7 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
       expect({ kind, retryable, contextLimit }).toEqual({
         kind: 'prompt_too_long',
         retryable: false,
-        contextLimit: limit === undefined ? undefined : { used, limit },
+        contextLimit: said,
       })
     }
   })
@@ -59,6 +64,18 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
     expect(streamError(inFields, null).contextLimit).toEqual({ used: 9, limit: 8 })
   })
 
+  test('by how much it was too long, where that is all that is said', () => {
+    const { kind, contextLimit, excessTokens } = errorOf(
+      400,
+      '{"error":{"message":"prompt too long; exceeded max context length by 15935 tokens","type":"api_error"}}',
+    )
+    expect({ kind, contextLimit, excessTokens }).toEqual({
+      kind: 'prompt_too_long',
+      contextLimit: undefined,
+      excessTokens: 15_935,
+    })
+  })
+
   test('under a success', () => {
     const body = '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","type":"invalid_request_error"}}'
     expect(errorOf(200, body).contextLimit).toEqual({ used: 9, limit: 8 })
@@ -68,11 +85,6 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
 describe('a figure in any other failure teaches nothing', () => {
   test.each([
     [400, 'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.', 'invalid_request'],
-    [
-      400,
-      "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 300 input tokens",
-      'invalid_request',
-    ],
     [401, "This model's maximum context length is 4096 tokens.", 'authentication_failed'],
     [429, "Slow down. This model's maximum context length is 4096 tokens.", 'rate_limit'],
     [429, 'Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 4000.', 'rate_limit'],

@@ -14,6 +14,9 @@ export interface CompactionPlan {
   readonly carriedTokens: number
 }
 
+/** Most tokens of a summary. */
+export const mostSummary = 16_000
+
 /** Most tokens of what people said, word for word. */
 const mostWords = 20_000
 
@@ -41,7 +44,7 @@ export function compactionRoom(
   return {
     // It may count far more than is estimated: less is kept then.
     tail: Math.min(usable * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
-    summary: Math.max(256, Math.floor(Math.min(usable * 0.12, 16_000, model.maxOutputTokens))),
+    summary: Math.max(256, Math.floor(Math.min(usable * 0.12, mostSummary, model.maxOutputTokens))),
     words: Math.floor(Math.min(fits * 0.25, usable * 0.5, mostWords)),
     carried: Math.floor(Math.min(usable * 0.1, 25_000)),
   }

@@ -4,7 +4,7 @@ import { clearedResults } from './clear-results.ts'
 import { drainCollapses, nextCollapse } from './collapse.ts'
 import { fullCompaction, type CarryOver } from './compact.ts'
 import type { ContextDefence, ContextView } from './port.ts'
-import { thrashOf } from './thrash.ts'
+import { compactedInVain, thrashOf } from './thrash.ts'
 import { compactionThresholdOf } from './thresholds.ts'
 import { blockingLimitOf } from './window.ts'
 
@@ -54,8 +54,11 @@ export function contextLayers(options: ContextLayersOptions = {}): ContextDefenc
       return drained ?? fullCompaction(view, 'auto', parts)
     },
     ...(collapse && { stage: (view) => nextCollapse(view, threshold(view), compactModel) }),
-    drain: (view) => (collapse ? drainCollapses(view) : undefined),
-    compact: (view, trigger) => (trigger === 'manual' || reactive ? fullCompaction(view, trigger, parts) : undefined),
+    drain: (view) => (collapse ? (compactedInVain(view) ?? drainCollapses(view)) : undefined),
+    compact(view, trigger) {
+      if (trigger === 'manual') return fullCompaction(view, trigger, parts)
+      return reactive ? (compactedInVain(view) ?? fullCompaction(view, trigger, parts)) : undefined
+    },
     compactionThreshold: (model, window) => (autoCompact ? thresholdOf(model, window) : Infinity),
     blockingLimit: (_model, window) => (isOpenEnded ? blockingLimitOf(window) : Infinity),
   })

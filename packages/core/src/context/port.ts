@@ -132,10 +132,10 @@ export interface ContextDefence {
   beforeRequest(view: ContextView): Compaction | Thrash | 'thrash' | undefined
   /** Before a request: finished work that is worth a summary, which is asked for beside the turn. Where it is absent, none is. */
   stage?(view: ContextView): CollapseStage | undefined
-  /** After a 413: staged collapses to commit. */
-  drain(view: ContextView): Compaction | undefined
-  /** After a 413 with nothing to drain (`reactive`), and when a person wants it (`manual`). */
-  compact(view: ContextView, trigger: 'reactive' | 'manual'): Compaction | undefined
+  /** After a 413: staged collapses to commit, or `Thrash`. */
+  drain(view: ContextView): Compaction | Thrash | undefined
+  /** After a 413 with nothing to drain (`reactive`), and when a person wants it (`manual`). `Thrash` counts after a 413 alone. */
+  compact(view: ContextView, trigger: 'reactive' | 'manual'): Compaction | Thrash | undefined
   /** Tokens from which on a conversation is compacted, for meters; Infinity when absent. */
   compactionThreshold?(model: Model, contextWindow: number): number
   /** Tokens from which on no request is made; Infinity for no limit. */

@@ -1,6 +1,7 @@
 import { isText, isToolUse, textOf, type ModelMessage } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
+import { mostSummary } from './compaction-plan.ts'
 import { cutPointsOf } from './groups.ts'
 import { compactionRequests } from './port.ts'
 import type { CompactionReply, CompactionScope, ContextView } from './port.ts'
@@ -15,6 +16,8 @@ export type Summarized =
 
 /** Share of the room that the question may fill, at each try: what a service counts may be far from what is estimated. */
 const shares = [1, 0.6, 0.3, 0.12] as const
+/** Share of the room beside a question that its reply is offered. */
+const replyShare = 0.75
 /** Most characters that a result keeps in a question that was too long. */
 const shortResultLength = 2_000
 
@@ -44,7 +47,11 @@ export async function summarize(
     const isOwn = model === view.model
     // As the run asks, as long as it serves: the service has the conversation in its cache.
     const toolChoice = isOwn && !hasCalled ? 'auto' : 'none'
-    const reply = await scope.ask({ model, system, tools, toolChoice, messages: [...asked, instruction], maxTokens })
+    const question = [...asked, instruction]
+    const left = Math.floor((window - view.fixedTokens - view.tokensOf(question)) * replyShare)
+    // A model that thinks does so within the cap: it may have what the window leaves.
+    const cap = Math.max(maxTokens, Math.min(left, mostSummary, model.maxOutputTokens))
+    const reply = await scope.ask({ model, system, tools, toolChoice, messages: question, maxTokens: cap })
     const came = read(reply)
     if (isOwn && !hasCalled && isCallAlone(reply)) {
       hasCalled = true
@@ -55,8 +62,7 @@ export async function summarize(
       last = { kind: 'unable', message: came.error.message }
       step++
       // Where nobody says what fits, it is less than this.
-      const limit =
-        came.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf([...asked, instruction])
+      const limit = came.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf(question)
       learned = Math.min(learned, limit)
     } else if (came.kind === 'summary' || isOwn || reply.kind === 'aborted') return came
     else {

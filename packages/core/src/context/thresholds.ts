@@ -17,6 +17,14 @@ export function usableTokens(model: Model, contextWindow: number): number {
   return contextWindow - Math.min(reply, contextWindow * 0.25)
 }
 
+/** A reply that is too short to be of use; the same as the least useful answer under a budget. */
+const leastReply = 1_024
+
+/** Tokens of the longest prompt that can be asked at all: beside it a short reply has room. */
+export function mostPromptTokens(model: Model, contextWindow: number): number {
+  return Math.max(usableTokens(model, contextWindow), contextWindow - leastReply)
+}
+
 /** Least tokens at which a conversation is compacted, whatever was asked for: below it nothing would be left to say. */
 const leastThreshold = 1_000
 

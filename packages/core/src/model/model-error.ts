@@ -34,8 +34,13 @@ export type ModelErrorJson = {
   readonly neverConnected?: true
   /** Of the bytes of a reply that broke by what it said, and how it broke: the same again will break again. */
   readonly fingerprint?: string
-  /** What the service said about its window: tokens that the request had, null when it did not say, and the most that fit. */
-  readonly contextLimit?: { readonly used: number | null; readonly limit: number }
+  /**
+   * What the service said about its window: input tokens that the request had, null when it did not say, and the most that fit. `includesOutput`: the
+   * reply's cap counts against the limit too, so that asking for a shorter reply makes room.
+   */
+  readonly contextLimit?: { readonly used: number | null; readonly limit: number; readonly includesOutput?: true }
+  /** By how many tokens the prompt is too long, where the service says that and no limit. */
+  readonly excessTokens?: number
 }
 
 /** What a `ModelError` is made of; what is absent follows from `kind` and `status`. */
@@ -57,6 +62,8 @@ export interface ModelErrorInit {
   readonly fingerprint?: string | undefined
   /** What the service said about its window; left out where `limit` is no positive whole number. */
   readonly contextLimit?: ModelErrorJson['contextLimit'] | undefined
+  /** By how many tokens the prompt is too long; left out where that is no positive whole number. */
+  readonly excessTokens?: number | undefined
   readonly cause?: unknown
 }
 
@@ -89,6 +96,7 @@ export class ModelError extends HaltingError {
   readonly neverConnected: true | undefined
   readonly fingerprint: string | undefined
   readonly contextLimit: ModelErrorJson['contextLimit']
+  readonly excessTokens: number | undefined
 
   constructor(init: ModelErrorInit) {
     const { kind, status, requestId, ...own } = ownOf(init)
@@ -106,6 +114,7 @@ export class ModelError extends HaltingError {
     this.neverConnected = own.neverConnected
     this.fingerprint = own.fingerprint
     this.contextLimit = own.contextLimit
+    this.excessTokens = own.excessTokens
   }
 
   /** The recorded form, which is data: see `ModelErrorJson`. */
@@ -118,7 +127,7 @@ export class ModelError extends HaltingError {
 function ownOf(init: ModelErrorInit): ModelErrorJson {
   const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
   const status = Number.isFinite(init.status) ? (init.status ?? null) : null
-  const { requestId, usage, billed, neverConnected, fingerprint } = init
+  const { requestId, usage, billed, neverConnected, fingerprint, excessTokens } = init
   const contextLimit = limitOf(init.contextLimit)
   const retryable: unknown = init.retryable ?? isRetryable[kind]
   return {
@@ -135,6 +144,7 @@ function ownOf(init: ModelErrorInit): ModelErrorJson {
     ...(neverConnected === true && { neverConnected }),
     ...(typeof fingerprint === 'string' && { fingerprint }),
     ...(contextLimit !== undefined && { contextLimit }),
+    ...(isCount(excessTokens) && { excessTokens }),
   }
 }
 
@@ -148,8 +158,9 @@ function waitOf(ms: unknown): number | null {
 function limitOf(said: unknown): ModelErrorJson['contextLimit'] {
   if (typeof said !== 'object' || said === null) return undefined
   // Reading a field of an object gives something or undefined, which is all that is done with it.
-  const { used, limit } = said as { readonly used?: unknown; readonly limit?: unknown }
-  return isCount(limit) ? { used: isCount(used) ? used : null, limit } : undefined
+  const { used, limit, includesOutput } = said as { readonly [field: string]: unknown }
+  if (!isCount(limit)) return undefined
+  return { used: isCount(used) ? used : null, limit, ...(includesOutput === true && { includesOutput }) }
 }
 
 function isCount(value: unknown): value is number {

@@ -14,11 +14,12 @@ import { askModel, type Asker } from './request/ask-model.ts'
 import type { Attempt, RequestPlan } from './request/request-plan.ts'
 import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
-import { estimateRequest } from './request/estimate.ts'
+import { estimatePrompt, estimateRequest } from './request/estimate.ts'
 import { inputBoundOf } from './request/input-bound.ts'
-import type { Grant, OverBudget } from './request/grant.ts'
+import type { Grant, OverBudget, PromptEstimate, ReplyCap } from './request/grant.ts'
 import { nextCount, promptDigest } from './request/prompt-count.ts'
-import { windowOf } from './request/window.ts'
+import { capInWindow } from './request/reply-room.ts'
+import { learnFromRefusal, windowOf } from './request/window.ts'
 import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
 import type { Run } from './run.ts'
@@ -71,7 +72,8 @@ export function ask(run: Run): Promise<Reply> {
     tell: run.emit,
     enter: (attempt, step) => enterAttempt(run, attempt, step),
   }
-  return askModel(run, new TurnRequest(run, model), asker).then((asked) => {
+  const cap = capInWindow(run, model, outputCap(run, model), () => estimatePrompt(run))
+  return askModel(run, new TurnRequest(run, model, cap), asker).then((asked) => {
     switch (asked.kind) {
       case 'answered':
         return answer(run, asked, early)
@@ -90,13 +92,23 @@ class TurnRequest implements RequestPlan {
   readonly name: string
   readonly model: Model
   readonly cap: number
+  readonly isOfWindow: true | undefined
   readonly #run: Run
 
-  constructor(run: Run, model: Model) {
+  constructor(run: Run, model: Model, { cap, isOfWindow }: ReplyCap) {
     this.name = run.spent.closing === null ? `model:${run.spent.request}` : 'wrap_up:1'
     this.model = model
-    this.cap = outputCap(run, model)
+    this.cap = cap
+    this.isOfWindow = isOfWindow
     this.#run = run
+  }
+
+  promptEstimate(): PromptEstimate {
+    return estimatePrompt(this.#run)
+  }
+
+  withCap(cap: ReplyCap): TurnRequest {
+    return new TurnRequest(this.#run, this.model, cap)
   }
 
   inputBound(model: Model): number {
@@ -149,6 +161,7 @@ function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: 
   const { usage } = charge
   run.emit({ type: 'model_end', request, attempt, outcome, usage, costUsd: usdOf(charge.nanos), durationMs })
   if (charge.note !== undefined) run.emit({ type: 'notice', message: charge.note })
+  if (result.kind === 'failed') learnFromRefusal(run, currentModel(run), result.error)
   // An attempt that was aborted before it was sent costs nothing.
   if (outcome === 'aborted' && charge.known) return
   run.update(chargeOf(run.spent, charge, 'turn'))

@@ -5,7 +5,7 @@ import { StopSignal } from '../stop/signal.ts'
 import { isStrings } from '../stored.ts'
 import { isStagingAsked, recordedStaging, startStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted, type CompactionCall } from './compaction.ts'
-import { draftOf, ends, type Outcome } from './outcome.ts'
+import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
 import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from './request/estimate.ts'
 import { isAsked } from './request/is-asked.ts'
 import { currentModel } from './request/current-model.ts'
@@ -26,25 +26,31 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
   const view = contextViewOf(run)
   const { estimatedTokens, model, contextWindow } = view
   const due = contextDefence.beforeRequest(view)
-  const thrash = thrashOf(due)
-  if (thrash !== undefined) return ends(thrashDraft(thrash, estimatedTokens))
+  const thrash = thrashEndingOf(run, due)
+  if (thrash !== undefined) return ends(thrash)
   const compaction = dueIn(due)
   if (compaction !== undefined) return after(compactBy(run, compaction, call), goOnAfter)
   const limit = contextDefence.autoCompact ? Infinity : numberOf(contextDefence.blockingLimit(model, contextWindow))
   return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
 }
 
-/** Undefined also where no compaction helps. */
-function dueIn(due: ReturnType<ContextDefence['beforeRequest']>): Compaction | undefined {
-  // It is no thrash, so it has to be one or nothing: that is looked at there.
+/** The compaction that a layer gave; undefined also where it found that none helps. */
+export function dueIn(due: ReturnType<ContextDefence['beforeRequest']>): Compaction | undefined {
+  // It is not a thrash, so it has to be a compaction or nothing: `compactionOf` checks that.
   return thrashOf(due) === undefined ? compactionOf(due as Compaction | undefined) : undefined
+}
+
+/** How the run ends where a layer found that no compaction helps; undefined where it did not. */
+export function thrashEndingOf(run: Run, due: ReturnType<ContextDefence['beforeRequest']>): Draft | undefined {
+  const thrash = thrashOf(due)
+  return thrash && thrashDraft(thrash, estimateRequest(run))
 }
 
 /** A compaction that a person asked for: all that this run is for. */
 export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
   const { compacting } = run.spent
   if (compacting === null) return undefined
-  const anew = () => compactionOf(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
+  const anew = () => dueIn(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
   const compaction = recordedCompaction(run, 'manual') ?? anew()
   if (compaction === undefined) return ends(shortEnoughDraft)
   const call = { place: 'manual', position: 'open', instructions: compacting.instructions, anew } as const
@@ -111,7 +117,7 @@ function clearedOf(given: ClearedResults | undefined): ClearedResults | undefine
 }
 
 /** The answer of a context layer. @throws HaltingError for anything else than a compaction or nothing. */
-export function compactionOf(given: Compaction | undefined): Compaction | undefined {
+function compactionOf(given: Compaction | undefined): Compaction | undefined {
   const layer: unknown = given ?? undefined
   if (layer === undefined) return undefined
   if (typeof layer === 'object' && layer !== null && 'trigger' in layer && 'run' in layer) {

@@ -1,4 +1,4 @@
-import type { Compaction, ContextView } from '../context/port.ts'
+import type { ContextDefence, ContextView } from '../context/port.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { namedMedia } from '../media/named-media.ts'
 import { holdsMedia, type MediaPlace } from '../media/places.ts'
@@ -8,7 +8,7 @@ import { StopSignal } from '../stop/signal.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
 import { closeAbortedCalls } from './calls/close-calls.ts'
 import { compactBy, recordedCompaction } from './compaction.ts'
-import { compactionOf, contextViewOf } from './defend-context.ts'
+import { contextViewOf, dueIn, thrashEndingOf } from './defend-context.ts'
 import {
   abortDraft,
   budgetDraft,
@@ -19,8 +19,7 @@ import {
 } from './endings.ts'
 import { leaseDraft, overBudgetDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
-import { canEscalate, currentModel } from './request/current-model.ts'
-import { learnFromRefusal } from './request/window.ts'
+import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
 
 /** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
@@ -50,7 +49,6 @@ export function endsThere(outcome: Outcome): Outcome {
 function recoverFailure(run: Run, error: ModelErrorJson, attempts: number): Outcome {
   switch (error.kind) {
     case 'prompt_too_long':
-      learnFromRefusal(run, currentModel(run), error)
       return goesOn(roomRoutes, () => promptTooLongDraft(error))
     case 'image':
       return goesOn([mediaRoute(error)], () => ({ ...imageErrorDraft(error), keep: (from) => clearMedia(from, error) }))
@@ -70,14 +68,16 @@ const roomRoutes: readonly Route[] = [
 function roomRoute(
   transition: 'collapse_drain_retry' | 'reactive_compact_retry',
   place: 'collapse' | 'reactive',
-  layer: (run: Run, view: ContextView) => Compaction | undefined,
+  layer: (run: Run, view: ContextView) => ReturnType<ContextDefence['drain']>,
 ): Route {
   return {
     transition,
     take(run) {
-      const anew = () => compactionOf(layer(run, contextViewOf(run)))
-      const compaction = recordedCompaction(run, place) ?? anew()
-      if (compaction === undefined) return 'declined'
+      const anew = () => dueIn(layer(run, contextViewOf(run)))
+      const recorded = recordedCompaction(run, place)
+      const due = recorded ?? layer(run, contextViewOf(run))
+      const compaction = recorded ?? dueIn(due)
+      if (compaction === undefined) return thrashEndingOf(run, due) ?? 'declined'
       const call = { place, position: run.turnEnd, anew }
       return after(compactBy(run, compaction, call), (came) => (came === 'done' ? 'taken' : came))
     },
@@ -135,7 +135,10 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   })
   const say = {
     error: 'max_output_tokens',
-    message: `The reply is longer than the model's output limit of ${limit} tokens.`,
+    message:
+      grant.isOfWindow === true
+        ? `The reply is longer than the ${limit} tokens that the context window leaves for it.`
+        : `The reply is longer than the model's output limit of ${limit} tokens.`,
   } as const
   const resume: Route = {
     transition: 'max_output_tokens_recovery',
@@ -147,7 +150,9 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   }
   // If neither recovery is available, the truncated reply is kept.
   const keep = (from: Run): void => appendReply(from, reply)
-  return goesOn([escalate, resume], () => draftOf('max_output_tokens', signal, { say, keep }))
+  // A higher cap would not fit: the next request is made in what room there is then.
+  const routes = grant.isOfWindow === true ? [resume] : [escalate, resume]
+  return goesOn(routes, () => draftOf('max_output_tokens', signal, { say, keep }))
 }
 
 const escalate: Route = {

@@ -7,6 +7,8 @@ export interface WindowOptions {
   readonly window: number
   /** What it counts for each token that we estimate. */
   readonly factor?: number
+  /** It counts the cap on the reply against the window, and says so where it says how much fits. */
+  readonly countsOutput?: true
   /** Whether a refusal says how much fits, and how much there was. */
   readonly tells?: 'both' | 'limit' | 'nothing'
   /** The window that we believe it to have. */
@@ -62,14 +64,21 @@ export function windowedModel(
       problems.push(...transcriptProblems(messages).map((problem) => `${request.idempotencyKey}: ${problem}`))
       const isAsked = isQuestion(request)
       const isRefused = isAsked ? options.refusesQuestions === true : refuses(numberOf(request))
-      if (used > window || isRefused) {
+      const reserved = options.countsOutput === true ? request.maxTokens : 0
+      if (used + reserved > window || isRefused) {
         refused.push(used)
         return {
           error: {
             kind: 'prompt_too_long',
             status: 413,
             message: tells === 'both' ? `prompt is too long: ${used} tokens > ${window} maximum` : 'Request too large',
-            ...(tells !== 'nothing' && { contextLimit: { used: tells === 'both' ? used : null, limit: window } }),
+            ...(tells !== 'nothing' && {
+              contextLimit: {
+                used: tells === 'both' ? used : null,
+                limit: window,
+                ...(options.countsOutput === true && { includesOutput: true as const }),
+              },
+            }),
           },
         }
       }

@@ -4,15 +4,10 @@ import type { Json } from '@halting/core'
 
 /**
  * What a refusal says of the window: the most tokens that fit, and what the request had. `limit` is what the service counts against: for most the window,
- * which holds the reply too, for some the input alone or a minute's allowance. So `used` may be below it: then the input
- * fits, but not with the cap on the reply, and a lower cap helps as much as a shorter conversation.
+ * for some the input alone or a minute's allowance. `includesOutput` where the message counts the cap on the reply against it: then a lower cap helps as
+ * much as a shorter conversation.
  */
 export type ContextLimit = NonNullable<ModelErrorJson['contextLimit']>
-
-/** A limit with what the request left for the reply, where that was said. */
-interface SaidLimit extends ContextLimit {
-  readonly output: number | null
-}
 
 /**
  * How services say what fits. A hole is a number: `used` of the input, `output` of the reply, `total` of both. Each stands
@@ -39,7 +34,7 @@ const limitWordings = [
   // Poolside
   'input length {used} exceeds the maximum allowed input length of {limit}',
   // Text Generation Inference, Together
-  'max_new_tokens` must be <= {limit}',
+  'tokens + `max_new_tokens` must be <= {limit}',
   '`inputs` must have less than {limit} tokens. Given: {used}',
   // Gemini, Vertex
   'input token count ({used}) exceeds the maximum number of tokens allowed ({limit})',
@@ -73,10 +68,7 @@ const limitWordings = [
   'tokens in the prompt exceeds the limit of {limit}',
 ].map(patternOf)
 
-/**
- * How they say what the request had, where the limit stands in another sentence. vLLM stops counting where it is too much
- * and says "at least": that is no count of the request.
- */
+/** How they say what the request had, where the limit stands in another sentence. */
 const countWordings = [
   // OpenAI, Azure
   'messages resulted in {used} tokens',
@@ -101,7 +93,20 @@ const outputWordings = [
   '{output} in the output',
   // vLLM
   'is too large: {output}',
+  'requested {output} output tokens',
+  // SGLang
+  '{output} tokens for the completion',
+  // Text Generation Inference, Together
+  'and {output} `max_new_tokens`',
 ].map(patternOf)
+
+const stopsCounting = /you passed \d+ input tokens/i
+
+/** The cap counts, and its figure is not repeated. */
+const countsOutput = /tokens \+ `max_new_tokens`/i
+
+/** How they say by how much a prompt is too long, and nothing else: Ollama. */
+const excessWording = patternOf('exceeded max context length by {excess} tokens')
 
 function patternOf(wording: string): RegExp {
   const source = wording
@@ -121,7 +126,7 @@ function escaped(text: string): string {
 }
 
 /** What a message says of the window; undefined when it names no limit. */
-function limitIn(message: string): SaidLimit | undefined {
+function limitIn(message: string): ContextLimit | undefined {
   const found = firstOf(limitWordings, message)
   const limit = countOf(found?.limit)
   if (limit === null) return undefined
@@ -129,8 +134,17 @@ function limitIn(message: string): SaidLimit | undefined {
   const count = found?.used === undefined ? firstOf(countWordings, message) : found
   const total = countOf(count?.total)
   // Without the share of the reply the total is all that is known of the input.
-  const used = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
-  return { used, limit, output }
+  const told = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
+  // A recent vLLM stops counting one token above what the cap leaves, and reports that as the length of the prompt.
+  const isCutShort = output !== null && (told ?? 0) + output === limit + 1 && stopsCounting.test(message)
+  const used = isCutShort ? null : told
+  const includesOutput = output !== null || countsOutput.test(message)
+  return { used, limit, ...(includesOutput && { includesOutput }) }
+}
+
+/** By how many tokens a prompt is too long, where that is all that a message says. */
+export function excessTokensOf(message: string): number | undefined {
+  return countOf(excessWording.exec(message)?.groups?.['excess']) ?? undefined
 }
 
 type Figures = { readonly [name: string]: string | undefined }
@@ -156,12 +170,5 @@ export function contextLimitOf(message: string, fields: Json | undefined): Conte
   const { n_ctx, n_prompt_tokens } = isJsonObject(fields) ? fields : {}
   const limit = positive(n_ctx)
   if (limit !== null) return { used: positive(n_prompt_tokens), limit }
-  const said = limitIn(message)
-  return said && { used: said.used, limit: said.limit }
-}
-
-/** Whether a shorter conversation would do: the cap on the reply alone is not over the limit. */
-export function shorterWouldFit(message: string): boolean {
-  const said = limitIn(message)
-  return said !== undefined && said.output !== null && said.output < said.limit
+  return limitIn(message)
 }

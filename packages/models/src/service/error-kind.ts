@@ -1,5 +1,4 @@
 import type { ModelErrorKind } from '@halting/core/adapters'
-import { shorterWouldFit } from './context-limit.ts'
 import type { Said } from './error-body.ts'
 
 /** The status that an error without one of its own amounts to. */
@@ -135,9 +134,9 @@ function serverKind(failed: Failed): ModelErrorKind {
 }
 
 function requestKind(failed: Failed): ModelErrorKind {
-  const { code, message } = failed
+  const { code, message, contextLimit } = failed
   // vLLM says it also of a cap that is too large for what the prompt leaves of the window.
-  if (capTooLarge.test(message)) return shorterWouldFit(message) ? 'prompt_too_long' : 'invalid_request'
+  if (capTooLarge.test(message)) return contextLimit?.includesOutput === true ? 'prompt_too_long' : 'invalid_request'
   if (isPromptTooLong(failed)) return 'prompt_too_long'
   if (/image/i.test(code) || imageRefused.test(message) || wantsText.test(message)) return 'image'
   if (noCredit.test(message)) return 'billing_error'

@@ -1,9 +1,9 @@
 import { ModelError } from '@halting/core'
-import type { ModelErrorKind } from '@halting/core/adapters'
+import type { ModelErrorInit, ModelErrorKind } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { retryAfterMsOf } from '../http/retry-after.ts'
 import type { AnswerHeaders } from '../http/transport.ts'
-import type { ContextLimit } from './context-limit.ts'
+import { excessTokensOf } from './context-limit.ts'
 import { readErrorBody, readErrorValue } from './error-body.ts'
 import type { Said } from './error-body.ts'
 import { kindOf, statusOf } from './error-kind.ts'
@@ -43,7 +43,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
     requestId: requestIdOf(headers) ?? said.requestId,
     ...retryableOf(headers, status),
     billed: mayBeBilled(said, status) ? 'unknown' : 'nothing',
-    contextLimit: limitToTell(kind, said),
+    ...windowFigures(kind, said),
   })
 }
 
@@ -76,13 +76,16 @@ export function streamError(error: Json | undefined, requestId: string | null): 
     kind,
     message: `The service gave up while it was answering: ${said.message || said.type || 'it did not say why'}.`,
     requestId,
-    contextLimit: limitToTell(kind, said),
+    ...windowFigures(kind, said),
   })
 }
 
 /** A figure in any other failure is not about this request's size. */
-function limitToTell(kind: ModelErrorKind, { contextLimit }: Said): ContextLimit | undefined {
-  return kind === 'prompt_too_long' ? contextLimit : undefined
+function windowFigures(
+  kind: ModelErrorKind,
+  { contextLimit, message }: Said,
+): Pick<ModelErrorInit, 'contextLimit' | 'excessTokens'> {
+  return kind === 'prompt_too_long' ? { contextLimit, excessTokens: excessTokensOf(message) } : {}
 }
 
 /** The service's own word on whether to try again outranks the rule of the kind. A conflict (409) may pass. */

@@ -162,7 +162,7 @@ export const failures: readonly Failure[] = [
     vllm(
       "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 300 input tokens",
     ),
-    'invalid_request',
+    'prompt_too_long',
     false,
   ],
   ['vLLM', 400, vllm('At most 0 image(s) may be provided in one request.'), 'image', false],

@@ -1,12 +1,13 @@
 import { openAi, router } from './chat-failures.ts'
 
-/** How a service refused a prompt, and what it said of the window: tokens of the request, and most that fit. */
+/** How a service refused a prompt, and what it said of the window: tokens of the request, most that fit, and whether the reply's cap counts, too. */
 export type Refusal = readonly [
   service: string,
   status: number,
   body: unknown,
   used: number | null,
   limit: number | undefined,
+  includesOutput?: true,
 ]
 
 const anthropic = (message: string, type = 'invalid_request_error'): unknown => ({
@@ -40,6 +41,7 @@ export const refusals: readonly Refusal[] = [
     ),
     199_759,
     200_000,
+    true,
   ],
   ['Anthropic', 413, anthropic('Request exceeds the maximum size', 'request_too_large'), null, undefined],
   [
@@ -79,6 +81,7 @@ export const refusals: readonly Refusal[] = [
     ),
     4_066,
     4_097,
+    true,
   ],
   [
     'OpenAI, with functions',
@@ -89,6 +92,7 @@ export const refusals: readonly Refusal[] = [
     ),
     7_413,
     8_192,
+    true,
   ],
   [
     'OpenAI, Azure',
@@ -139,6 +143,7 @@ export const refusals: readonly Refusal[] = [
     ),
     122_942,
     131_072,
+    true,
   ],
   [
     'DeepSeek, in all',
@@ -156,6 +161,7 @@ export const refusals: readonly Refusal[] = [
     ),
     85_432,
     204_800,
+    true,
   ],
   [
     'OpenRouter',
@@ -204,6 +210,7 @@ export const refusals: readonly Refusal[] = [
     ),
     null,
     262_144,
+    true,
   ],
   [
     'vLLM',
@@ -213,6 +220,7 @@ export const refusals: readonly Refusal[] = [
     ),
     139_000,
     202_752,
+    true,
   ],
   [
     'vLLM',
@@ -233,6 +241,27 @@ export const refusals: readonly Refusal[] = [
     202_752,
   ],
   [
+    'vLLM, which stops counting',
+    400,
+    openAi(
+      "You passed 67073 input tokens and requested 64000 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 67072 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=67073)",
+      null,
+    ),
+    null,
+    131_072,
+    true,
+  ],
+  [
+    'vLLM, a cap of the whole window',
+    400,
+    flat(
+      "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 16384 tokens and your request has 2522 input tokens (16384 > 16384 - 2522).",
+    ),
+    2_522,
+    16_384,
+    true,
+  ],
+  [
     'vLLM, a cap that a shorter prompt leaves room for',
     400,
     flat(
@@ -240,6 +269,7 @@ export const refusals: readonly Refusal[] = [
     ),
     57_879,
     65_536,
+    true,
   ],
   [
     'vLLM',
@@ -271,6 +301,7 @@ export const refusals: readonly Refusal[] = [
     ),
     30,
     8_192,
+    true,
   ],
   [
     'LiteLLM',
@@ -288,6 +319,7 @@ export const refusals: readonly Refusal[] = [
     ),
     3_997,
     4_096,
+    true,
   ],
   [
     'Together',
@@ -295,6 +327,7 @@ export const refusals: readonly Refusal[] = [
     openAi('Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193.', null),
     null,
     8_193,
+    true,
   ],
   [
     'Together',

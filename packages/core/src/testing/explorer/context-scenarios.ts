@@ -86,6 +86,15 @@ export const contextScenarios: readonly Scenario[] = [
   },
   {
     ...filling,
+    name: 'layers: no room for the reply, and a shorter one asked for',
+    replies: ['read', 'no room', 'cut'],
+    closings: ['text', 'no room'],
+    depth: 6,
+    deviations: 2,
+    options: { tools: [largeReader], context: contextLayers({ collapse: false, clearResults: false }) },
+  },
+  {
+    ...filling,
     name: 'layers: old results give way',
     depth: 9,
     aborts: ['user'],

@@ -33,6 +33,7 @@ export type ReplyKind =
   | 'hang'
   | 'hang after call'
   | 'deaf'
+  | 'no room'
   | `error ${ModelErrorKind}`
   | 'throws'
   | StrangeReply
@@ -72,6 +73,7 @@ interface Place {
 }
 
 export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply> {
+  const { request } = place
   switch (kind) {
     case 'read':
       return answer(place, ['Read'])
@@ -131,6 +133,14 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     }
     case 'deaf':
       return new Promise(() => {})
+    case 'no room':
+      // The prompt fits, and the cap that was asked for does not fit beside it.
+      throw new ModelError({
+        kind: 'prompt_too_long',
+        message: 'the service says no room',
+        status: 400,
+        contextLimit: { used: 100, limit: 100 + Math.ceil(request.maxTokens / 2), includesOutput: true },
+      })
     case 'throws':
       throw new TypeError('the adapter has a bug')
     default: {

@@ -6,6 +6,7 @@ import { longestRetryWaitMs, overloadsBeforeFallback, retriesAfter, retryDelayMs
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { makeAttempt } from './attempt.ts'
+import { mostShorterReplies, withShorterReply } from './reply-room.ts'
 import type { Attempt, RequestPlan } from './request-plan.ts'
 
 /** Who makes the request: the run itself, or a compaction. */
@@ -38,8 +39,10 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
   let hasAskedAgain = false
   let isReached = false
   let fingerprints = noFingerprints
+  let asking = plan
+  let shorterReplies = 0
   for (let attempt = 1; ; attempt++) {
-    const step = await makeAttempt(run, plan, attempt, asker.begin(attempt), (event) => asker.tell(event))
+    const step = await makeAttempt(run, asking, attempt, asker.begin(attempt), (event) => asker.tell(event))
     asker.enter(attempt, step)
     const result = step.value
     if (result.kind === 'unknown') lost++
@@ -67,6 +70,14 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
         continue
       case 'failed': {
         const { error } = result
+        const shorter = withShorterReply(run, asking, error, result.grant)
+        const mayAskShorter = shorterReplies < mostShorterReplies && tries <= maxRetries
+        if (shorter !== undefined && (mayAskShorter || isNextRecorded(run, plan, attempt))) {
+          shorterReplies++
+          asking = shorter
+          asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error })
+          continue
+        }
         overloads = error.kind === 'overloaded' ? overloads + 1 : 0
         const key = run.key(`${asker.retryName}.${attempt}`)
         const delayMs = retryDelayMs(tries, error, key)

@@ -1,9 +1,10 @@
-import type { ContextView } from '../../context/port.ts'
+import type { CompactionRequest, ContextView } from '../../context/port.ts'
 import { sizesOf } from '../../context/sizes.ts'
 import { estimateMessages, type Tokens } from '../../context/tokens.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
 import type { Run } from '../run.ts'
 import { currentModel } from './current-model.ts'
+import type { PromptEstimate } from './grant.ts'
 import { promptCountFor } from './prompt-count.ts'
 
 /** Tokens that the next request is guessed to have. Made once for a conversation: the context layers and the figures ask for it. */
@@ -18,6 +19,29 @@ export function estimateRequest(run: Run): number {
   run.estimate = { tokens, length, counted, model, ratio }
   return tokens
 }
+
+/** The same with what of it the provider has not counted yet, which is estimated by how it counted the rest. */
+export function estimatePrompt(run: Run): PromptEstimate {
+  const tokens = estimateRequest(run)
+  const counted = promptCountFor(run, currentModel(run))
+  if (counted === undefined) return { tokens, uncountedTokens: tokens }
+  const countedTokens = Math.max(0, counted.tokens - (counted.freed ?? 0))
+  const uncountedTokens = (tokens - countedTokens) * Math.max(1, tokenRatioOf(run) / run.spent.tokenRatio)
+  return { tokens: Math.ceil(countedTokens + uncountedTokens), uncountedTokens }
+}
+
+/** The same of a question: of what it has of the conversation, the provider's count is known by its ratio. */
+export function estimateQuestion(run: Run, { system, messages, tools = [] }: CompactionRequest): PromptEstimate {
+  const { tokens } = run.context
+  const estimate = tokens.estimate(system) + estimateTools(tokens, tools) + estimateMessages(tokens, messages)
+  const ratio = tokenRatioOf(run)
+  const isCalibrated = ratio !== 1
+  const prompt = Math.ceil(ratio * estimate)
+  return { tokens: prompt, uncountedTokens: isCalibrated ? prompt * calibratedDoubt : prompt }
+}
+
+/** Share of a question whose count is doubtful although the ratio is known: parts of a conversation differ. */
+const calibratedDoubt = 0.25
 
 function estimateAnew(run: Run, model: Model): number {
   const { context, spent } = run

@@ -16,6 +16,8 @@ export type Grant = {
   readonly lowered: 'usd' | 'tokens' | null
   /** It was lowered by the lease, which gives no more. */
   readonly isOfLease?: true
+  /** The cap is what the window leaves beside the prompt: a longer reply cannot be asked for. */
+  readonly isOfWindow?: true
 }
 
 export type OverBudget = {
@@ -34,10 +36,24 @@ export interface RequestBounds {
   readonly model: Model
   /** The reply's cap, before the budget lowers it. */
   readonly cap: number
+  /** The window leaves no more than `cap`. */
+  readonly isOfWindow?: true | undefined
   /** The most input that this model can be billed for. */
   inputBound(model: Model): number
   /** What has to be left once its reply is paid. */
   heldBack(): readonly HeldBack[]
   /** Nobody needs its answer to go on: it does not wait for what others have reserved. */
   readonly isOptional?: true
+}
+
+/** About how many tokens a prompt has, and how many of these the service has not counted yet. */
+export interface PromptEstimate {
+  readonly tokens: number
+  readonly uncountedTokens: number
+}
+
+/** A reply's cap. `isOfWindow`: the window leaves no more than this beside the prompt. */
+export interface ReplyCap {
+  readonly cap: number
+  readonly isOfWindow?: true
 }

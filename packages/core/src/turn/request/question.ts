@@ -7,8 +7,9 @@ import { isModelMessages } from '../../stored-transcript.ts'
 import type { Run } from '../run.ts'
 import type { Asked } from './ask-model.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { estimateRequest } from './estimate.ts'
+import { estimateQuestion, estimateRequest } from './estimate.ts'
 import { questionBoundOf } from './input-bound.ts'
+import { capInWindow } from './reply-room.ts'
 import { heldBackBy } from './reserve.ts'
 
 // Questions beside the conversation, which its own requests do not ask: a compaction's, those that are asked beside a turn, and those of hooks.
@@ -17,13 +18,21 @@ import { heldBackBy } from './reserve.ts'
 export function questionPlan(run: Run, request: CompactionRequest, model: Model, name: string): RequestPlan {
   const { system, messages, tools = [], toolChoice = 'none' } = request
   const { thinking } = run.context.settings
-  const cap = request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens
+  const wanted = Math.min(
+    request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens,
+    model.maxOutputTokens,
+  )
+  const promptEstimate = () => estimateQuestion(run, request)
   const digest = run.transcript.digest().toString(36)
   return {
     name,
     model,
     isQuestion: true,
-    cap: Math.min(cap, model.maxOutputTokens),
+    ...capInWindow(run, model, wanted, promptEstimate),
+    promptEstimate,
+    withCap(cap) {
+      return { ...this, ...cap }
+    },
     inputBound: (bounded) => questionBoundOf(run, request, bounded),
     heldBack: () => heldBackBy(run),
     digest: () => digest,

@@ -22,7 +22,7 @@ export function enterCharge(run: Run, charge: Charge): void {
 }
 
 /** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
-export function askerFor(bill: OpenBill, retryName: string): Asker {
+export function askerFor(bill: OpenBill, retryName: string, onRefusal?: (error: ModelErrorJson) => void): Asker {
   return {
     retryName,
     canFallBack: false,
@@ -31,6 +31,7 @@ export function askerFor(bill: OpenBill, retryName: string): Asker {
     enter: (_attempt, { value }) => {
       if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
       const { charge } = value
+      if (value.kind === 'failed' && value.error.contextLimit !== undefined) onRefusal?.(value.error)
       bill.charge(charge)
       if (charge.note !== undefined) bill.tell({ type: 'notice', message: charge.note })
     },
@@ -133,10 +134,9 @@ export class Questions {
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
     const timed = cutOff === undefined ? plan : { ...plan, cutOff: cutOff.signal }
-    const asked = await askModel(run, timed, askerFor(bill, `${name}/retry:${own}`)).finally(() => cutOff?.end())
+    const asker = askerFor(bill, `${name}/retry:${own}`, (error) => this.refusals.push({ model: model.id, error }))
+    const asked = await askModel(run, timed, asker).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
-    if (asked.kind === 'failed' && asked.error.contextLimit !== undefined)
-      this.refusals.push({ model: model.id, error: asked.error })
     return replyTo(asked)
   }
 }

@@ -3,7 +3,7 @@ import type { AssistantMessage, Usage } from '../../messages.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { ModelRequest } from '../../model/model.ts'
 import type { Charge } from './bill.ts'
-import type { Grant, OverBudget, RequestBounds } from './grant.ts'
+import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -47,6 +47,10 @@ export interface RequestPlan extends RequestBounds {
   /** What is asked beside the messages. */
   promptDigest(): string
   body(grant: Grant, idempotencyKey: string): ModelRequest
+  /** About how many tokens its prompt has. */
+  promptEstimate(): PromptEstimate
+  /** The same request with a lower cap. */
+  withCap(cap: ReplyCap): RequestPlan
   /** Tokens of the conversation once it is answered: by what the service counted, where that is of the conversation. */
   contextAfter(usage: Usage | null): number
 }

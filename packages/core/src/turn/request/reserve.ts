@@ -126,7 +126,7 @@ function unlimitedGrant(run: Run, bounds: RequestBounds, useful: number): Reserv
   const range = { least: worst(useful), most: worst(cap) }
   return {
     kind: 'decided',
-    grant: { granted: true, model: model.id, ...nothing, ...range, maxTokens: cap, lowered: null },
+    grant: { granted: true, model: model.id, ...nothing, ...range, maxTokens: cap, lowered: null, ...ofWindow(bounds) },
     reservation: undefined,
   }
 }
@@ -144,8 +144,21 @@ function granted(run: Run, bounds: RequestBounds, maxTokens: number, worst: Room
   if (reservation === undefined)
     return { kind: 'decided', grant: overBudget(amount, ledger.available()), reservation: undefined }
   const range = { least: worst(usefulOf(run, bounds)), most: worst(cap) }
-  const grant: Grant = { granted: true, model: model.id, ...amount, ...range, maxTokens, lowered, ...ofLease }
+  const grant: Grant = {
+    granted: true,
+    model: model.id,
+    ...amount,
+    ...range,
+    maxTokens,
+    lowered,
+    ...ofLease,
+    ...(isWhole && ofWindow(bounds)),
+  }
   return { kind: 'decided', grant, reservation }
+}
+
+function ofWindow({ isOfWindow }: RequestBounds): Pick<Grant, 'isOfWindow'> {
+  return isOfWindow === true ? { isOfWindow } : {}
 }
 
 function refused(run: Run, bounds: RequestBounds, worst: Room, rooms: readonly RoomOn[]): Reserved {
