@@ -180,7 +180,7 @@ describe('halting doctor', () => {
     const { url } = await startService(200, modelList('other-1', 'other-2'))
     const absent = await run(['doctor', '--model', 'openai-compatible/mine'], { env: { OPENAI_BASE_URL: `${url}/v1` } })
     expect([absent.status, absent.stdout]).toEqual([
-      0,
+      1,
       expect.stringContaining(
         'Name one that it has with --model: openai-compatible/other-1, openai-compatible/other-2',
       ),

@@ -27,6 +27,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'cluster',
       'packed',
       'editors',
+      'providers',
     ],
   })
 })
@@ -34,7 +35,7 @@ test('without a name the long checks are listed, with what each proves, takes an
 test('an unknown name is answered with the nearest and with all', () => {
   const { status, stderr, stdout } = deep('gaurd', '--lines=10')
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toMatch(/^Unknown check gaurd \(did you mean guard\?\)\. Checks: guard, .*, editors\n$/)
+  expect(stderr).toMatch(/^Unknown check gaurd \(did you mean guard\?\)\. Checks: guard, .*, providers\n$/)
 })
 
 test('the files that the long checks run are there', () => {

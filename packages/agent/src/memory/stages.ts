@@ -24,7 +24,7 @@ export interface ExtractionStageOptions extends MemoryStageOptions {
 
 /** Replies are lists of numbers. */
 const mostReplyTokens = 1_024
-/** An answer that does not fit is sent back once. */
+/** Answers that do not fit are sent back by an allowance of their own, which counts no turn of the limit (spec R-LAP-1). */
 const maxTurns = 2
 
 /** After a run: keeps what the person said in it and what later sessions should know (spec R-MEM-4). */

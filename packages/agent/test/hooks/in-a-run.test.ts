@@ -284,6 +284,19 @@ describe('after a tool', () => {
     })
   })
 
+  test('a stop at PostToolUse leaves out calls that have not begun, and says so in their results', async () => {
+    const begun: unknown[] = []
+    const look = tool({ name: 'Look', description: '', readOnly: true, execute: (input: unknown) => (begun.push(input), 'seen') })
+    const calls = (name: string): ScriptedReply => ({ toolCalls: [1, 2, 3].map((n) => ({ name, id: `c${n}`, input: { n } })) })
+    const stops = { PostToolUse: on(json({ continue: false, stopReason: 'enough' })) }
+    const writes = await run(stops, [calls('Bash'), 'end'])
+    expect([writes.reason, ran]).toEqual(['hook_stopped', [{ n: 1 }]])
+    const results = JSON.stringify(writes.engine.transcript.messages().at(-1))
+    expect(results.match(/the run stopped before this call/g)).toHaveLength(2)
+    const reads = await run(stops, [calls('Look'), 'end'], { tools: [look] })
+    expect([reads.reason, begun]).toEqual(['hook_stopped', [{ n: 1 }, { n: 2 }, { n: 3 }]])
+  }) // prettier-ignore
+
   test.each([['PostToolUse', 'hook_stopped'], ['PreToolUse', 'stop_requested'], ['PostToolBatch', 'stop_requested']])(
     'continue false of %s ends the run as %s', async (event, reason) => {
       const ended = await run({ [event]: on(json({ continue: false, stopReason: 'enough' })) }, [callOf('Bash'), 'end'])

@@ -1,17 +1,19 @@
 import type { Settings } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import {
+  contextWindowOf,
   defaultModelName,
   isOfMessagesApi,
   keySourceOf,
   keyVariablesOf,
-  knownModels,
   type ModelService,
   serviceFromEnvironment,
   withoutAlias,
 } from '@halting/models'
 import { counted } from '../io/figures.ts'
 import { helperOf, scriptGiven } from '../session/models.ts'
+import { answersToAnyName, isListed } from '../session/listed-models.ts'
+import { priceOfModel } from '../session/model-prices.ts'
 import { modelOf } from '../session/run-settings.ts'
 import { checkModelName, nearestModel } from '../session/model-names.ts'
 import type { Finding, Patient } from './finding.ts'
@@ -53,15 +55,13 @@ async function scriptFinding(path: string, { cwd }: Patient): Promise<Finding> {
 function modelFinding(name: string, { flags, env }: Patient, settings: Settings): Finding {
   const unsaid = modelOf(settings, env) === undefined ? 'the default' : 'the settings'
   const from = flags.model !== undefined ? '--model' : env['ANTHROPIC_MODEL']?.trim() ? 'ANTHROPIC_MODEL' : unsaid
-  const known = knownModels().find((model) => model.name === name.replace(/^anthropic\//, ''))
-  const says = `${name} (${from})`
-  if (known !== undefined) {
-    const { price, contextWindow } = known
-    return {
-      what: 'model',
-      state: 'good',
-      says: `${says}, ${counted(contextWindow)} tokens, $${price.input} in and $${price.output} out a million`,
-    }
+  const price = priceOfModel(name, settings)
+  const window = contextWindowOf(name)
+  const says = `${name} (${from})${window === undefined ? '' : `, ${counted(window)} tokens`}`
+  if (price !== undefined) {
+    const cost =
+      price.input === 0 && price.output === 0 ? 'free' : `$${price.input} in and $${price.output} out a million`
+    return { what: 'model', state: 'good', says: `${says}, ${cost}` }
   }
   const meant = nearestModel(name)
   return {
@@ -125,15 +125,17 @@ async function answerFindings(name: string, service: ModelService, key: Finding)
       const asGiven = (own: string): string => `${prefix}${own}`
       if (models === undefined)
         return [{ what: 'service', state: 'good', says: `${origin} answers; it gives no list of models` }]
-      // One service has a folder before each name.
-      if (models.includes(model) || models.includes(`models/${model}`))
+      if (isListed(model, models))
         return [{ what: 'service', state: 'good', says: `${origin} answers, and has ${model}` }]
       return [
         {
           what: 'service',
-          state: 'note',
+          state: answersToAnyName(name) ? 'note' : 'broken',
           says: `${origin} answers, and has no ${model} in its list of ${models.length}`,
-          todo: `Name one that it has with --model: ${models.slice(0, 5).map(asGiven).join(', ')}${models.length > 5 ? ' …' : ''}`,
+          todo:
+            models.length === 0
+              ? 'Have it get the model, or name one of another service with --model.'
+              : `Name one that it has with --model: ${models.slice(0, 5).map(asGiven).join(', ')}${models.length > 5 ? ' …' : ''}`,
         },
       ]
     }

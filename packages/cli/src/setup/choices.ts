@@ -3,7 +3,9 @@ import { ConfigurationError } from '@halting/core'
 import { modelFromEnvironment, withoutAlias } from '@halting/models'
 import { counted } from '../io/figures.ts'
 import { helperOf } from '../session/models.ts'
+import { answersToAnyName, isListed } from '../session/listed-models.ts'
 import { checkModelName } from '../session/model-names.ts'
+import { priceOfModel } from '../session/model-prices.ts'
 import type { RunSettings } from '../session/run-settings.ts'
 import { UsageError } from '../usage-error.ts'
 import type { KeyFinding } from './keys.ts'
@@ -90,9 +92,23 @@ export function problemOf(
     throw thrown
   }
   const server = serverOf(model, local)
+  if (server?.probed.kind === 'answers') return lackOf(model, server, server.probed)
   // What was not asked, or said nothing without a key, may be there.
   if (server?.probed.kind !== 'absent' && server?.probed.kind !== 'unfit') return undefined
   return `${server.title} does not answer at ${server.address}, so that ${model} cannot be asked. Start it, or say where it is with ${server.variable}.`
+}
+
+function lackOf(
+  model: string,
+  { service, title, address }: LocalFinding,
+  { models, left }: Extract<LocalFinding['probed'], { readonly kind: 'answers' }>,
+): string | undefined {
+  const names = models.map(({ name }) => name)
+  // What was left out of its list may be there.
+  if (left > 0 || answersToAnyName(model) || isListed(model.slice(service.length + 1), names)) return undefined
+  const others = names.slice(0, 5).map((name) => `${service}/${name}`)
+  const has = others.length === 0 ? 'it has none' : `it has ${others.join(', ')}${names.length > 5 ? ' …' : ''}`
+  return `${title} at ${address} has no model ${model.slice(service.length + 1)}: ${has}. Have it get the model, or choose another one with --model.`
 }
 
 function serverOf(model: string, local: readonly LocalFinding[]): LocalFinding | undefined {
@@ -102,11 +118,11 @@ function serverOf(model: string, local: readonly LocalFinding[]): LocalFinding |
 /** A model that answers on this machine costs nothing a token, which somebody has to say: without a price there is no budget. */
 function valuesFor(
   model: string,
-  { modelPrices = [] }: RunSettings['settings'],
+  settings: RunSettings['settings'],
   local: readonly LocalFinding[],
 ): readonly SettingsValue[] {
   const isHere = serverOf(model, local)?.probed.kind === 'answers'
-  const hasPrice = modelPrices.some((prices) => Object.hasOwn(prices, model))
+  const hasPrice = priceOfModel(model, settings) !== undefined
   return [
     { path: ['model'], value: model },
     ...(isHere && !hasPrice ? [{ path: ['modelPrices', model], value: { input: 0, output: 0 } }] : []),

@@ -12,6 +12,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { askLine, isYes } from '../io/ask.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
+import { priceOfModel } from '../session/model-prices.ts'
 import { modelOf, type RunSettings, settingsFor } from '../session/run-settings.ts'
 import { type Choice, choicesOf, type Found, namedChoice, problemOf, type Standing } from './choices.ts'
 import { keyFindings } from './keys.ts'
@@ -35,7 +36,7 @@ export async function setup(flags: Flags, program: Program): Promise<number> {
   if (!wantsJson(flags)) output.out(foundText(found, standing, home))
   const choices =
     flags.model === undefined ? choicesOf(found, standing, run) : [namedChoice(flags.model, found, standing, run)]
-  const outcome = await change(choices, standing, flags, program)
+  const outcome = await change(choices, standing, run, flags, program)
   if (wantsJson(flags)) output.out(jsonOf(found, standing, choices, outcome))
   else output.out(`${outcome.says}\n`)
   return outcome.isReady ? 0 : 1
@@ -57,6 +58,7 @@ function standingOf(run: RunSettings, { local }: Found, outer: Program['env']): 
 async function change(
   choices: readonly Choice[],
   standing: Standing,
+  { settings }: RunSettings,
   flags: Flags,
   program: Program,
 ): Promise<Outcome> {
@@ -76,7 +78,7 @@ async function change(
       isReady: true,
       written: false,
       chosen,
-      says: `A run can begin: it asks ${chosen.model}. Nothing needs to be written.`,
+      says: `A run can begin: it asks ${chosen.model}. Nothing needs to be written.${withoutPrice(chosen, settings)}`,
     }
   const path = ownSettingsFile({ ...program, home: homeFolder(program.env) })
   const { text } = await settingsFileText(path)
@@ -99,7 +101,12 @@ async function change(
       )
     return next
   })
-  return { ...shown, isReady: true, written: true, says: afterwards(path, chosen, standing) }
+  return {
+    ...shown,
+    isReady: true,
+    written: true,
+    says: afterwards(path, chosen, standing) + withoutPrice(chosen, settings),
+  }
 }
 
 function afterwards(path: string, { model }: Choice, { from }: Standing): string {
@@ -107,6 +114,13 @@ function afterwards(path: string, { model }: Choice, { from }: Standing): string
   return from.startsWith('ANTHROPIC_MODEL')
     ? `${written} ${from} goes before it: unset that to have ${model} asked.`
     : `${written} Runs ask ${model} from here on; halting doctor tells whether it answers.`
+}
+
+/** A sentence where no run with this model could have a budget in dollars; '' otherwise. */
+function withoutPrice({ model, values }: Choice, settings: RunSettings['settings']): string {
+  const isPriced =
+    values.some(({ path: [name] }) => name === 'modelPrices') || priceOfModel(model, settings) !== undefined
+  return isPriced ? '' : ' No price is known for it: --max-budget-usd needs modelPrices in the settings.'
 }
 
 function mayAsk(flags: Flags, { stdin, output }: Program): boolean {

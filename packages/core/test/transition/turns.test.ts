@@ -1,5 +1,7 @@
 // Holds rules of docs/spec.md: R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { allowances } from '../../src/allowance.ts'
 import { noProgress, type Transition } from '../../src/index.ts'
 import { begin, calls, hook, reader, run, said } from '../support/harness.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -119,6 +121,13 @@ describe('transition: stop_hook_blocking', () => {
     const script = (_request: unknown, index: number): ScriptedReply => (index === 8 ? calls('Look') : 'answer')
     const { transitions } = await run(script, { tools, stopHooks: [gate(() => 'more')] })
     expect(transitions).toEqual([...times(8, 'stop_hook_blocking'), 'next_turn', ...times(8, 'stop_hook_blocking')])
+  })
+
+  test('is the figure of the guide', () => {
+    expect(allowances.stop_hook_blocking).toMatchObject({ laps: 8, resets: 'refill' })
+    const guide = readFileSync(new URL('../../../../docs/guide/hooks.md', import.meta.url), 'utf8')
+    expect(guide).toContain('A stop hook can send the model back eight times in a row.')
+    expect(guide).toContain('A reply with tool calls starts the count again')
   })
 
   test('is not taken for an empty reason', async () => {

@@ -1,0 +1,24 @@
+/**
+ * Whether a service whose list of models this is has the model. Lists name versions, and services take shorter names for the newest of them:
+ * `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, `qwen3` for `qwen3:latest`.
+ */
+export function isListed(model: string, listed: readonly string[]): boolean {
+  // Variants of OpenRouter (`:free`) are listed as the model that they are of, or by themselves.
+  const names = [model, model.replace(/:(?:free|nitro|floor|online|extended|thinking|exacto)$/, '')]
+  return listed.some((own) => {
+    // One service has a folder before each name.
+    const given = own.replace(/^models\//, '')
+    return names.includes(given) || isVersionOf(given, model)
+  })
+}
+
+/** llama.cpp answers with the model that it was started with, whatever name a request has. */
+export function answersToAnyName(model: string): boolean {
+  return model.startsWith('llamacpp/')
+}
+
+function isVersionOf(listed: string, model: string): boolean {
+  if (listed === `${model}:latest`) return true
+  const family = model.replace(/-(?:latest|0)$/, '')
+  return listed.startsWith(`${family}-`) && /^(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/.test(listed.slice(family.length + 1))
+}

@@ -1,0 +1,14 @@
+import type { Settings } from '@halting/agent'
+import { knownModels, mergePriceOverrides, type ModelPrice, parsePriceOverrides } from '@halting/models'
+
+/** Prices of a model by which runs with these settings count: those of the settings, else the known ones; undefined for a model without a price. */
+export function priceOfModel(model: string, { modelPrices = [] }: Settings): ModelPrice | undefined {
+  const name = bare(model)
+  const own = mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given)))
+  const [, price] = Object.entries(own).find(([id]) => bare(id) === name) ?? []
+  return price ?? knownModels().find((known) => known.name === name)?.price
+}
+
+function bare(model: string): string {
+  return model.replace(/^anthropic\//, '')
+}

@@ -1,0 +1,107 @@
+// Holds rules of docs/spec.md: R-SETUP-7, R-SETUP-7a. What `halting doctor` says of a model: its price is that of runs and of `halting setup`, and a run cannot begin where the service lacks the model.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { doctor } from '../src/doctor/doctor.ts'
+import type { Flags } from '../src/flags/flags.ts'
+import { isListed } from '../src/session/listed-models.ts'
+import { priceOfModel } from '../src/session/model-prices.ts'
+import { setup } from '../src/setup/setup.ts'
+import { programInMemory } from './support/program-in-memory.ts'
+
+/** A service on this machine with these models, and a person with nothing else. */
+async function person(...models: readonly string[]) {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ object: 'list', data: models.map((id) => ({ id })) }))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const folder = mkdtempSync(join(tmpdir(), 'halting-doctor-'))
+  onTestFinished(() => {
+    server.close()
+    rmSync(folder, { recursive: true })
+  })
+  const [home, cwd] = [join(folder, 'home'), join(folder, 'work')]
+  for (const each of [home, cwd]) mkdirSync(each)
+  const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const nobody = 'http://127.0.0.1:1'
+  const env = {
+    HOME: home,
+    PATH: process.env['PATH'],
+    OLLAMA_HOST: here,
+    LLAMACPP_BASE_URL: nobody,
+    VLLM_BASE_URL: nobody,
+    LMSTUDIO_BASE_URL: nobody,
+    OPENROUTER_API_KEY: 'a key of nobody',
+  }
+  const says = async (command: typeof doctor, flags: Flags) => {
+    const program = programInMemory({ cwd, env })
+    const status = await command(flags, program)
+    return { status, text: program.written() }
+  }
+  return {
+    home,
+    doctor: (flags: Flags = {}) => says(doctor, flags),
+    setup: (flags: Flags = {}) => says(setup, flags),
+  }
+}
+
+test('a model that setup wrote has the price that setup gave it', async () => {
+  const { doctor: looks, setup: writes } = await person('qwen3:8b')
+  expect((await looks({ model: 'ollama/qwen3:8b' })).text).toContain('no price is known')
+  expect((await writes({ model: 'ollama/qwen3:8b', yes: true })).status).toBe(0)
+  const { status, text } = await looks()
+  expect([status, text]).toEqual([0, expect.stringMatching(/^ok {2}model +ollama\/qwen3:8b \(the settings\), free\n/)])
+  expect(text).toMatch(/A run can begin\.\n$/)
+})
+
+test('where the service lacks the model no run can begin, and both say so', async () => {
+  const { home, doctor: looks, setup: writes } = await person('other:1b')
+  mkdirSync(join(home, '.halting'))
+  writeFileSync(join(home, '.halting/settings.json'), JSON.stringify({ model: 'ollama/qwen3' }))
+  const looked = await looks()
+  expect(looked.status).toBe(1)
+  expect(looked.text).toMatch(/\n!! {2}service .* has no qwen3 in its list of 1\n +Name one .*: ollama\/other:1b\n/)
+  expect(looked.text).not.toContain('A run can begin')
+  const written = await writes()
+  expect(written.text).toContain('has no model qwen3: it has ollama/other:1b.')
+  expect(written.text).not.toContain('A run can begin: it asks ollama/qwen3.')
+  expect((await writes({ model: 'ollama/other:1b', yes: true })).status).toBe(0)
+  expect((await looks()).text).toMatch(/A run can begin\.\n$/)
+})
+
+test('setup says of a model without a price that it has none', async () => {
+  const { setup: writes } = await person()
+  const flags = { model: 'openrouter/of/nobody', yes: true }
+  expect((await writes(flags)).text).toContain('No price is known for it: --max-budget-usd needs modelPrices')
+})
+
+test.each<[model: string, listed: string, isThere: boolean]>([
+  ['mine', 'mine', true],
+  ['mine', 'models/mine', true],
+  ['qwen3', 'qwen3:latest', true],
+  ['qwen3', 'qwen3:8b', false],
+  ['claude-sonnet-4-5', 'claude-sonnet-4-5-20250929', true],
+  ['claude-sonnet-4-0', 'claude-sonnet-4-20250514', true],
+  ['claude-3-5-sonnet-latest', 'claude-3-5-sonnet-20241022', true],
+  ['gpt-4o', 'gpt-4o-2024-08-06', true],
+  ['gpt-4o', 'gpt-4o-mini', false],
+  ['claude-sonnet-4', 'claude-sonnet-4-5-20250929', false],
+  ['deepseek/deepseek-r1:free', 'deepseek/deepseek-r1', true],
+])('%s is found in a list with %s: %j', (model, listed, isThere) => {
+  expect(isListed(model, ['else', listed])).toBe(isThere)
+})
+
+test('a price is that of the settings, the most urgent first, else the known one', () => {
+  const modelPrices = [
+    { 'anthropic/claude-sonnet-4-5': { input: 1, output: 2 } },
+    { 'claude-sonnet-4-5': { input: 9, output: 9 } },
+  ]
+  expect(priceOfModel('claude-sonnet-4-5', { modelPrices })).toEqual({ input: 1, output: 2 })
+  expect(priceOfModel('anthropic/claude-sonnet-4-5', { modelPrices })).toEqual({ input: 1, output: 2 })
+  expect(priceOfModel('claude-sonnet-4-5', {})?.input).toBeGreaterThan(0)
+  expect(priceOfModel('ollama/mine', {})).toBeUndefined()
+})
