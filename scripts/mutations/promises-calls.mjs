@@ -73,9 +73,19 @@ export const promisesOfCalls = [
     ['garbage'],
     [
       'tools/permission-decision.ts',
-      'plainTextOf(message) } : noDecision',
-      "plainTextOf(message) } : { behavior: 'allow' }",
+      'plainTextOf(message) }\n      : noDecision',
+      "plainTextOf(message) }\n      : { behavior: 'allow' }",
     ],
+  ],
+  [
+    'precheck: a person is asked about what cannot succeed',
+    ['tools/precheck'],
+    ['turn/calls/ask-permission.ts', "{ behavior: 'fail', message }", 'decision'],
+  ],
+  [
+    'precheck: the record has what hooks were to redact',
+    ['tools/precheck'],
+    ['turn/calls/execute-call.ts', ' || withholdsResults(run, call.call.name)', ''],
   ],
   [
     'garbage: a denial without a reason does not deny',

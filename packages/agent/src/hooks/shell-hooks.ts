@@ -137,9 +137,12 @@ export class ShellHooks {
   }
 
   async #request(
-    { call, ask }: Pick<PermissionRequest, 'call' | 'ask'>,
+    { call, ask, precheck }: Pick<PermissionRequest, 'call' | 'ask' | 'precheck'>,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
+    // No hook is asked about what cannot succeed, as no person is.
+    const failure = await precheck?.()
+    if (failure !== undefined) return { behavior: 'fail', message: failure }
     // A call's input is JSON.
     const fields = { tool_name: call.name, tool_input: call.input as JsonObject }
     const source = ask === undefined ? { signal: this.signal } : { signal: this.signal, ask }

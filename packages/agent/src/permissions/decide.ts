@@ -1,5 +1,5 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
-import type { PermissionDecision, PermissionRequest } from '@halting/core'
+import type { PermissionRequest } from '@halting/core'
 import { isInsideAny } from '../paths.ts'
 import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
 import { confinementOf } from './confine.ts'
@@ -13,6 +13,7 @@ import {
   namesToSpell,
   type PermissionMode,
   type RuleBook,
+  type RuleDecision,
   rulesForEnds,
 } from './rule-book.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
@@ -31,7 +32,7 @@ export function decide(
   request: PermissionRequest,
   book: RuleBook,
   subject: Subject = subjectOf(request.call, book.cwd),
-): PermissionDecision {
+): RuleDecision {
   const denied = ruleFor(book.deny, request.call.name, subject, book)
   if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
   const asked = ruleFor(book.ask, request.call.name, subject, book)
@@ -55,7 +56,7 @@ export function decide(
   return coverage(request, subject, book)
 }
 
-const allowed: PermissionDecision = Object.freeze<PermissionDecision>({ behavior: 'allow' })
+const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
 
 /** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
 function commandDoubt(command: string, book: RuleBook): string | undefined {
@@ -64,7 +65,7 @@ function commandDoubt(command: string, book: RuleBook): string | undefined {
   return doubtAbout(command, { ...book, deny })
 }
 
-function unlessInDoubt(subject: Subject, book: RuleBook): PermissionDecision {
+function unlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
   const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
   return doubt === undefined
     ? allowed
@@ -72,7 +73,7 @@ function unlessInDoubt(subject: Subject, book: RuleBook): PermissionDecision {
 }
 
 /** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks (spec R-RULE-1c). */
-function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
+function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
   const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
   const [first] = parts
   if (first === undefined) return allowed
@@ -142,7 +143,7 @@ export function confinementFor(request: PermissionRequest, book: RuleBook): Conf
   return confinementOf(request, subject.command, partsOf(subject.command, book), book)
 }
 
-function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
+function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
   const found = coverageOf(request, subject, book)
   if (found.kind === 'allowed') return allowed
   return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
@@ -222,7 +223,7 @@ function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
   return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
 }
 
-function ask(why: string, wouldAllow: readonly string[]): PermissionDecision {
+function ask(why: string, wouldAllow: readonly string[]): RuleDecision {
   const [first, ...others] = wouldAllow
   if (first === undefined) return { behavior: 'ask', message: why }
   const hint =

@@ -1,15 +1,14 @@
-import type { PermissionDecision } from '@halting/core'
 import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
 import { doubtAbout, ruleForCommand } from './command-rules.ts'
 import { analyseShell } from '../shell/analysis.ts'
-import type { RuleBook } from './rule-book.ts'
+import type { RuleBook, RuleDecision } from './rule-book.ts'
 import { runsAnything } from './runs-anything.ts'
 import { unjudgedParts } from './unjudged.ts'
 
 /** One command or redirect of a line, and what would become of it alone. */
 export interface ExplainedPart {
   readonly part: string
-  readonly behavior: PermissionDecision['behavior']
+  readonly behavior: RuleDecision['behavior']
   /** The rule, the mode or the reason that decides. */
   readonly because: string
   /** The rule that would let it run, where one would. */
@@ -19,11 +18,7 @@ export interface ExplainedPart {
 }
 
 /** The parts of a line, of which all was decided as given; where the line cannot be taken apart, the line itself with the reason. */
-export function explainedParts(
-  command: string,
-  { behavior }: PermissionDecision,
-  book: RuleBook,
-): readonly ExplainedPart[] {
+export function explainedParts(command: string, { behavior }: RuleDecision, book: RuleBook): readonly ExplainedPart[] {
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
   return partsByRules(command, book).map(({ wouldAllow, ...part }) => {
     if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: 'it runs in the sandbox' }

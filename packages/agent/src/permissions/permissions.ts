@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
-import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
+import type { PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp/names.ts'
 import { absolutePath, bothEnds, isExactPath } from '../paths.ts'
@@ -19,6 +19,7 @@ import {
   permissionModes,
   type PermissionMode,
   type RuleBook,
+  type RuleDecision,
   type WallPort,
 } from './rule-book.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
@@ -114,7 +115,7 @@ export interface CommandCall extends Rights {
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
-  readonly behavior: PermissionDecision['behavior']
+  readonly behavior: RuleDecision['behavior']
   readonly message: string | undefined
   readonly mode: PermissionMode
   readonly parts: readonly ExplainedPart[]
@@ -177,7 +178,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const ofServer = asCallOfServer(request)
     return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present, subject)
   }
-  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
+  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision => {
     const subject = subjectOf(request.call, cwd)
     noteJudged(judged, request, subject)
     const current = inMode(bookFor(request), request, modes)
@@ -295,7 +296,7 @@ function asCallOfServer(request: PermissionRequest): PermissionRequest | undefin
   return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
 }
 
-function decideAlsoOfServer(request: PermissionRequest, book: RuleBook, subject: Subject): PermissionDecision {
+function decideAlsoOfServer(request: PermissionRequest, book: RuleBook, subject: Subject): RuleDecision {
   const ofServer = asCallOfServer(request)
   const decision = decide(request, book, subject)
   if (ofServer === undefined) return decision

@@ -1,9 +1,8 @@
 import type { CanUseTool, PermissionUpdate } from '@halting/core/adapters'
-import type { PermissionDecision } from '@halting/core'
-import type { PermissionMode } from './rule-book.ts'
+import type { PermissionMode, RuleDecision } from './rule-book.ts'
 
 /** Calls that are put to a person, whatever rules and mode say (spec R-PLAN-1). Undefined for any other call. */
-export function decisionOfPersonTool(name: string, mode: PermissionMode): PermissionDecision | undefined {
+export function decisionOfPersonTool(name: string, mode: PermissionMode): RuleDecision | undefined {
   switch (name) {
     case 'AskUserQuestion':
       return { behavior: 'ask', message: 'a person answers questions.' }

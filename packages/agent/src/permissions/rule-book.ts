@@ -1,8 +1,12 @@
+import type { PermissionDecision } from '@halting/core'
 import { bothEnds, isExactPath, isInside } from '../paths.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
 import { depthOf, isProtected, protectingNames } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
+
+/** What rules say about a call. That it cannot succeed, they do not say. */
+export type RuleDecision = Exclude<PermissionDecision, { readonly behavior: 'fail' }>
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
 

@@ -1,5 +1,5 @@
 import { redactedMark } from './mark.ts'
-import type { AnyLeafTool } from '@halting/core/adapters'
+import type { AnyLeafTool, PrecheckContext } from '@halting/core/adapters'
 import type { ContentBlock, Json, ToolContext, ToolOutput } from '@halting/core'
 
 type Redact = (text: string) => string
@@ -7,8 +7,15 @@ type Redact = (text: string) => string
 /** The same tool, whose output goes through `redact` before anybody sees it: the model, the record, hooks, and files of large results. */
 export function redactedTool(tool: AnyLeafTool, given: Redact): AnyLeafTool {
   const redact = closed(given)
+  const { precheck } = tool
   return {
     ...tool,
+    ...(precheck !== undefined && {
+      async precheck(input: never, context: PrecheckContext) {
+        const why = await precheck.call(tool, input, context)
+        return why === undefined ? undefined : redact(why)
+      },
+    }),
     // It may come to be another one.
     get description() {
       return tool.description

@@ -5,9 +5,10 @@ import { redactedMark } from '../redact/mark.ts'
 import { withCell, withoutCell, withNewCell } from './notebook-text.ts'
 import { type Cell, type Notebook, parseNotebook, placeOf } from './notebook.ts'
 import { changeOf } from './patch.ts'
+import { notRead, type Planning, type Refused, refused } from './precheck.ts'
 import { failed } from './result.ts'
 import { isShownIn } from './shown.ts'
-import { loadFile, saveFile } from './text-file.ts'
+import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 import { losesSecrets } from './write-file.ts'
 
@@ -24,6 +25,52 @@ interface Where {
   readonly context: ToolContext
 }
 
+/** What an edit of a cell comes to: this text takes the place of what the file has. */
+type NotebookPlan =
+  | Refused
+  | {
+      readonly kind: 'change'
+      readonly file: Extract<LoadedFile, { readonly kind: 'text' }>
+      readonly changed: Extract<Changed, { readonly kind: 'changed' }>
+    }
+
+/** Looks at the notebook, and changes nothing. */
+async function planNotebookEdit(
+  path: string,
+  real: string,
+  input: NotebookEditInput,
+  { workspace, context }: Planning,
+): Promise<NotebookPlan> {
+  const file = await loadFile(real, workspace.limits.editBytes)
+  if (file.kind === 'absent')
+    return refused(`There is no notebook ${path}.${workspace.lookAlikesNote(real, context.rights)}`)
+  if (file.kind === 'not a file') return refused(`${path} ${file.why}; NotebookEdit changes files.`)
+  const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
+  if (freshness === 'never read') return refused(notRead(path))
+  if (freshness === 'changed') return refused(`${path} has changed since it was read. Read it again, then edit it.`)
+  if (file.kind === 'not text') return refused(`${path} ${file.why}, so NotebookEdit would damage it.`)
+  const notebook = parseNotebook(file.text)
+  if (notebook.kind === 'none') return refused(`${path} ${notebook.why}, so it is no notebook. Use Edit.`)
+  const changed = changedWhole(file.text, notebook, input)
+  if (changed.kind === 'refused') return refused(`${path}: ${changed.why}`)
+  return losesSecrets(changed.before, input.new_source, workspace.redact)
+    ? refused(
+        `The cell holds secrets that were shown as ${redactedMark}, and new_source has that in their place: they would be lost.`,
+      )
+    : { kind: 'change', file, changed }
+}
+
+/** Why a cell of the notebook at a real path cannot be changed as things are now. */
+export async function whyNotEdited(
+  path: string,
+  real: string,
+  input: NotebookEditInput,
+  planning: Planning,
+): Promise<string | undefined> {
+  const plan = await planNotebookEdit(path, real, input, planning)
+  return plan.kind === 'refused' ? plan.why : undefined
+}
+
 /** The work of NotebookEdit, loaded when it is used. */
 export async function editNotebook(
   path: string,
@@ -31,22 +78,9 @@ export async function editNotebook(
   input: NotebookEditInput,
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
-  const file = await loadFile(real, workspace.limits.editBytes)
-  if (file.kind === 'absent')
-    return failed(`There is no notebook ${path}.${workspace.lookAlikesNote(real, context.rights)}`)
-  if (file.kind === 'not a file') return failed(`${path} ${file.why}; NotebookEdit changes files.`)
-  const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)
-  if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then edit it.`)
-  if (file.kind === 'not text') return failed(`${path} ${file.why}, so NotebookEdit would damage it.`)
-  const notebook = parseNotebook(file.text)
-  if (notebook.kind === 'none') return failed(`${path} ${notebook.why}, so it is no notebook. Use Edit.`)
-  const changed = changedWhole(file.text, notebook, input)
-  if (changed.kind === 'refused') return failed(`${path}: ${changed.why}`)
-  if (losesSecrets(changed.before, input.new_source, workspace.redact))
-    return failed(
-      `The cell holds secrets that were shown as ${redactedMark}, and new_source has that in their place: they would be lost.`,
-    )
+  const plan = await planNotebookEdit(path, real, input, { workspace, context })
+  if (plan.kind === 'refused') return failed(plan.why)
+  const { file, changed } = plan
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
   const saved = await saveFile(real, changed.text, { hasMark, encoding, over, keeping })

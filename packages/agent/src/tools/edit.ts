@@ -26,6 +26,20 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
       return oldText === newText ? invalid('old_string and new_string are the same: there is nothing to change') : check
     },
     readOnly: false,
+    async precheck(input, context) {
+      const path = workspace.pathOf(input.file_path)
+      const planning = { workspace, context }
+      // Loaded when used.
+      const [{ notRead, whyNotChanged }, { whyNotEdited }] = await Promise.all([
+        import('./precheck.ts'),
+        import('./edit-file.ts'),
+      ])
+      return whyNotChanged(path, planning, {
+        whyNot: (real) => whyNotEdited(path, real, input, planning),
+        // Without a text to replace it may make a file.
+        unseen: input.old_string === '' ? undefined : notRead(path),
+      })
+    },
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       return tellingFailures({ path, doing: 'written' }, async () => {

@@ -144,6 +144,11 @@ export class FileStates {
     return true
   }
 
+  /** Whether the model saw the file, whatever it is by now. */
+  hasSeen(realPath: string): boolean {
+    return this.#seen.has(realPath)
+  }
+
   /** What the model saw of a file, where it is kept. */
   textOf(realPath: string): string | undefined {
     return this.#seen.get(realPath)?.text

@@ -26,6 +26,19 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
       return { valid: false, message: `NotebookEdit: cell_id is missing: ${mode} needs the id of a cell.` }
     },
     readOnly: false,
+    async precheck(input, context) {
+      const path = workspace.pathOf(input.notebook_path)
+      const planning = { workspace, context }
+      // Loaded when used.
+      const [{ notRead, whyNotChanged }, { whyNotEdited }] = await Promise.all([
+        import('./precheck.ts'),
+        import('./edit-notebook.ts'),
+      ])
+      return whyNotChanged(path, planning, {
+        whyNot: (real) => whyNotEdited(path, real, input, planning),
+        unseen: notRead(path),
+      })
+    },
     execute(input, context) {
       const path = workspace.pathOf(input.notebook_path)
       return tellingFailures({ path, doing: 'written' }, async () => {

@@ -2,6 +2,7 @@ import type { ToolContext, ToolOutput } from '@halting/core'
 import { redactedMark } from '../redact/mark.ts'
 import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
+import { type Planning, type Refused, refused } from './precheck.ts'
 import { failed } from './result.ts'
 import { isShownIn } from './shown.ts'
 import { nameOfEncoding } from './text-encoding.ts'
@@ -14,6 +15,51 @@ export interface Where {
   readonly context: ToolContext
 }
 
+/** What a write comes to: the file is made, or the content takes the place of this file. */
+type WritePlan =
+  | Refused
+  | { readonly kind: 'create' }
+  | {
+      readonly kind: 'replace'
+      readonly existing: Exclude<LoadedFile, { readonly kind: 'absent' | 'not a file' }>
+    }
+
+/** Looks at the file, and changes nothing. */
+async function planWrite(
+  path: string,
+  real: string,
+  content: string,
+  { workspace, context }: Planning,
+): Promise<WritePlan> {
+  const editor = askedEditor(workspace.editor, context.signal)
+  const existing = await loadFile(real, workspace.limits.editBytes, editor)
+  if (existing.kind === 'not a file') return refused(`${path} ${existing.why}; Write writes files.`)
+  if (existing.kind === 'absent') return { kind: 'create' }
+  const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
+  if (freshness === 'never read') return refused(`${path} is there and was not read. Read it first, then write it.`)
+  if (freshness === 'changed') {
+    const { whatChanged } = await import('./changed-files.ts')
+    const what = await whatChanged(real, existing, workspace.filesOf(context))
+    return refused(`${path} has changed since it was read. Read it again, then write it.${what}`)
+  }
+  if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
+    return refused(
+      `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
+    )
+  return { kind: 'replace', existing }
+}
+
+/** Why the file at a real path cannot be written as things are now. */
+export async function whyNotWritten(
+  path: string,
+  real: string,
+  content: string,
+  planning: Planning,
+): Promise<string | undefined> {
+  const plan = await planWrite(path, real, content, planning)
+  return plan.kind === 'refused' ? plan.why : undefined
+}
+
 /** The work of Write. */
 export async function writeFile(
   path: string,
@@ -21,22 +67,12 @@ export async function writeFile(
   content: string,
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
+  const plan = await planWrite(path, real, content, { workspace, context })
+  if (plan.kind === 'refused') return failed(plan.why)
+  if (plan.kind === 'create') return createFile(path, real, content, { workspace, context })
+  const { existing } = plan
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const editor = askedEditor(workspace.editor, context.signal)
-  const existing = await loadFile(real, workspace.limits.editBytes, editor)
-  if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
-  if (existing.kind === 'absent') return createFile(path, real, content, { workspace, context })
-  const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
-  if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
-  if (freshness === 'changed') {
-    const { whatChanged } = await import('./changed-files.ts')
-    const what = await whatChanged(real, existing, workspace.filesOf(context))
-    return failed(`${path} has changed since it was read. Read it again, then write it.${what}`)
-  }
-  if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
-    return failed(
-      `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
-    )
   if (existing.kind !== 'text') {
     const saved = await saveFile(real, content, { over: existing.stats, keeping, editor })
     const memo = workspace.filesOf(context).saw(real, saved, 1, content)

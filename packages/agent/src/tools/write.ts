@@ -25,6 +25,19 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
       return { valid: false, message: 'Write: content has half a character in it (a lone surrogate).' }
     },
     readOnly: false,
+    async precheck(input, context) {
+      const path = workspace.pathOf(input.file_path)
+      const planning = { workspace, context }
+      // Loaded when used.
+      const [{ whyNotChanged }, { whyNotWritten }] = await Promise.all([
+        import('./precheck.ts'),
+        import('./write-file.ts'),
+      ])
+      return whyNotChanged(path, planning, {
+        whyNot: (real) => whyNotWritten(path, real, input.content, planning),
+        unseen: undefined,
+      })
+    },
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       return tellingFailures({ path, doing: 'written' }, async () => {

@@ -112,6 +112,7 @@ export {
   type AnyAgentTool,
   type AnyLeafTool,
   type CallerRights,
+  type PrecheckContext,
   type SpawnContext,
   type ToolInput,
 } from '../tools/tool.ts'

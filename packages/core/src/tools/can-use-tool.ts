@@ -35,7 +35,7 @@ export interface CanUseToolOptions {
 }
 
 /** What a person says. `updatedInput` takes the place of the whole input; deny rules are held against it. */
-export type PermissionAnswer = Exclude<PermissionDecision, { readonly behavior: 'ask' }>
+export type PermissionAnswer = Extract<PermissionDecision, { readonly behavior: 'allow' | 'deny' }>
 
 /** What was given as an answer, read once. What is none breaks the run where it is waited for. */
 export function answerOf(given: unknown, { modes = [] }: Permissions): PermissionAnswer {
@@ -48,7 +48,7 @@ export function answerOf(given: unknown, { modes = [] }: Permissions): Permissio
     return { behavior, message: said, ...(interrupt === true && { interrupt }) }
   }
   const decision = decisionOf(given)
-  if (decision.behavior === 'ask') return wrong('it must be allow or deny')
+  if (decision.behavior === 'ask' || decision.behavior === 'fail') return wrong('it must be allow or deny')
   if (updatedPermissions === undefined || updatedPermissions === null) return decision
   const updates = permissionUpdatesOf(updatedPermissions)
   if (typeof updates === 'string') return wrong(`updatedPermissions: ${updates}`)

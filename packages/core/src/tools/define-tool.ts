@@ -11,7 +11,16 @@ import {
   type StandardSchema,
 } from './standard-schema.ts'
 import type { Model } from '../model/model.ts'
-import type { AgentTool, ChildRun, InputCheck, SpawnContext, Tool, ToolContext, ToolOutput } from './tool.ts'
+import type {
+  AgentTool,
+  ChildRun,
+  InputCheck,
+  PrecheckContext,
+  SpawnContext,
+  Tool,
+  ToolContext,
+  ToolOutput,
+} from './tool.ts'
 
 /** A schema of a tool's input: of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonObject
@@ -55,6 +64,11 @@ type ShownSchema<Schema> = Schema extends StandardJsonSchema
 export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
   /** It may ask a model, as `Tool.asksModel`. */
   readonly asksModel?: boolean
+  /** Why a call cannot succeed as things are now, as `Tool.precheck`: asked before a person is. */
+  readonly precheck?: (
+    input: InputOf<Schema>,
+    context: PrecheckContext,
+  ) => Promise<string | undefined> | string | undefined
   /** Does the work, as `Tool.execute`. */
   readonly execute: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput | string> | ToolOutput | string
 }
@@ -79,8 +93,13 @@ type NoFields = { readonly type: 'object' }
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   checkToolOptions('tool', 'execute', options)
-  const { execute, asksModel } = options
-  return { ...described<Schema>(options), ...(asksModel !== undefined && { asksModel }), execute }
+  const { execute, asksModel, precheck } = options
+  return {
+    ...described<Schema>(options),
+    ...(asksModel !== undefined && { asksModel }),
+    ...(precheck !== undefined && { precheck }),
+    execute,
+  }
 }
 
 /** Makes a tool whose work is a subagent, as `tool` does with `spawn` in place of `execute`. @throws ConfigurationError as `tool`. */

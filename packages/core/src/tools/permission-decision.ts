@@ -16,6 +16,8 @@ export type PermissionDecision =
   | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
   /** A person has to say. With nobody there the run ends as `needs_approval`. */
   | { readonly behavior: 'ask'; readonly message: string }
+  /** The call cannot succeed, so nobody is asked about it: the message is its result. */
+  | { readonly behavior: 'fail'; readonly message: string }
 
 /** What was given as a decision, read once, as JSON. What is none denies: nothing is allowed that was not said to be. */
 export function decisionOf(given: unknown): PermissionDecision {
@@ -25,7 +27,9 @@ export function decisionOf(given: unknown): PermissionDecision {
     const { behavior, message, updatedInput } = given as { readonly [field: string]: unknown }
     if (behavior === 'allow')
       return updatedInput === undefined ? { behavior } : { behavior, updatedInput: jsonOf(updatedInput) }
-    return behavior === 'deny' || behavior === 'ask' ? { behavior, message: plainTextOf(message) } : noDecision
+    return behavior === 'deny' || behavior === 'ask' || behavior === 'fail'
+      ? { behavior, message: plainTextOf(message) }
+      : noDecision
   } catch (error) {
     return failedRules(error)
   }

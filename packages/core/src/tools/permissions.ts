@@ -21,6 +21,12 @@ export interface PermissionRequest {
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
   /** The run before ended with the question about this call: what a person answered counts. Rules that would deny since nobody can be asked say `ask`. */
   readonly wasAsked?: true
+  /**
+   * Why the call cannot succeed as things are now (`Tool.precheck`); undefined where nothing is known against it. For rules that have somebody asked
+   * themselves: they give `fail` then. Absent where the tool has no such check, while the message still streams, and for a call that was asked about.
+   * Never rejects.
+   */
+  readonly precheck?: () => Promise<string | undefined>
   /** Asks a model through the run, as `HookContext.ask` does. Absent while the message that makes the call still streams (`onlyInTurn`). */
   readonly ask?: AskModel
 }

@@ -50,6 +50,12 @@ export interface ToolContext {
   readonly ask?: AskModel
 }
 
+/** What `Tool.precheck` is handed beside the input. */
+export type PrecheckContext = Pick<
+  ToolContext,
+  'callId' | 'toolName' | 'agentType' | 'signal' | 'state' | 'memos' | 'rights'
+>
+
 /** The mode and the rules that hold for the run or subagent that calls, as in a `PermissionRequest`, and its tools. */
 export interface CallerRights {
   readonly mode?: string
@@ -108,6 +114,12 @@ export interface Tool<Input = ToolInput> {
   /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
   validate?(input: unknown): InputCheck<Input>
   /**
+   * Why the call cannot succeed as things are now, such as an edit of text that is not in the file; undefined where nothing is known against it. Asked
+   * before a person is asked about the call: then nobody is, and the model gets the reason as the result. It changes nothing, and tells nothing that the
+   * model could not find out without a question. The work checks again. What it throws counts as undefined.
+   */
+  precheck?(input: Input, context: PrecheckContext): Promise<string | undefined> | string | undefined
+  /**
    * Does the work. What it throws is a result for the model with `is_error`, except `AgentStopException`, which stops the run.
    */
   execute(input: Input, context: ToolContext): Promise<ToolOutput | string> | ToolOutput | string
@@ -117,7 +129,7 @@ export interface Tool<Input = ToolInput> {
  * A tool whose work is a run of its own: a subagent. Its loop runs under the parent's Steps and draws on the parent's ledger.
  * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer.
  */
-export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute'> {
+export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute' | 'precheck'> {
   /** Models that its children may ask beside those of the run. */
   readonly models?: readonly Model[]
   /** A throw is the result of the call: what cannot be started is no broken run. */

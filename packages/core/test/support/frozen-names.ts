@@ -339,6 +339,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'type OutputCheck',
     'type PermissionAnswer',
     'type PermissionUpdate',
+    'type PrecheckContext',
     'type QueryInput',
     'type Ranking',
     'type RedactedThinkingBlock',

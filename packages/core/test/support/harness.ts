@@ -110,6 +110,7 @@ export interface ToolParts {
   readonly concurrencySafe?: boolean
   readonly schema?: Tool['inputSchema']
   readonly onUnknownOutcome?: 'rerun' | 'tell'
+  readonly precheck?: NonNullable<Tool['precheck']>
 }
 
 type Execute = (

@@ -7,6 +7,7 @@ import type { OutputSchema } from '../../output-schema.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { Permissions } from '../../tools/permissions.ts'
+import type { Tool } from '../../tools/tool.ts'
 import type { Choices } from './choices.ts'
 import type { Snapshots } from './snapshots.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -177,6 +178,17 @@ export function permissionsOf({ choices, time, snapshots }: Asked): Permissions 
       if (behavior === 'throw') throw new Error('the rules failed')
       return behavior === 'allow' ? { behavior } : { behavior, message: 'a rule says so' }
     },
+  }
+}
+
+/** Whether a call cannot succeed. It takes time to find out, in which an abort may come. */
+export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Tool['precheck']> {
+  return async (_input, { callId, signal, state }) => {
+    snapshots.handedOut('a check of a tool', state)
+    await time.pass(5, signal)
+    const found = choices.choose(`precheck ${callId}`, ['nothing', 'fails', 'throws'] as const)
+    if (found === 'throws') throw new Error('it could not be found out')
+    return found === 'fails' ? 'it cannot be written' : undefined
   }
 }
 

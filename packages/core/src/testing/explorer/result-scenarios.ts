@@ -16,8 +16,18 @@ const otherPrograms: { readonly [name: string]: OtherProgram } = {
   },
 }
 
-/** Results that are too large to be shown, and whoever keeps them. */
+/** Results that come before a person is asked, or are too large to be shown, and whoever keeps them. */
 export const resultScenarios: readonly Scenario[] = [
+  {
+    name: 'calls that cannot succeed',
+    replies: ['read write', 'write', 'text'],
+    permissions: true,
+    prechecks: true,
+    hooks: ['afterToolUse'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 2,
+  },
   {
     name: 'large results',
     replies: ['read write', 'task', 'text'],

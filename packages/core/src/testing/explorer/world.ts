@@ -15,7 +15,7 @@ import type { Clock } from '../../steps/clock.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { Permissions } from '../../tools/permissions.ts'
-import type { AnyTool } from '../../tools/tool.ts'
+import type { AnyTool, Tool } from '../../tools/tool.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
 import {
   contextOf,
@@ -23,6 +23,7 @@ import {
   hooksOf,
   outputOf,
   permissionsOf,
+  precheckOf,
   stopHooksOf,
   type Asked,
   type HookAnswers,
@@ -58,6 +59,8 @@ export interface Scenario {
   readonly hookAnswers?: HookAnswers
   readonly stopHooks?: boolean
   readonly permissions?: boolean
+  /** The tool that writes may know beforehand that it cannot succeed. */
+  readonly prechecks?: boolean
   /** Messages and stop requests that may come in. */
   readonly inbox?: boolean
   /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
@@ -233,7 +236,7 @@ export function createWorld(
   const plainOptions: LoopOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(asked, effects, commands),
+    tools: toolsOf(asked, effects, commands, scenario.prechecks === true ? { precheck: precheckOf(asked) } : {}),
     ...(commands !== undefined && { background: commands }),
     prices: explorerPrices,
     graceMs: 0,
@@ -336,6 +339,7 @@ function toolsOf(
   { choices, time, snapshots }: Asked,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
+  checks: Pick<Tool, 'precheck'>,
 ): readonly AnyTool[] {
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
@@ -359,6 +363,7 @@ function toolsOf(
       description: '',
       inputSchema,
       readOnly: false,
+      ...checks,
       execute(_input, { idempotencyKey, state }) {
         snapshots.handedOut('a tool', state)
         begin(idempotencyKey)

@@ -116,9 +116,16 @@ export function decidePermission(
   const name = permissionStepName(run, { id: call.id, index })
   if (position === 'passed' && !run.isRecorded(name)) return allowed
   const wasAsked = answerGiven(run, call.id) !== undefined
-  const asked: PermissionRequest = wasAsked ? { ...request, wasAsked } : request
+  const { precheck, ...unchecked } = request
+  // Who was asked about it has answered, or is asked again: the work finds out by itself.
+  const asked: PermissionRequest = wasAsked ? { ...unchecked, wasAsked } : request
   const step = stepWithQuestions<PermissionDecision>(run, name, {
-    call: (ask) => decideInTime(run, { ...asked, ask }, said),
+    call: (ask) =>
+      after(decideInTime(run, { ...asked, ask }, said), (decision) =>
+        decision.behavior === 'ask' && precheck !== undefined && !wasAsked
+          ? failInstead(run, decision, precheck)
+          : decision,
+      ),
     // Whatever was decided without its answer.
     cut: () => interruptedDecision,
   })
@@ -144,6 +151,19 @@ function decideInTime(run: Run, request: PermissionRequest, said: unknown): Even
       }
     },
   )
+}
+
+/** Nobody is asked about what cannot succeed (spec R-PERM-12). */
+function failInstead(
+  run: Run,
+  decision: PermissionDecision,
+  precheck: () => Promise<string | undefined>,
+): Eventually<PermissionDecision> {
+  return run.withGrace<string | undefined, PermissionDecision>(precheck, (settled) => {
+    if (settled.kind === 'left') return interruptedDecision
+    const message = settled.kind === 'value' ? settled.value : undefined
+    return message === undefined ? decision : { behavior: 'fail', message }
+  })
 }
 
 const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: 'Interrupted by user' })

@@ -5,9 +5,15 @@ import { disregard, type Eventually } from '../../eventually.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import { resultOfOutput, resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
-import type { AgentsInBackground, AnyLeafTool, CallerRights, ToolContext } from '../../tools/tool.ts'
+import {
+  isAgentTool,
+  type AgentsInBackground,
+  type AnyLeafTool,
+  type CallerRights,
+  type ToolContext,
+} from '../../tools/tool.ts'
 import type { AgentState } from '../../agent-state.ts'
-import { jsonOf, type Json } from '../../json.ts'
+import { jsonOf, mutableCopyOf, type Json } from '../../json.ts'
 import type { RunContext } from '../../run-context.ts'
 import type { RunState } from '../../state.ts'
 import { agentStateOf } from '../agent-view.ts'
@@ -22,6 +28,37 @@ export interface CallScope {
   readonly ask?: AskModel | undefined
   /** What the tools of earlier calls of the message have to find again. */
   readonly memos?: readonly Json[]
+}
+
+/**
+ * Finds out, once, why a call cannot succeed as things are now. Undefined for a tool that has no such check, and where a result is not to be on record
+ * before hooks have seen it (spec R-HOOK-17a): the reason may quote what they redact.
+ */
+export function precheckOf(
+  run: Run,
+  call: ValidCall,
+  memos: readonly Json[],
+): (() => Promise<string | undefined>) | undefined {
+  const { tool } = call
+  if (isAgentTool(tool) || tool.precheck === undefined || withholdsResults(run, call.call.name)) return undefined
+  const { precheck } = tool
+  let found: Promise<string | undefined> | undefined
+  const find = async (): Promise<string | undefined> => {
+    try {
+      const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
+      // The input passed this tool's own check. It keeps it: the work is called with it later.
+      const why: unknown = await precheck.call(tool, mutableCopyOf(call.taken as Json) as never, context)
+      return typeof why === 'string' && why !== '' ? why : undefined
+    } catch {
+      return undefined
+    }
+  }
+  return () => (found ??= find())
+}
+
+/** Whether a hook that redacts the results of a tool has them withheld where it fails. */
+export function withholdsResults({ context }: Run, name: string): boolean {
+  return context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
 }
 
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */

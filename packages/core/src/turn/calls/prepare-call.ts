@@ -11,6 +11,7 @@ import { runToolHooks, type HookRun } from '../run-hooks.ts'
 import { agentShare, refuseAgent } from './agent-share.ts'
 import { decidePermission, decisionPosition, denyByRules, denyUpdated, requestOf } from './ask-permission.ts'
 import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
+import { precheckOf } from './execute-call.ts'
 import { inspectInput } from './inspect-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
@@ -92,7 +93,9 @@ function permit(
 ): Eventually<PreparedCall | 'pending'> {
   const asked = requestOf(inspected)
   const request = hookDecision === undefined ? asked : { ...asked, hookDecision }
-  return after(decidePermission(run, inspected, request, phase.callStart(inspected.index)), (decision) =>
+  const precheck = precheckOf(run, inspected, phase.memos)
+  const full = precheck === undefined ? request : { ...request, precheck }
+  return after(decidePermission(run, inspected, full, phase.callStart(inspected.index)), (decision) =>
     enterDecision(run, phase, inspected, decision),
   )
 }
@@ -111,6 +114,8 @@ function enterDecision(
       phase.addPending({ call, message })
       return 'pending'
     }
+    case 'fail':
+      return failedCall(phase, inspected, decision.message)
     case 'deny':
       // Also where the answer is on record: the process may have ended before the abort was.
       if (decision.interrupt === true) run.ports.interrupt()
@@ -157,6 +162,12 @@ function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string
   return phase.recorded(index) === undefined
     ? answeredWithoutRunning(inspected, invalid(message))
     : { kind: 'recorded', call, index }
+}
+
+/** What its tool would have said, without asking anybody: hooks and the error policy treat it as that. */
+function failedCall(phase: ToolPhase, { call, index }: InspectedCall, message: string): PreparedCall {
+  if (phase.recorded(index) !== undefined) return { kind: 'recorded', call, index }
+  return { kind: 'answer', call, index, result: { status: 'failed', content: message, isError: true } }
 }
 
 function answeredWithoutRunning({ call, index }: InspectedCall, result: ToolResult): PreparedCall {

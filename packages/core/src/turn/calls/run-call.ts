@@ -8,7 +8,7 @@ import { isAsks, stepWithQuestions, type MayAsk } from '../step-with-questions.t
 import { agentShare } from './agent-share.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
 import { childOf, type Child } from './child-run.ts'
-import { executeCall, type CallScope } from './execute-call.ts'
+import { executeCall, withholdsResults, type CallScope } from './execute-call.ts'
 import { lostAgent, lostAsking } from './lost-agent.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
 import { runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
@@ -123,8 +123,8 @@ class ClosedCall {
   readonly #isClosed: boolean
   #live: ToolResult | undefined
 
-  constructor({ context }: Run, name: string) {
-    this.#isClosed = context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
+  constructor(run: Run, name: string) {
+    this.#isClosed = withholdsResults(run, name)
   }
 
   /** What goes on record of a result. */

@@ -1,0 +1,205 @@
+// Holds rules of docs/spec.md: R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
+import { describe, expect, test } from 'vitest'
+import {
+  CallableHook,
+  createMemorySteps,
+  replay,
+  resume,
+  type LoopOptions,
+  type PermissionDecision,
+  type Permissions,
+  type StepRecord,
+  type Tool,
+} from '../../src/index.ts'
+import type { CanUseTool } from '../../src/adapters/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+/** A tool that fails beforehand as long as `why` says something, and notes its calls. */
+function checked(why: Tool['precheck'] | undefined, log: string[] = []): Tool {
+  return tool('Edit', () => (log.push('ran'), 'edited'), {
+    precheck(input, context) {
+      log.push('checked')
+      return why?.(input, context)
+    },
+  })
+}
+
+function rules(decision: PermissionDecision, more: Partial<Permissions> = {}): Permissions {
+  return { denies: () => undefined, decide: () => decision, ...more }
+}
+
+const asking = rules({ behavior: 'ask', message: 'May it edit?' })
+
+/** Says yes, and notes that it was asked. */
+const yes =
+  (log: string[]): CanUseTool =>
+  () => {
+    log.push('asked')
+    return { behavior: 'allow' }
+  }
+
+describe('a call that cannot succeed', () => {
+  test('is not asked about: the model gets the reason, and nothing is denied', async () => {
+    const log: string[] = []
+    const tools = [checked(() => 'the text is not there', log)]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, canUseTool: yes(log) })
+    expect([result.terminal.reason, resultTexts(result), log]).toEqual([
+      'completed',
+      ['the text is not there'],
+      ['checked'],
+    ])
+    expect(Object.values(toolEnds(result))).toEqual(['failed'])
+    expect(result.events.filter(({ type }) => type === 'permission_denied' || type === 'approval_needed')).toEqual([])
+  })
+
+  test('does not end the run where nobody is there to be asked', async () => {
+    const tools = [checked(() => 'no')]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions: asking, onAsk: 'end' })
+    expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['no']])
+  })
+
+  test.each([
+    ['denied', rules({ behavior: 'deny', message: 'never' }), ['never'], []],
+    ['denied by a deny rule', { ...asking, denies: () => 'closed' }, ['closed'], []],
+    ['allowed', rules({ behavior: 'allow' }), ['edited'], ['ran']],
+  ] as const)('that is %s is not checked', async (_what, permissions, texts, expected) => {
+    const log: string[] = []
+    const tools = [checked(() => 'no', log)]
+    const result = await run([calls('Edit'), 'done'], { tools, permissions, canUseTool: yes(log) })
+    expect([resultTexts(result), log]).toEqual([texts, expected])
+  })
+
+  test('that a hook has asked about fails, too', async () => {
+    const log: string[] = []
+    const asks = hook('beforeToolUse', (context) => context.withPermission('ask'))
+    const given = { tools: [checked(() => 'no', log)], hooks: [asks], permissions: rules({ behavior: 'allow' }) }
+    const result = await run([calls('Edit'), 'done'], { ...given, canUseTool: yes(log) })
+    expect([resultTexts(result), log]).toEqual([['no'], ['checked']])
+  })
+
+  test('is one that failed for hooks after tools', async () => {
+    const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
+    const given = { tools: [checked(() => 'the secret')], hooks: [replaces], permissions: asking }
+    expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['redacted'])
+  })
+
+  test('is asked about where hooks have to see results before the record does', async () => {
+    const log: string[] = []
+    const redacts = new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'withhold', id: 'redact' })
+    const given = { tools: [checked(() => 'the secret', log)], hooks: [redacts], permissions: asking }
+    const result = await run([calls('Edit'), 'done'], { ...given, canUseTool: yes(log) })
+    expect([resultTexts(result), log]).toEqual([['edited'], ['asked', 'ran']])
+  })
+})
+
+describe('a check', () => {
+  test.each<[string, Tool['precheck']]>([
+    ['knows nothing', () => undefined],
+    [
+      'throws',
+      () => {
+        throw new Error('odd')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('odd'))],
+    ['gives no text', () => 7 as never],
+    ['gives an empty text', () => ''],
+  ])('that %s leaves the call to the person', async (_what, precheck) => {
+    const log: string[] = []
+    const given = { tools: [checked(precheck, log)], permissions: asking, canUseTool: yes(log) }
+    const result = await run([calls('Edit'), 'done'], given)
+    expect([resultTexts(result), log]).toEqual([['edited'], ['checked', 'asked', 'ran']])
+  })
+
+  test('is handed the memos of earlier calls of the message, and its own copy of the input', async () => {
+    const seen: unknown[] = []
+    const read = tool('Read', () => ({ content: 'text', memo: { file: 'a' } }), { readOnly: true })
+    const edit = checked((input, { memos, callId, toolName }) => {
+      seen.push(json({ input, memos, callId, toolName }))
+      Object.assign(input, { changed: true })
+      return undefined
+    })
+    const permissions = rules(
+      { behavior: 'allow' },
+      {
+        decide: ({ call }) => (call.name === 'Edit' ? { behavior: 'ask', message: '' } : { behavior: 'allow' }),
+      },
+    )
+    const script = [calls('Read', { name: 'Edit', input: { a: 1 } }), 'done']
+    const result = await run(script, {
+      tools: [read, edit],
+      permissions,
+      canUseTool: (_name, input) => (seen.push(input), { behavior: 'allow' }),
+    })
+    expect(resultTexts(result)).toEqual(['text', 'edited'])
+    expect(seen).toEqual([{ input: { a: 1 }, memos: [{ file: 'a' }], callId: 'call_0_1', toolName: 'Edit' }, { a: 1 }])
+  })
+
+  test('is made once, also where rules ask for it themselves', async () => {
+    const log: string[] = []
+    const decide: Permissions['decide'] = async ({ precheck }) => {
+      log.push(String(await precheck?.()))
+      return { behavior: 'ask', message: 'well?' }
+    }
+    const given = { tools: [checked(() => 'no', log)], permissions: rules({ behavior: 'allow' }, { decide }) }
+    expect(resultTexts(await run([calls('Edit'), 'done'], given))).toEqual(['no'])
+    expect(log).toEqual(['checked', 'no'])
+  })
+
+  test('after an abort is not waited for', async () => {
+    const log: string[] = []
+    const never = checked(() => new Promise<never>(() => {}), log)
+    const going = begin([calls('Edit')], { tools: [never], permissions: asking, graceMs: 5 })
+    await until(() => log.length > 0)
+    going.loop.abort()
+    expect((await going.end()).terminal.reason).toBe('aborted_tools')
+  })
+})
+
+test('rules may say that a call fails, and an answer of a person may not', async () => {
+  const tools = [checked(undefined)]
+  const failing = rules({ behavior: 'fail', message: 'it cannot' })
+  expect(resultTexts(await run([calls('Edit'), 'done'], { tools, permissions: failing }))).toEqual(['it cannot'])
+  const answered = await run([calls('Edit'), 'done'], {
+    tools,
+    permissions: asking,
+    canUseTool: () => ({ behavior: 'fail', message: 'no' }) as never,
+  })
+  expect(answered.terminal.reason).toBe('error')
+})
+
+// The answer of a check is on record: a file that has changed since does not change what happened.
+test('whenever the process dies, the same comes of it', async () => {
+  const optionsOf = (log: string[], why: string | undefined): LoopOptions => ({
+    model: scriptedModel(({ messages }) => (messages.length < 3 ? calls('Edit') : 'done')),
+    tools: [checked(() => why, log)],
+    permissions: asking,
+    onAsk: 'wait',
+    canUseTool: yes(log),
+    clock: createFakeClock({ autoAdvance: true }),
+  })
+  for (let count = 1; ; count++) {
+    const records = await killedAfter(count, optionsOf([], 'no'))
+    if (records.some(({ type }) => type === 'end')) break
+    const log: string[] = []
+    const { terminal } = resume(records, {
+      ...optionsOf(log, 'still no'),
+      steps: createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) }),
+    }).loop
+    const isOnRecord = records.some((record) => record.type === 'result' && record.key.includes('permission:'))
+    expect([count, (await terminal).reason, log]).toEqual([count, 'completed', isOnRecord ? [] : ['checked']])
+  }
+})
+
+test('a replay checks nothing', async () => {
+  const records: StepRecord[] = []
+  const log: string[] = []
+  const clock = createFakeClock({ autoAdvance: true })
+  const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
+  const given = { tools: [checked(() => 'no', log)], permissions: asking, clock }
+  const { model } = await run([calls('Edit'), 'done'], { ...given, steps })
+  const again = await replay(records, { ...given, model })
+  expect([again.terminal.reason, log]).toEqual(['completed', ['checked']])
+})
