@@ -1,8 +1,8 @@
 import { checkAgreement, checkOnePrompt, checkOneSession, refuseLimits, warningsOf } from './flags/agreement.ts'
-import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
+import { type Command, isCommand, readWord, refuseSlip } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { refuseFlagsOfOthers } from './flags/owners.ts'
-import { type Parsed, parseFlags } from './flags/parse.ts'
+import { argumentGroups, type Parsed, parseFlags } from './flags/parse.ts'
 import { FailedError } from './failed-error.ts'
 import { InterruptedError } from './interrupted-error.ts'
 import { signalExitCodes } from './io/exit-codes.ts'
@@ -41,8 +41,9 @@ function workingDirectory(): string {
 }
 
 async function dispatch(program: Program): Promise<number> {
-  const [command, ...others] = program.argv
-  if (isCommand(command)) {
+  const named = commandIn(program.argv)
+  if (named !== undefined) {
+    const { command, others } = named
     if (command === 'mcp') {
       const { mcp } = await import('./mcp/mcp.ts')
       return mcp(others, program)
@@ -56,7 +57,47 @@ async function dispatch(program: Program): Promise<number> {
     return serveProgramFlags(read.flags, program) ?? read.serve()
   }
   const { flags, words } = parsed(program.argv)
-  return serveProgramFlags(flags, program) ?? runOrFirstStart(flags, words, program)
+  const served = serveProgramFlags(flags, program)
+  if (served !== undefined) return served
+  const [word] = words
+  if (word !== undefined && mayBeCommand(word, flags, program.argv)) {
+    const read = readWord(word)
+    if (read.kind === 'slip') return askSlip(word, read.of, program)
+  }
+  return runOrFirstStart(flags, words, program)
+}
+
+/** The command that a call names, also behind flags; what stands behind `-p` or `--` is a prompt. */
+function commandIn(
+  argv: readonly string[],
+): { readonly command: Command; readonly others: readonly string[] } | undefined {
+  const [first, ...others] = argv
+  if (isCommand(first)) return { command: first, others }
+  if (first?.startsWith('-') !== true || isHosted(argv)) return undefined
+  const groups = argumentGroups(argv)
+  const at = groups.findIndex(({ flag }) => flag === undefined)
+  const [word] = groups[at]?.tokens ?? []
+  if (!isCommand(word) || groups.some(({ flag }) => flag === 'print')) return undefined
+  return { command: word, others: groups.toSpliced(at, 1).flatMap(({ tokens }) => tokens) }
+}
+
+/** A sentence is a prompt; a path or an address is one too, and so is what stands behind `-p` or `--`. */
+function mayBeCommand(word: string, flags: Flags, argv: readonly string[]): boolean {
+  return flags.print !== true && /^[\w-]+$/.test(word) && !argv.includes('--')
+}
+
+/** A slip must not cost a request, and a prompt must not be refused: a person is asked which it is. */
+async function askSlip(word: string, command: Command, program: Program): Promise<number> {
+  const { stdin, output } = program
+  if (!stdin.isTTY || !output.isTerminal.stdout || !output.isTerminal.stderr) return refuseSlip(word, command)
+  const { askLine } = await import('./io/ask.ts')
+  output.err(`There is no command "${word}".\n`)
+  const question = `Run halting ${command} (c), send it as a prompt (p), or leave (Enter)? [c/p/Q] `
+  const answer = (await askLine(question, { stdin, stderr: process.stderr }))?.toLowerCase() ?? ''
+  const rest = argumentGroups(program.argv).flatMap(({ flag, tokens }) => (flag === undefined ? [] : tokens))
+  if (answer.startsWith('c')) return dispatch({ ...program, argv: [command, ...rest] })
+  if (answer.startsWith('p')) return dispatch({ ...program, argv: [...rest, '--', word] })
+  return 2
 }
 
 /** Whether a host is at the other end of stdin. */
@@ -79,9 +120,6 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   else if (command === 'permissions' && read.words.length > 1) throw new UsageError(oneCommand)
   else if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
   const [word] = read.words
-  if (command === undefined && word !== undefined && read.flags.print !== true && isOneWord(word)) {
-    refuseUnknownCommand(word)
-  }
   if (command !== undefined && !takesWord.has(command) && !takesWords.has(command) && word !== undefined) {
     throw new UsageError(
       `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
@@ -137,11 +175,6 @@ const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   'trust',
   ...takesSession,
 ])
-/** A sentence is a prompt; a path or an address is one too. */
-function isOneWord(word: string): boolean {
-  return /^[\w-]+$/.test(word)
-}
-
 function serveProgramFlags(flags: Flags, program: Program, command?: Command): Promise<number> | undefined {
   if (flags.version === true) return showVersion(program)
   return flags.help === true ? showHelp(program, command) : undefined

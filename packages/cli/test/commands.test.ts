@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { commandNames, isCommand, readWord } from '../src/flags/commands.ts'
 import { installProgram, programPath, run, script } from './support/program.ts'
 
 installProgram()
@@ -32,42 +33,63 @@ async function startService(status: number, body: string): Promise<Service> {
 const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
 
 test('help and README name every command', async () => {
-  const { stderr } = await run(['nothingthatisacommandanywhere'])
-  const [, list = ''] = /The commands are ([^.]+)\./.exec(stderr) ?? []
-  const commands = list.split(', ')
-  expect(commands).toContain('undo')
   const help = (await run(['--help'])).stdout
   const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
   const isIn = (text: string, command: string): boolean => new RegExp(`halting (?:approve\\|)?${command}\\b`).test(text)
-  const missing = commands.filter((command) => !isIn(help, command) || !isIn(readme, command))
+  const missing = commandNames.filter((command) => !isIn(help, command) || !isIn(readme, command))
   expect(missing).toEqual([])
   for (const other of ['sessions export', '--claude-code'])
     expect([help, readme]).toEqual([expect.stringContaining(other), expect.stringContaining(other)])
 })
 
-describe('a word that is no command', () => {
+describe('a single word', () => {
   test.each([
-    [['doctr'], 'Did you mean halting doctor?'],
+    [['doctr'], 'There is no command "doctr". Did you mean halting doctor?'],
     [['chek', '--max-turns', '3'], 'Did you mean halting check?'],
     [['Models'], 'Did you mean halting models?'],
     [['help'], 'Instead: halting --help.'],
     [['login'], 'Instead: set ANTHROPIC_API_KEY;'],
-    [['explain'], 'halting -p "explain"'],
-  ])('%j is told with what was meant, and reaches no model', async (args, hint) => {
+    [['test'], '"test" is reserved for a later command.'],
+    [['--verbose', 'loop'], '"loop" is reserved for a later command.'],
+  ])('%j is not a prompt: it reaches no model, and the answer says how it would', async (args, hint) => {
     const { url, seen } = await startService(200, '')
     const { status, stdout, stderr } = await run(args, { env: { ANTHROPIC_BASE_URL: url } })
     expect([status, stdout, seen]).toEqual([2, '', []])
-    expect(stderr).toContain(`There is no command "${args[0]}".`)
     expect(stderr).toContain(hint)
+    const word = args.find((arg) => /^\w+$/.test(arg) && arg !== '3')
+    expect(stderr).toContain(`Nothing ran. To send it as a prompt: halting -p ${word}, or halting -- ${word}.`)
   })
 
-  test('is a prompt behind -p, and a sentence always is', async () => {
-    const { url, seen } = await startService(400, '{}')
-    const env = { ANTHROPIC_BASE_URL: url }
-    expect((await run(['-p', 'help'], { env })).status).toBe(1)
-    expect((await run(['what is this?'], { env })).status).toBe(1)
-    expect(seen).toHaveLength(2)
+  test.each([[['fix']], [['explain']], [['-p', 'help']], [['--', 'test']], [['-p', 'doctor']], [['what is this?']]])(
+    '%j is a prompt',
+    async (args) => {
+      const { url, seen } = await startService(400, '{}')
+      expect((await run(args, { env: { ANTHROPIC_BASE_URL: url } })).status).toBe(1)
+      expect(seen).toHaveLength(1)
+    },
+  )
+
+  test('that is a command is the command, behind flags too', async () => {
+    expect(await run(['--output-format', 'json', 'models', 'haiku'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('"models"') as string,
+    })
   })
+})
+
+test('reserved words are those that the specification names, and none of them is a command', () => {
+  const words = 'test eval run loop ps attach logs stop wait budget grade worktrees completion'.split(' ')
+  for (const word of words) expect(() => readWord(word)).toThrow(`"${word}" is reserved`)
+  expect(words.filter(isCommand)).toEqual([])
+})
+
+test.each([
+  ['fit', { kind: 'prompt' }],
+  ['done', { kind: 'prompt' }],
+  ['docter', { kind: 'slip', of: 'doctor' }],
+  ['udno', { kind: 'slip', of: 'undo' }],
+])('%s is %j', (word, expected) => {
+  expect(readWord(word)).toEqual(expected)
 })
 
 test.each([
@@ -112,6 +134,10 @@ describe('the name of a model', () => {
     ['gemini-2.5-pro', 'google/gemini-2.5-pro'],
     ['sonet', 'sonnet'],
     ['claude_opus_5', 'claude-opus-5'],
+    ['sonnet-4-5', 'claude-sonnet-4-5'],
+    ['sonnet4.5', 'claude-sonnet-4-5'],
+    ['haiku4', 'claude-haiku-4-5'],
+    ['gpt5', 'openai/gpt-5'],
   ])('%s is refused with the nearest known one', async (name, meant) => {
     const { status, stderr } = await run(['-p', 'hi', '--model', name])
     expect(status).toBe(2)
@@ -122,9 +148,11 @@ describe('the name of a model', () => {
 
   test('that looks like a slip is told, and asked for all the same', async () => {
     const { url, seen } = await startService(400, '{}')
-    const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonet-5-5'], { env: { ANTHROPIC_BASE_URL: url } })
-    expect(stderr).toContain('Did you mean claude-sonnet-5-5? It is asked for as it is written.')
-    expect(seen).toHaveLength(1)
+    for (const slip of ['claude-sonet-5-5', 'claude-sonnet-5.5']) {
+      const { stderr } = await run(['-p', 'hi', '--model', slip], { env: { ANTHROPIC_BASE_URL: url } })
+      expect(stderr).toContain('Did you mean claude-sonnet-5-5? It is asked for as it is written.')
+    }
+    expect(seen).toHaveLength(2)
   })
 
   test('of a version that is not known yet is no slip', async () => {

@@ -199,6 +199,7 @@ describe('what the table reads', () => {
 test.each([
   [['--max-turn', '3'], 'There is no flag --max-turn. Did you mean --max-turns?'],
   [['--allowTools', 'Read'], 'There is no flag --allowTools. Did you mean --allowedTools?'],
+  [['--max-budget', '3'], 'There is no flag --max-budget. Did you mean --max-budget-usd?'],
   [['--xyzzyplugh'], 'There is no flag --xyzzyplugh. halting --help lists all of them.'],
   [['--max-turns', '0'], '--max-turns takes a whole number of at least 1, not "0".'],
   [['--max-turns=-1'], '--max-turns takes a whole number of at least 1, not "-1".'],

@@ -31,10 +31,31 @@ const commands = [
 ] as const
 export type Command = (typeof commands)[number]
 
+/** All of them, for help and messages. */
+export const commandNames: readonly Command[] = commands
+
 export function isCommand(word: string | undefined): word is Command {
   return commands.some((command) => command === word)
 }
 
+/** Words that later versions will have as commands: a script that sends one as a prompt would change its meaning then. */
+const reserved: ReadonlySet<string> = new Set([
+  'attach',
+  'budget',
+  'completion',
+  'eval',
+  'grade',
+  'logs',
+  'loop',
+  'ps',
+  'run',
+  'stop',
+  'test',
+  'wait',
+  'worktrees',
+])
+
+/** No word that is a prompt is longer; a key that was pasted in the wrong place is. */
 const longestWord = 24
 
 /** Words that other programs of this kind have as commands, and what serves here in their place. */
@@ -62,24 +83,40 @@ const elsewhere: Readonly<Record<string, string>> = {
   dashboard: 'halting inspect',
   compact: 'a run makes room by itself; --autocompact says when',
   exec: 'halting -p "PROMPT"',
-  run: 'halting -p "PROMPT"',
   chat: 'halting',
   print: 'halting -p "PROMPT"',
 }
 
 /**
- * A single word is no prompt unless `-p` says so: it is a command, or a mistake that must not cost a request.
- * @throws UsageError that names the nearest command.
+ * What a single word means that is not a command: a prompt, or most likely the command that it is a slip of.
+ * @throws UsageError for a word that is reserved, that other programs have as a command, or that may be a key: nothing runs.
  */
-export function refuseUnknownCommand(word: string): never {
-  // A key that was pasted in the wrong place is not repeated.
+export function readWord(word: string): { readonly kind: 'prompt' } | { readonly kind: 'slip'; readonly of: Command } {
   if (word.length > longestWord)
-    throw new UsageError(`There is no such command. The commands are ${commands.join(', ')}.`)
-  const instead = elsewhere[word.toLowerCase()]
-  const meant = nearest(word, commands)
-  const hint =
-    instead === undefined ? (meant === undefined ? '' : ` Did you mean halting ${meant}?`) : ` Instead: ${instead}.`
-  throw new UsageError(
-    `There is no command "${word}".${hint} The commands are ${commands.join(', ')}; as a prompt it goes behind -p (halting -p "${word}"), or is typed in the conversation that halting opens.`,
-  )
+    throw new UsageError(
+      'One word of so many characters may be a key: nothing ran, and nothing was sent. To send it as a prompt, put it behind -p.',
+    )
+  const name = word.toLowerCase()
+  if (reserved.has(name)) throw new UsageError(`"${word}" is reserved for a later command. ${asPrompt(word)}`)
+  const instead = elsewhere[name]
+  if (instead !== undefined)
+    throw new UsageError(`There is no command "${word}". Instead: ${instead}. ${asPrompt(word)}`)
+  // Of a short word one letter is much.
+  const of = nearest(word, commands, word.length < 5 ? 1 : 2)
+  return of === undefined ? { kind: 'prompt' } : { kind: 'slip', of: commandNamed(of) }
+}
+
+/** @throws UsageError that names both that a word may mean. */
+export function refuseSlip(word: string, of: Command): never {
+  throw new UsageError(`There is no command "${word}". Did you mean halting ${of}? ${asPrompt(word)}`)
+}
+
+function asPrompt(word: string): string {
+  return `Nothing ran. To send it as a prompt: halting -p ${word}, or halting -- ${word}.`
+}
+
+function commandNamed(name: string): Command {
+  const found = commands.find((command) => command === name)
+  if (found === undefined) throw new Error(`${name} is not a command.`)
+  return found
 }

@@ -89,13 +89,17 @@ function takeFlag(argument: string, left: string[], values: Values): void {
 function rowOf(given: string): readonly [FlagName, AnyFlag] {
   const row = findRow(given)
   if (row !== undefined) return row
-  const meant = nearest(
-    given,
-    Object.values(flagTable).flatMap(({ names }) => names.filter((name) => name.startsWith('--'))),
-  )
+  const meant = nearestFlag(given)
   throw new UsageError(
     `There is no flag ${given}. ${meant === undefined ? 'halting --help lists all of them.' : `Did you mean ${meant}?`}`,
   )
+}
+
+/** A flag that begins like this one, the shortest first: `--max-budget` for `--max-budget-usd`. Else the nearest by letters. */
+function nearestFlag(given: string): string | undefined {
+  const names = Object.values(flagTable).flatMap((row) => row.names.filter((name) => name.startsWith('--')))
+  const longer = given.length < 5 ? [] : names.filter((name) => name.startsWith(given))
+  return longer.toSorted((one, other) => one.length - other.length)[0] ?? nearest(given, names)
 }
 
 function findRow(given: string): readonly [FlagName, AnyFlag] | undefined {

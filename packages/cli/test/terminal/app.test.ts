@@ -521,9 +521,9 @@ describe('commands', () => {
     expect(terminal.shown()).toMatch(shown)
   })
 
-  test('/quit leaves', async () => {
+  test.each(['/quit', 'exit', ' quit '])('%s leaves', async (said) => {
     const { say, app } = await startApp()
-    say('/quit')
+    say(said)
     expect(await app.ended).toBe(0)
   })
 })

@@ -92,6 +92,21 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(second.screen()).toContain('✓ done')
   })
 
+  test('asks what a slip of a command means: a prompt, or nothing, also by Ctrl+C (spec R-WORD-3)', async () => {
+    const window = start(place(), 'docter')
+    await window.sees('Run halting doctor (c), send it as a prompt (p), or leave (Enter)?')
+    window.keys('p', 'Enter')
+    await window.sees(/> docter\s+First\./)
+    window.text('exit')
+    window.keys('Enter')
+    await window.sees('[exit 0]')
+    const left = start(place(), 'docter')
+    await left.sees('[c/p/Q]')
+    left.keys('C-c')
+    await left.sees('[exit 130]')
+    expect(left.screen()).not.toContain('docter\n>')
+  })
+
   test('tells a collector of each run as its record has it', async () => {
     const where = place()
     const window = start(where, '"a question"', `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}`)

@@ -23,6 +23,8 @@ export function createSubmit(
     const isStray = text.trim() === '' && now() - conversation.offeredAt < strayMs
     if (offer !== undefined && !isStray) return take(offer, app, conversation)
     if (text.trim() === '') return
+    // As in a shell.
+    if (/^\s*(?:exit|quit)\s*$/.test(text)) return runCommand(app, 'quit')
     app.history.add(text)
     app.editor.remember(text)
     const typed = shellCommandIn(text)
