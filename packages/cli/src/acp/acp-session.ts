@@ -35,6 +35,13 @@ type PromptBlocks = Parameters<typeof givenPrompt>[0]
 /** What of a session a client can set, and is told of when it changes. */
 type Settable = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'>
 
+interface AboutClient {
+  readonly capabilities: ClientCapabilities
+  readonly hasTitle: boolean
+  /** Takes out keys that this program itself uses. */
+  readonly redact: (text: string) => string
+}
+
 /** One session of a client: hands on what it says, and tells what the session does. All that it knows of the conversation is the session's. */
 export class AcpSession {
   readonly #opened: OpenedSession
@@ -48,18 +55,14 @@ export class AcpSession {
   #toldCommands: readonly AvailableCommand[] = []
   #hasTitle: boolean
 
-  constructor(
-    opened: OpenedSession,
-    client: AgentContext,
-    { capabilities, hasTitle }: { readonly capabilities: ClientCapabilities; readonly hasTitle: boolean },
-  ) {
+  constructor(opened: OpenedSession, client: AgentContext, { capabilities, hasTitle, redact }: AboutClient) {
     const { session } = opened
     this.#opened = opened
     this.#hasTitle = hasTitle
     this.#outbox = new Outbox((update) =>
       client.notify(methods.client.session.update, { sessionId: session.id, update }),
     )
-    this.#updates = new EventUpdates(shownBy(capabilities), session.snapshot.cwd, () => session.snapshot)
+    this.#updates = new EventUpdates(shownBy(capabilities), session.snapshot.cwd, () => session.snapshot, redact)
     this.#asking = new Asking({ session, client, capabilities, updates: this.#updates, outbox: this.#outbox })
     this.#told = this.#settable()
     this.#stopListening = session.listen((event) => this.#onEvent(event))

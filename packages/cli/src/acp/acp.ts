@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import { MessageTooLargeError, ndJsonStream } from '@agentclientprotocol/sdk'
 import { Console } from 'node:console'
+import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import { told } from '../io/figures.ts'
@@ -9,6 +10,7 @@ import { versionOf } from '../version.ts'
 import { serveAgent } from './agent-app.ts'
 import { boundedDepth } from './bounded-depth.ts'
 import { openerOf } from './open-sessions.ts'
+import { redactedMessages } from './redacted-messages.ts'
 
 /** What is settled within this time after the client has gone is settled; the rest is for a resume. */
 const patienceMs = 1_800
@@ -28,7 +30,9 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   // Node's own type of web streams and that of the library are the same streams.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
   const bounded = boundedDepth((message) => output.out(`${JSON.stringify(message)}\n`))
-  const connection = served.app.connect({ readable: readable.pipeThrough(bounded), writable })
+  const redacted = redactedMessages(createKeyRedactor(program.env))
+  void redacted.readable.pipeTo(writable).catch(() => undefined)
+  const connection = served.app.connect({ readable: readable.pipeThrough(bounded), writable: redacted.writable })
   const exitCode = await Promise.race([
     ended,
     connection.closed.then(() => closedFor(connection.signal.reason, output)),

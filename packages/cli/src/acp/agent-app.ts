@@ -10,6 +10,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from '@agentclientprotocol/sdk'
+import { createKeyRedactor } from '@halting/models'
 import type { Program } from '../program.ts'
 import { AcpSession } from './acp-session.ts'
 import { invalid, requestError } from './errors.ts'
@@ -39,6 +40,7 @@ interface Wanted {
 
 export function serveAgent({ opener, program, version }: AppOptions): ServedAgent {
   const sessions = new Map<string, AcpSession>()
+  const redact = createKeyRedactor(program.env)
   let capabilities: ClientCapabilities = {}
   const openings = new Set<Promise<AcpSession>>()
   let isClosed = false
@@ -77,7 +79,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
       .catch((thrown: unknown) => {
         throw requestError(thrown)
       })
-    const session = new AcpSession(made, client, { capabilities, hasTitle: resume !== undefined })
+    const session = new AcpSession(made, client, { capabilities, hasTitle: resume !== undefined, redact })
     // The connection may be gone by now.
     if (isClosed) await session.close()
     else sessions.set(session.id, session)

@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { redactedValue } from '@halting/agent'
 import type { MessageContent, ToolStatus } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
 import { todosOf } from '../session/todos.ts'
+import { fieldsOf } from './fields.ts'
+import { liveOutput } from './outbox.ts'
 import { resultViewOf, shownResult } from './result-view.ts'
-import { textContent, type ToolView, toolViewOf } from './tool-view.ts'
+import { fenced, textContent, type ToolView, toolViewOf } from './tool-view.ts'
 
 /** What a client knows of a call. */
 interface ToldCall {
@@ -15,6 +18,11 @@ interface ToldCall {
 
 interface OpenCall extends ToldCall {
   readonly status: 'pending' | 'in_progress'
+}
+
+/** A call that is over, and whose result the model does not have yet. */
+interface EndedCall extends ToldCall {
+  readonly status: 'completed' | 'failed'
 }
 
 /** Who makes a call, where that is an agent. */
@@ -28,20 +36,23 @@ export interface CallingAgent {
  * The calls of tools as a client is told of them.
  *
  * C1: a call is told once, before anything about it. C2: a call that was told ends as completed or failed, whatever becomes of the run (`closeAll`).
- * C3: what has ended does not begin again.
+ * C3: what has ended does not begin again. C4: one update ends a call, with its status and its result.
  */
 export class CallUpdates {
   readonly #cwd: string
+  readonly #redact: (text: string) => string
   readonly #open = new Map<string, OpenCall>()
-  readonly #ended = new Map<string, ToldCall>()
+  readonly #ended = new Map<string, EndedCall>()
 
-  constructor(cwd: string) {
+  /** @param redact Takes secrets out of what a call is shown by, before a title or a text is cut within one. */
+  constructor(cwd: string, redact: (text: string) => string = (text) => text) {
     this.#cwd = cwd
+    this.#redact = redact
   }
 
   /** What an editor shows of a call before it has a result. */
   viewOf(name: string, input: unknown, agent?: CallingAgent): ToolView {
-    const view = toolViewOf(name, input, this.#cwd)
+    const view = toolViewOf(name, redactedValue(input, this.#redact), this.#cwd)
     return agent === undefined ? view : { ...view, title: `${agent.agentType} › ${view.title}` }
   }
 
@@ -92,40 +103,47 @@ export class CallUpdates {
     ]
   }
 
-  end(id: string, status: ToolStatus): readonly SessionUpdate[] {
+  /** It runs, and reports the end of its output (`tail`): shown below what the call was shown by, until its result takes the place of both. */
+  progress(id: string, data: unknown): readonly SessionUpdate[] {
     const open = this.#open.get(id)
-    if (open === undefined) return []
+    const { tail } = fieldsOf(data)
+    if (open?.status !== 'in_progress' || typeof tail !== 'string' || tail === '') return []
+    const content = [...open.view.content, textContent(fenced(tail))]
+    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, content, _meta: { [liveOutput]: true } }]
+  }
+
+  /** It is over. That is sent with its result, which follows when all calls of the message are over. */
+  end(id: string, status: ToolStatus): void {
+    const open = this.#open.get(id)
+    if (open === undefined) return
     this.#open.delete(id)
-    this.#ended.set(id, open)
-    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: status === 'done' ? 'completed' : 'failed' }]
+    this.#ended.set(id, { ...open, status: status === 'done' ? 'completed' : 'failed' })
   }
 
   /** What the model is told of it. */
   result(id: string, content: MessageContent, isError: boolean, details?: unknown): readonly SessionUpdate[] {
-    const call = this.#open.get(id) ?? this.#ended.get(id)
+    this.end(id, isError ? 'failed' : 'done')
+    const call = this.#ended.get(id)
     if (call === undefined) return []
-    const ending = this.#open.has(id) ? this.end(id, isError ? 'failed' : 'done') : []
     // It is told of once.
     this.#ended.delete(id)
-    const { name, view } = call
+    const { name, view, status } = call
     const shown = isError
       ? { content: shownResult(name, content) }
       : resultViewOf({ name, title: view.title, content, details }, this.#cwd)
     const fields = Object.fromEntries(Object.entries(shown).filter(([, value]) => value.length > 0))
-    if (Object.keys(fields).length === 0) return ending
-    return [...ending, { sessionUpdate: 'tool_call_update', toolCallId: id, ...fields }]
+    return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status, ...fields }]
   }
 
   /** Every call that was told and has not ended has failed. */
   closeAll(because: string): readonly SessionUpdate[] {
-    const updates = [...this.#open.keys()].flatMap((id): readonly SessionUpdate[] => [
-      {
-        sessionUpdate: 'tool_call_update',
-        toolCallId: id,
-        status: 'failed',
-        content: [textContent(because)],
-      },
-    ])
+    const ended = [...this.#ended].map(([toolCallId, { status }]) => ({ toolCallId, status }))
+    const open = [...this.#open.keys()].map((toolCallId) => ({
+      toolCallId,
+      status: 'failed' as const,
+      content: [textContent(because)],
+    }))
+    const updates = [...ended, ...open].map((update) => ({ sessionUpdate: 'tool_call_update' as const, ...update }))
     this.#open.clear()
     this.#ended.clear()
     return updates

@@ -33,10 +33,10 @@ export class EventUpdates {
   #notes = 0
   #compactions = 0
 
-  constructor(by: ShownBy, cwd: string, snapshot: () => SessionSnapshot) {
+  constructor(by: ShownBy, cwd: string, snapshot: () => SessionSnapshot, redact?: (text: string) => string) {
     this.#by = by
     this.#snapshot = snapshot
-    this.#calls = new CallUpdates(cwd)
+    this.#calls = new CallUpdates(cwd, redact)
   }
 
   of(event: SessionEvent): readonly SessionUpdate[] {
@@ -115,7 +115,10 @@ export class EventUpdates {
       case 'tool_start':
         return this.#calls.start(prefix + event.callId, event.name, event.input, agent)
       case 'tool_end':
-        return this.#calls.end(prefix + event.callId, event.status)
+        this.#calls.end(prefix + event.callId, event.status)
+        return []
+      case 'tool_update':
+        return this.#calls.progress(prefix + event.callId, event.data)
       case 'run_start':
         if (agent !== undefined) this.#agents.set(event.run.agentId ?? event.run.agentPath, agent)
         return []
@@ -144,7 +147,6 @@ export class EventUpdates {
       case 'question_start':
       case 'question_end':
       case 'tool_running':
-      case 'tool_update':
       case 'permission_denied':
       case 'approval_needed':
       case 'hook_start':

@@ -11,6 +11,7 @@ import {
   modelFromEnvironment,
   type ModelSettings,
   parsePriceOverrides,
+  withRedactedStream,
 } from '@halting/models'
 import type { Script } from '@halting/models/scripted'
 import type { Flags } from '../flags/flags.ts'
@@ -50,8 +51,10 @@ export interface ModelAccount {
 export type AroundModel = (model: Model, account: ModelAccount) => Model
 
 /** @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
-export async function openModels(run: RunSettings, cwd: string, around?: AroundModel): Promise<Models> {
+export async function openModels(run: RunSettings, cwd: string, aroundModel?: AroundModel): Promise<Models> {
   const { settings, env, flags } = run
+  // Every frontend shows replies while they arrive.
+  const around: AroundModel = (model, account) => withRedactedStream(aroundModel?.(model, account) ?? model, env)
   const loaded = loadedFor(run)
   if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd, around)), ...loaded }
   checkNames(flags, env)
@@ -59,7 +62,7 @@ export async function openModels(run: RunSettings, cwd: string, around?: AroundM
   const isHelped = credentials !== undefined && isOfMessagesApi(flags.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(flags.model, env)
   const models = environmentModels(flags, env, { anthropic: { credentials } }, (model, name) =>
-    around === undefined ? model : around(model, accountOf(name, env, settings)),
+    around(model, accountOf(name, env, settings)),
   )
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }

@@ -35,8 +35,11 @@ describe('agents', () => {
       inAgent({ type: 'tool_end', callId: 'c1', name: 'Read', status: 'failed', durationMs: 1 }),
       { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1 },
     ]
+    const updates = new EventUpdates(shownBy(fullCapabilities), '/work', nobody)
     expect(
-      told(events).map((update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update)),
+      [...events.flatMap((event) => updates.of({ type: 'loop', event })), ...updates.of({ type: 'closed' })].map(
+        (update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update),
+      ),
     ).toEqual([
       ['a1', 'in_progress'],
       ['a1/c1', 'in_progress'],

@@ -30,11 +30,11 @@ describe('calls', () => {
     id.map(
       (call) => (calls: CallUpdates) => calls.start(call, 'Edit', { file_path: 'x', old_string: 'a', new_string: 'b' }),
     ),
-    fc.tuple(id, status).map(
-      ([call, how]) =>
-        (calls: CallUpdates) =>
-          calls.end(call, how),
-    ),
+    fc.tuple(id, status).map(([call, how]) => (calls: CallUpdates) => {
+      calls.end(call, how)
+      return []
+    }),
+    id.map((call) => (calls: CallUpdates) => calls.progress(call, { elapsedSeconds: 1, tail: 'more' })),
     fc.tuple(id, fc.boolean()).map(
       ([call, isError]) =>
         (calls: CallUpdates) =>
@@ -66,10 +66,49 @@ describe('calls', () => {
     expect(calls.closeAll('Again.')).toEqual([])
   })
 
+  test('the end of a call and its result are one update', () => {
+    const calls = new CallUpdates('/work')
+    calls.start('a', 'Bash', { command: 'ls' })
+    calls.start('b', 'Bash', { command: 'pwd' })
+    calls.end('a', 'done')
+    calls.end('b', 'failed')
+    expect(calls.result('a', 'x', false)).toMatchObject([{ toolCallId: 'a', status: 'completed', content: [{}] }])
+    // A run that broke has no result of it.
+    expect(calls.closeAll('over')).toEqual([{ sessionUpdate: 'tool_call_update', toolCallId: 'b', status: 'failed' }])
+  })
+
+  test('output is shown below the call while it runs, and neither before nor after', () => {
+    const calls = new CallUpdates('/work')
+    const tail = { elapsedSeconds: 1, tail: 'line 1\nline ``` 2\n' }
+    expect(calls.progress('a', tail)).toEqual([])
+    calls.announce('a', 'Bash', { command: 'ls', description: 'Lists' })
+    expect(calls.progress('a', tail)).toEqual([])
+    calls.start('a', 'Bash', { command: 'ls', description: 'Lists' })
+    const [update, ...more] = calls.progress('a', tail)
+    expect([update, more]).toMatchObject([
+      {
+        toolCallId: 'a',
+        content: [{ content: { text: 'Lists' } }, { content: { text: '````\nline 1\nline ``` 2\n\n````' } }],
+      },
+      [],
+    ])
+    expect(update).not.toHaveProperty('status')
+    // Other tools report the time alone.
+    expect(calls.progress('a', { elapsedSeconds: 2 })).toEqual([])
+    calls.end('a', 'done')
+    expect(calls.progress('a', tail)).toEqual([])
+  })
+
+  test('a key is taken out before a title is cut within it', () => {
+    const calls = new CallUpdates('/work', (text) => text.replaceAll('sk-secret-key', '[REDACTED]'))
+    const { title, content } = calls.viewOf('Bash', { command: `${'x'.repeat(190)} sk-secret-key` })
+    expect(JSON.stringify([title, content])).not.toContain('sk-')
+  })
+
   test('a result is bounded, and a diff says more than the text of its result', () => {
     const calls = new CallUpdates('/work')
     calls.announce('r', 'Bash', { command: 'yes' })
-    const [, told] = calls.result('r', 'y'.repeat(30_000), false)
+    const [told] = calls.result('r', 'y'.repeat(30_000), false)
     expect(JSON.stringify(told)).toContain('10000 characters more')
     calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
     expect(calls.result('e', 'Edited a.', false)).toEqual([
@@ -167,9 +206,8 @@ test.each<
   calls.announce('c', name, input)
   const { text, ...fields } = expected
   const content = text === undefined ? {} : { content: [{ type: 'content', content: { type: 'text', text } }] }
-  const [, ...told] = calls.result('c', result, false, details)
-  const update = { sessionUpdate: 'tool_call_update', toolCallId: 'c', ...fields, ...content }
-  expect(told).toEqual(Object.keys(expected).length === 0 ? [] : [update])
+  const update = { sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', ...fields, ...content }
+  expect(calls.result('c', result, false, details)).toEqual([update])
 })
 
 test('a change tells its first line, and not that of the lines around it', () => {
@@ -177,8 +215,12 @@ test('a change tells its first line, and not that of the lines around it', () =>
   calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
   const details = { filePath: '/work/a', structuredPatch: [{ newStart: 5, lines: [' one', ' two', '-x', '+y'] }] }
   expect(calls.result('e', 'Edited.', false, details)).toEqual([
-    { sessionUpdate: 'tool_call_update', toolCallId: 'e', status: 'completed' },
-    { sessionUpdate: 'tool_call_update', toolCallId: 'e', locations: [{ path: '/work/a', line: 7 }] },
+    {
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'e',
+      status: 'completed',
+      locations: [{ path: '/work/a', line: 7 }],
+    },
   ])
 })
 
@@ -354,6 +396,29 @@ describe('the outbox', () => {
     )
   })
 
+  test('of the output of a command that runs a slow client gets the newest', async () => {
+    const sent: SessionUpdate[] = []
+    const outbox = new Outbox(async (update) => {
+      await new Promise(setImmediate)
+      sent.push(update)
+    })
+    const calls = new CallUpdates('/work')
+    const last = (updates: readonly SessionUpdate[]): string => JSON.stringify(updates.at(-1))
+    for (const id of ['a', 'b']) outbox.push(...calls.start(id, 'Bash', { command: 'ls' }))
+    for (let line = 0; line < 50; line++)
+      for (const id of ['a', 'b']) outbox.push(...calls.progress(id, { tail: `line ${line} of ${id}` }))
+    for (const id of ['a', 'b']) outbox.push(...calls.result(id, 'whole', false))
+    await outbox.flush()
+    expect(sent.length).toBeLessThan(10)
+    for (const id of ['a', 'b']) {
+      const ofCall = sent.filter((update) => 'toolCallId' in update && update.toolCallId === id)
+      expect([last(ofCall.slice(0, -1)), last(ofCall)]).toEqual([
+        expect.stringContaining(`line 49 of ${id}`),
+        expect.stringContaining('whole'),
+      ])
+    }
+  })
+
   test('goes on after what could not be sent', async () => {
     const sent: SessionUpdate[] = []
     let isGone = true
@@ -460,7 +525,6 @@ test('an earlier conversation is told in order, and a call without a result has 
     'tool_call c1 pending',
     'tool_call c2 pending',
     'tool_call_update c1 completed',
-    'tool_call_update c1',
     'user_message_chunk',
     'tool_call_update c2 failed',
   ])

@@ -138,6 +138,28 @@ test.each([
   },
 )
 
+test('a command shows its output while it runs, then one update ends it; keys are taken out, also of pieces', async () => {
+  const key = 'sk-ant-abcdefghijkl0123456789'
+  const replies = script([
+    { content: [call('Bash', { command: 'echo one; sleep 1.5; echo two' })] },
+    { content: `It is ${key}.` },
+  ])
+  const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'Bash'], {
+    env: { ANTHROPIC_API_KEY: key },
+  })
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') })
+  const ofCall = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
+  expect(ofCall.map(({ status }) => status)).toEqual(['in_progress', undefined, 'completed'])
+  expect(JSON.stringify(ofCall[1])).toContain('one')
+  expect(JSON.stringify(ofCall[2])).toContain('one\\ntwo')
+  const text = updatesIn(wire, sessionId).flatMap(({ sessionUpdate, content }) =>
+    sessionUpdate === 'agent_message_chunk' ? [(content as { readonly text: string }).text] : [],
+  )
+  expect(text.join('')).toContain('It is [REDACTED].')
+  expect(wire.problems).toEqual([])
+})
+
 test('a client has servers of its own in a session, by stdio', async () => {
   const replies = script([{ content: [call('mcp__own__say', { text: '${HOME}' })] }, { content: 'Done.' }])
   const { agent, wire } = await talk(['--script', replies, '--allowedTools', 'mcp__own'])
@@ -356,6 +378,7 @@ test('what a subagent does is seen: its name, its calls, its answer (R-ACP-3a)',
   expect(results).toContainEqual({
     sessionUpdate: 'tool_call_update',
     toolCallId: ofGrep?.['toolCallId'],
+    status: 'completed',
     title: 'general-purpose › Grep needle (1 line in 1 file)',
     locations: [{ path: join(cwd, 'a.txt'), line: 1 }],
     content: [{ type: 'content', content: { type: 'text', text: '```\na.txt:1:the needle\n```' } }],

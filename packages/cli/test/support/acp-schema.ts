@@ -102,6 +102,7 @@ export function callProblems(updates: readonly Message[]): readonly string[] {
     if (!status.has(id)) problems.push(`not told: ${String(id)}`)
     const next = update['status'] ?? status.get(id)
     if (!isOpen(status.get(id)) && isOpen(next)) problems.push(`began again: ${String(id)}`)
+    if (status.has(id) && !isOpen(status.get(id))) problems.push(`told of after its end: ${String(id)}`)
     status.set(id, next)
   }
   for (const [id, last] of status) if (isOpen(last)) problems.push(`left ${String(last)}: ${String(id)}`)

@@ -5,7 +5,7 @@ import { isSecret, secretsOf } from './secrets.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** What stands in place of a key in what a session shows and stores. */
-const redactedMark = '[REDACTED]'
+export const redactedMark = '[REDACTED]'
 /** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
 const mostKeys = 64
 
@@ -28,17 +28,24 @@ export function noteKeyInUse(key: string): void {
  * the environment names for services of models, and those that models of this process were reached by until now.
  */
 export function createKeyRedactor(env: Environment): (text: string) => string {
+  const formsNow = keyForms(env)
+  return (text) => {
+    let shown = text
+    for (const form of formsNow()) if (shown.includes(form)) shown = shown.replaceAll(form, redactedMark)
+    return shown
+  }
+}
+
+/** The forms of the keys that `createKeyRedactor` takes out, as of the moment of the call, the longest first. */
+export function keyForms(env: Environment): () => readonly string[] {
   const named = keysOf(env)
   let madeFor: number | undefined
   let forms: readonly string[] = []
-  return (text) => {
-    if (madeFor !== version) {
-      madeFor = version
-      forms = [...new Set([...named, ...used].flatMap(handedForms))].toSorted((one, other) => other.length - one.length)
-    }
-    let shown = text
-    for (const form of forms) if (shown.includes(form)) shown = shown.replaceAll(form, redactedMark)
-    return shown
+  return () => {
+    if (madeFor === version) return forms
+    madeFor = version
+    forms = [...new Set([...named, ...used].flatMap(handedForms))].toSorted((one, other) => other.length - one.length)
+    return forms
   }
 }
 
