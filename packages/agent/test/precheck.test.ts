@@ -99,6 +99,14 @@ describe('a change that cannot be made is not asked about, and the model gets th
     expect(results.at(-1)).toContain('has changed since it was read')
   })
 
+  test('where nobody can be asked, the model gets the reason and not a denial that a rule would lift', async () => {
+    for (const options of [{ whenAsked: 'deny' }, { mode: 'dontAsk' }] as const) {
+      const { results, denials } = await calling([edit('none.txt', 'two'), write('new.txt')], options, files())
+      expect(results[0]).toContain('There is no file')
+      expect(denials).toEqual([expect.objectContaining({ tool_name: 'Write' })])
+    }
+  })
+
   test('also where a rule asks', async () => {
     const { asked, denials } = await calling([write('a.txt')], { ask: ['Edit'] }, files())
     expect([asked, denials]).toEqual([[], []])

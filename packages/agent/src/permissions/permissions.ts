@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
-import type { PermissionRequest, Permissions } from '@halting/core'
+import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp/names.ts'
 import { absolutePath, bothEnds, isExactPath } from '../paths.ts'
@@ -178,7 +178,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const ofServer = asCallOfServer(request)
     return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present, subject)
   }
-  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision => {
+  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
     const subject = subjectOf(request.call, cwd)
     noteJudged(judged, request, subject)
     const current = inMode(bookFor(request), request, modes)
@@ -187,7 +187,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (decision.behavior !== 'ask') return decision
     // To a call that was asked about somebody answers, or has answered.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
-    return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
+    return isDenied
+      ? unlessItFails(request, { behavior: 'deny', message: `Not allowed: ${decision.message}` })
+      : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
     suggestionsFor(
@@ -271,6 +273,15 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
   }
+}
+
+/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it (spec R-PERM-12). */
+function unlessItFails(
+  { precheck }: PermissionRequest,
+  denied: RuleDecision,
+): RuleDecision | Promise<PermissionDecision> {
+  if (precheck === undefined) return denied
+  return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
 }
 
 /**
