@@ -108,7 +108,9 @@ describe('whatever comes', () => {
   test('a block that was told complete is in the message, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.constantFrom('done', 'none'), (chunks, end) => {
-        const { assembled, updates } = readChunks(chunks, end)
+        const { assembled, updates, end: ended } = readChunks(chunks, end)
+        // Of two messages nothing is kept (spec R-WIRE-5d).
+        if (ended?.kind === 'violation' && ended.why.includes('two messages')) return
         const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
         const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
         const kept = assembled.kind === 'nothing' ? inOrder.filter(isNothingToGoOnFrom) : assembled.message.content

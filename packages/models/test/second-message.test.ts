@@ -2,6 +2,7 @@
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { modelAt, call } from './support/call.ts'
+import { readChunks } from './support/chat-read.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf } from './support/recordings.ts'
 
@@ -57,48 +58,48 @@ async function asked(events: readonly JsonObject[]) {
   return { reply, error }
 }
 
-describe('a second message goes on where the first one is', () => {
+describe('a message that begins again goes on where it is', () => {
   test.each<[string, readonly JsonObject[], readonly JsonObject[], string]>([
     ['the first was only begun', [start('1'), start('2'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '2'],
     [
       'the first had begun a text',
-      [start('1'), ...text(0, 'Hal').slice(0, 2), start('2'), ...text(0, 'Hi'), ...ends()],
+      [start('1'), ...text(0, 'Hal').slice(0, 2), start('1'), ...text(0, 'Hi'), ...ends()],
       [words('Hi')],
-      '2',
+      '1',
     ],
     [
       'the text of the first goes on',
-      [start('1'), ...text(0, 'Hal').slice(0, 2), start('2'), say(0, 'lo'), stop(0), ...ends()],
+      [start('1'), ...text(0, 'Hal').slice(0, 2), start('1'), say(0, 'lo'), stop(0), ...ends()],
       [words('Hallo')],
-      '2',
+      '1',
     ],
     [
       'the first had ended a text',
-      [start('1'), ...text(0, 'One'), start('2'), ...text(0, 'Two'), ...ends()],
+      [start('1'), ...text(0, 'One'), start('1'), ...text(0, 'Two'), ...ends()],
       [words('One'), words('Two')],
       '1',
     ],
     [
       'and has a block in between',
-      [start('1'), ...text(0, 'One'), start('2'), ...text(1, 'Two'), ...text(0, 'Three'), ...ends()],
+      [start('1'), ...text(0, 'One'), start('1'), ...text(1, 'Two'), ...text(0, 'Three'), ...ends()],
       [words('One'), words('Two'), words('Three')],
       '1',
     ],
     [
       'the second has its content in it',
-      [start('1'), ...text(0, 'One'), start('2', [words('Two')]), ...ends()],
+      [start('1'), ...text(0, 'One'), start('1', [words('Two')]), ...ends()],
       [words('One'), words('Two')],
       '1',
     ],
     [
       'calls go on behind it',
-      [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'a'), ...ends('tool_use')],
+      [start('1'), ...text(0, 'One'), start('1'), ...tool(1, 'a'), ...ends('tool_use')],
       [words('One'), read('a')],
       '1',
     ],
     [
       'and a third',
-      [start('1'), ...text(0, 'One'), start('2'), ...text(0, 'Two'), start('3'), ...text(0, 'Three'), ...ends()],
+      [start('1'), ...text(0, 'One'), start('1'), ...text(0, 'Two'), start('1'), ...text(0, 'Three'), ...ends()],
       [words('One'), words('Two'), words('Three')],
       '1',
     ],
@@ -109,12 +110,12 @@ describe('a second message goes on where the first one is', () => {
         start('1'),
         begin(0, { type: 'tool_use', id: 'a', name: 'Read', input: {} }),
         stop(0),
-        start('2'),
+        start('1'),
         ...tool(0, 'b'),
         ...ends('tool_use'),
       ],
       [read('b')],
-      '2',
+      '1',
     ],
   ])('%s', async (_name, events, content, id) => {
     const { reply } = await asked(events)
@@ -128,7 +129,7 @@ describe('a second message goes on where the first one is', () => {
       start('1'),
       ...text(0, 'One'),
       ...tool(1, 'a'),
-      start('2'),
+      start('1'),
       ...text(0, 'One'),
       ...tool(1, 'b'),
       ...ends(),
@@ -138,13 +139,72 @@ describe('a second message goes on where the first one is', () => {
   })
 
   test('a message that was whole stays as it was', async () => {
-    const { reply } = await asked([start('1'), ...text(0, 'One'), ...ends().slice(0, 1), start('2'), ...text(0, 'Two')])
+    const { reply } = await asked([start('1'), ...text(0, 'One'), ...ends().slice(0, 1), start('1'), ...text(0, 'Two')])
     expect(reply?.message).toMatchObject({ id: '1', content: [words('One')], stop_reason: 'end_turn' })
     expect(reply?.streamError).toBeUndefined()
   })
 
   test('a block that begins twice in one message breaks the stream as before', async () => {
-    const { reply } = await asked([start('1'), start('2'), ...text(0, 'One'), ...text(0, 'Two'), ...ends()])
+    const { reply } = await asked([start('1'), start('1'), ...text(0, 'One'), ...text(0, 'Two'), ...ends()])
     expect(reply).toMatchObject({ message: { content: [words('One')] }, streamError: { kind: 'connection' } })
+  })
+})
+
+describe('two messages with different ids', () => {
+  const first = [start('1'), ...text(0, 'One'), ...tool(1, 'a')]
+  test.each<[string, readonly JsonObject[]]>([
+    ['the second behind a call', [...first, start('2'), ...text(2, 'Two'), ...ends('tool_use')]],
+    ['the second with a call of its own', [...first, start('2'), ...tool(0, 'b'), ...ends('tool_use')]],
+    ['the second behind a text', [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'b'), ...ends('tool_use')]],
+    [
+      'the second in a call',
+      [start('1'), ...tool(0, 'a').slice(0, 2), start('2'), ...tool(0, 'b'), ...ends('tool_use')],
+    ],
+    [
+      'the second behind why the first ended',
+      [...first, ...ends('tool_use').slice(0, 1), start('2'), ...text(2, 'Two')],
+    ],
+    ['the second whole in its beginning', [...first, start('2', [words('Two')]), ...ends()]],
+  ])('are an error that is tried again, without any call: %s', async (_name, events) => {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(bytesOf(events))
+    })
+    const { reply, error } = await call(modelAt(server.url))
+    expect(reply).toBeUndefined()
+    expect(error).toMatchObject({ kind: 'connection', retryable: true })
+    expect(String(error)).toContain('two messages with different ids')
+  })
+
+  const chunk = (id: string, delta: JsonObject, reason: string | null = null): JsonObject => ({
+    id,
+    object: 'chat.completion.chunk',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: reason }],
+  })
+  const calling = (id: string, callId: string): readonly JsonObject[] => [
+    chunk(id, { role: 'assistant', content: 'I look. ' }),
+    chunk(id, {
+      tool_calls: [{ index: 0, id: callId, type: 'function', function: { name: 'Read', arguments: '{"path":"a"}' } }],
+    }),
+  ]
+
+  test.each<[string, readonly JsonObject[]]>([
+    ['one after the other', [...calling('1', 'a'), ...calling('2', 'b'), chunk('2', {}, 'tool_calls')]],
+    ['in turns', [chunk('1', { content: 'a' }), chunk('2', { content: 'b' }), chunk('1', { content: 'c' }, 'stop')]],
+  ])('of chat completions are the same: %s', (_name, chunks) => {
+    const read = readChunks(chunks)
+    expect(read.end).toEqual({ kind: 'violation', why: 'it held two messages with different ids' })
+    expect(read.assembled).toEqual({ kind: 'nothing' })
+  })
+
+  test.each<[string, readonly string[]]>([
+    ['with every chunk', ['1', '2', '3', '4']],
+    ['and are empty at first', ['', '1', '1', '1']],
+    ['and are empty in the end', ['1', '1', '1', '']],
+  ])('are not what a service means whose ids change %s', (_name, ids) => {
+    const [first, ...rest] = ids.map((id) => chunk(id, { content: 'x' }))
+    const read = readChunks([first ?? {}, ...rest, chunk('9', {}, 'stop')])
+    expect(read.assembled).toMatchObject({ kind: 'complete', message: { content: [words('xxxx')] } })
   })
 })

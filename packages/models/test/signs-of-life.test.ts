@@ -125,7 +125,7 @@ describe('what is no news of the reply does not keep it alive', () => {
   }, 2_000)
 
   test('Messages API: one message after another', async () => {
-    const url = await numbering((index) => [{ ...start, message: { ...start.message, id: `m${index}` } }, call0])
+    const url = await numbering(() => [start, call0])
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
     expect(await timedOut(model)).toBe('connection: The stream of the reply broke: message after message began.')
   }, 2_000)

@@ -64,6 +64,7 @@ export {
   type UsageIteration,
   type UserMessage,
 } from '../messages.ts'
+export { invalidJsonInput, invalidJsonOf } from '../json-problem.ts'
 export { outputThatFits, type OutputCheck } from '../output-schema.ts'
 export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
 export type { Admission, ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'

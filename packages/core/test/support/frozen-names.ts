@@ -251,6 +251,8 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'headOf',
     'imageFactsOf',
     'inputTokensOf',
+    'invalidJsonInput',
+    'invalidJsonOf',
     'isAgentTool',
     'isJsonObject',
     'isOfPerson',

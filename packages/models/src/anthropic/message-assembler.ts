@@ -16,8 +16,9 @@ import { mergeUsage, readUsage } from './usage.ts'
  * A2: a call that was cut off is never reported: neither one whose input is no JSON, nor one that has no input yet.
  * A3: the message is complete when a stop reason was told; nothing else makes it so.
  * A4: events of an unknown type and deltas of an unknown kind change nothing.
- * A5: a second message goes on where the first one is: its blocks stand behind those that are complete, and what was
- *     begun is dropped when it begins anew. A call that was told is not told again.
+ * A5: a message that begins again, with the same id or before it had a block, goes on where it is: its blocks stand behind those that are complete, and
+ *     what was begun is dropped when it begins anew. A call that was told is not told again.
+ * A6: of two messages with different ids nothing is kept: nobody can say which of their calls was meant.
  */
 export class MessageAssembler {
   readonly #emit: (update: ModelUpdate) => void
@@ -40,6 +41,8 @@ export class MessageAssembler {
   #stopDetails: JsonObject | undefined
   #container: JsonObject | undefined
   #isUsageTold = false
+  /** A6 */
+  #isMixed = false
 
   /** `originOf` is another one for services whose events were put into this shape. */
   constructor(emit: (update: ModelUpdate) => void, originOf: OriginOf = messagesOrigin) {
@@ -73,6 +76,7 @@ export class MessageAssembler {
 
   /** Call it once, after the last event. */
   finish(): Assembled {
+    if (this.#isMixed) return { kind: 'nothing' }
     const isComplete = this.#stopReason !== null && this.#start !== undefined
     if (isComplete) {
       // Some services leave out `content_block_stop` after the last block.
@@ -93,6 +97,7 @@ export class MessageAssembler {
     if (!isJsonObject(message)) return violation('message_start holds no message')
     const isFirst = this.#start === undefined
     if (isFirst) this.#usage = readUsage(message.usage)
+    else if (this.#isAnother(message)) return this.mixed()
     else if (this.#stopReason !== null) return violation('a second message began')
     else if (++this.#starts > mostStarts) return violation('message after message began')
     else this.#beginAnew(message.usage)
@@ -109,6 +114,18 @@ export class MessageAssembler {
       this.#close(place, openBlock(block))
     }
     return isFirst || content.length > 0 ? more : ping
+  }
+
+  /** A second message, with an id of its own, behind what a first one has brought. */
+  #isAnother({ id }: JsonObject): boolean {
+    const isBegun = this.#places.size > 0 || this.#stopReason !== null
+    return isBegun && this.#id() !== '' && stringOf(id) !== '' && stringOf(id) !== this.#id()
+  }
+
+  /** Two messages came in one stream: nothing of them is kept. */
+  mixed(): Progress {
+    this.#isMixed = true
+    return violation('it held two messages with different ids')
   }
 
   /** A5 */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { invalidJsonInput, isJsonObject } from '@halting/core/adapters'
 import type { BlockOrigin } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
@@ -136,8 +136,8 @@ function closeCall(open: OpenBlock, originOf: OriginOf): ClosedBlock {
   }
   const input = parseInput(inputJson)
   if (input !== undefined) return complete(withOrigin({ ...start, input }, originOf(open, input)))
-  // The API takes objects only. In this shape it can be sent back, and the tool's own schema tells the model.
-  return { kind: 'doubtful', block: blockOf({ ...start, input: { INVALID_JSON: inputJson } }) }
+  // The API takes objects only. In this shape it can be sent back, and the loop tells the model what is wrong with it.
+  return { kind: 'doubtful', block: blockOf({ ...start, input: invalidJsonInput(inputJson) }) }
 }
 
 /** How the service wrote a block that has come to its end, where the block itself does not say it; `input` is the streamed one. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { invalidJsonInput, isJsonObject } from '@halting/core/adapters'
 import type { BlockOrigin } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
@@ -14,6 +14,7 @@ import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { mergeChatReports, readChatUsage } from './chat-usage.ts'
 import { isCut, isFailure, meaningOf } from './finish-reason.ts'
+import { refusedCallOf } from './refused-call.ts'
 
 /** The `origin.api` of what this protocol wrote. */
 export const chatApi = 'chat_completions'
@@ -32,12 +33,15 @@ export const chatApi = 'chat_completions'
  * R4: blocks begin in the order in which their first pieces came.
  * R5: a whole call is told complete when something else comes, or nothing more: what the service wants back with it may
  *     come behind its input.
+ * R6: of two messages with different ids nothing is kept. Ids that change with every chunk name no message.
+ * R7: where a service refuses a call that the model wrote, that is a call whose arguments cannot be read.
  */
 export class ChatReader implements StreamReader {
   readonly #emit: (update: ModelUpdate) => void
   readonly #assembler: MessageAssembler
   readonly #calls: CallPieces
   readonly #told = new Map<PieceCall, ToldCall>()
+  #hasRefusedCall = false
   readonly #model: string
   readonly #seed: string
   #hasBegun = false
@@ -53,6 +57,10 @@ export class ChatReader implements StreamReader {
   #isRefusal = false
   #reports: JsonObject | undefined
   #isUsageTold = false
+  /** R6: the first id of a piece of the reply, the newest, and how many pieces in a row have had that. */
+  #firstId = ''
+  #newestId = ''
+  #piecesOfNewest = 0
 
   constructor(model: string, { idempotencyKey }: ModelRequest, emit: (update: ModelUpdate) => void) {
     this.#emit = emit
@@ -63,7 +71,8 @@ export class ChatReader implements StreamReader {
   }
 
   take(chunk: JsonObject): Progress {
-    if (isError(chunk)) return { kind: 'error_event', error: chunk.error ?? chunk }
+    if (isError(chunk))
+      return this.#takeRefusedCall(chunk.error) ?? { kind: 'error_event', error: chunk.error ?? chunk }
     const choice = listOf(chunk.choices).find((one) => isJsonObject(one) && (one.index ?? 0) === 0)
     const report = reportOf(chunk, choice)
     const isReported = readChatUsage(report) !== undefined
@@ -75,6 +84,7 @@ export class ChatReader implements StreamReader {
     const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
     const parts = isJsonObject(delta) ? partsOf(delta) : []
     const reason = stringOf(choice.finish_reason)
+    if (parts.length > 0 && this.#isAnother(stringOf(chunk.id))) return this.#assembler.mixed()
     // R3
     if (parts.length > 0) this.#isUsageTold = false
     const isLast = reason !== '' || this.#isOver || (parts.length === 0 && this.#finishReason !== undefined)
@@ -115,6 +125,37 @@ export class ChatReader implements StreamReader {
     })
     this.#feed({ type: 'message_stop' })
     return this.#assembler.finish()
+  }
+
+  /** R6 */
+  #isAnother(id: string): boolean {
+    if (id === '' || id === this.#newestId) {
+      this.#piecesOfNewest++
+      return false
+    }
+    const isAgain = id === this.#firstId || (this.#newestId !== '' && this.#piecesOfNewest > 1)
+    this.#firstId ||= id
+    this.#newestId = id
+    this.#piecesOfNewest = 1
+    return isAgain
+  }
+
+  /** R7 */
+  #takeRefusedCall(error: Json | undefined): Progress | undefined {
+    const refused = refusedCallOf(error)
+    if (refused === undefined) return undefined
+    if (!this.#hasBegun) this.#begin({})
+    this.#closeHeld()
+    this.#closeRunning()
+    const index = this.#blocks++
+    const input = invalidJsonInput(refused.text)
+    const id = `call-${madeId(`${this.#seed} refused`)}`
+    const block = { type: 'tool_use', id, name: refused.name || namelessTool, input }
+    this.#feed({ type: 'content_block_start', index, content_block: block })
+    this.#feed({ type: 'content_block_stop', index })
+    this.#finishReason = 'tool_calls'
+    this.#hasRefusedCall = true
+    return { kind: 'end' }
   }
 
   #begin({ id, model }: JsonObject): void {
@@ -249,7 +290,7 @@ export class ChatReader implements StreamReader {
     const meaning = meaningOf(this.#finishReason)
     if (meaning !== 'end_turn' && meaning !== 'tool_use') return meaning
     // Services do not agree on what a reply with calls ends with.
-    if (this.#told.size > 0) return 'tool_use'
+    if (this.#told.size > 0 || this.#hasRefusedCall) return 'tool_use'
     return this.#isRefusal ? 'refusal' : 'end_turn'
   }
 

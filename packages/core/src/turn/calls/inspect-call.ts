@@ -1,9 +1,11 @@
 import { messageOf } from '../../errors.ts'
 import { disregard } from '../../eventually.ts'
 import { deepFreeze, isJsonObject, jsonOf, mutableCopyOf, type Json } from '../../json.ts'
+import { invalidJsonOf, jsonProblemOf } from '../../json-problem.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import { calledName, calledTool } from '../../tools/called-tool.ts'
 import { coercedInput } from '../../tools/coerce-input.ts'
+import { shortenText } from '../../context/shorten.ts'
 import { headOf } from '../../text.ts'
 import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
@@ -11,6 +13,8 @@ import type { Run } from '../run.ts'
 import type { InspectedCall, ValidCall } from './call.ts'
 
 export function inspectCall(run: Run, call: ToolUseBlock, index: number): InspectedCall {
+  const received = invalidJsonOf(call.input)
+  if (received !== undefined) return { kind: 'invalid', call, index, message: invalidJsonMessage(call.name, received) }
   const tool = calledTool(call.name, run.context)
   if (tool === undefined)
     return { kind: 'invalid', call, index, message: unknownTool(calledName(call.name, run.context), run) }
@@ -87,6 +91,29 @@ function invalidMessage(tool: AnyTool, problem: string): string {
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
     .replace(/\.$/, '')
   return `Invalid input for ${tool.name}: ${line}. Nothing was run.`
+}
+
+/** Characters of arguments that are not JSON which the model is shown, and of what stands before the error. */
+const mostReceived = 1_000
+const mostBefore = 30
+
+/** What is wrong with arguments that are not a JSON object, where, and what was received (spec R-TOOL-2b). */
+function invalidJsonMessage(name: string, received: string): string {
+  const problem = jsonProblemOf(received)
+  const shown = `Nothing was run. Received ${received.length} characters: ${shortenText(received, mostReceived)}`
+  if (problem === undefined)
+    return `The arguments of ${name} were refused by the service, or are nested too deeply to be read. ${shown}`
+  const { kind, at, expected } = problem
+  if (kind === 'not_an_object')
+    return `The arguments of ${name} must be one JSON object, such as {"name": "value"}, and they are another kind of value. ${shown}`
+  const before = JSON.stringify(received.slice(Math.max(0, at - mostBefore), at))
+  if (kind === 'cut')
+    return `The arguments of ${name} are not valid JSON: they were cut off after ${at} characters, at ${before}, where ${expected} was expected. Call it again with all of them, in smaller parts if they are long. ${shown}`
+  return `The arguments of ${name} are not valid JSON: character ${at + 1}, after ${before}, is ${JSON.stringify(characterAt(received, at))}, where ${expected} was expected. ${shown}`
+}
+
+function characterAt(text: string, at: number): string {
+  return String.fromCodePoint(text.codePointAt(at) ?? 0)
 }
 
 /** The names of the fields, where there are few enough to be read. */
