@@ -1,52 +1,18 @@
-import { pathToFileURL } from 'node:url'
-import {
-  Client,
-  InMemoryTransport,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  SSEClientTransport,
-} from '@modelcontextprotocol/client'
-import type { Prompt, Tool, Transport } from '@modelcontextprotocol/client'
+import { type Client, type Prompt, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client'
 import type { JsonObject } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { boundedFetch } from './bounded-fetch.ts'
 import type { McpServerConfig } from './config.ts'
-import { HttpTransport } from './http-transport.ts'
 import type { McpLimits } from './limits.ts'
-import { settledWithin, timeLimit } from '../time-limit.ts'
+import type { ConnectionPlace } from './connection-place.ts'
+import { Link } from './link.ts'
 import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
-import { Reports } from './repair/reports.ts'
-import { TolerantTransport } from './repair/tolerant-transport.ts'
-import type { SignIns } from './sign-in/sign-ins.ts'
-import { tokenSource } from './sign-in/token-source.ts'
-import { type StdioPlace, StdioTransport } from './stdio-transport.ts'
-import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
+import type { Reports } from './repair/reports.ts'
 import { nameFor } from './repair/values.ts'
-
-/** What a server asks a person, by way of the tool that it runs. */
-export interface ElicitationRequest {
-  readonly message: string
-  /** JSON Schema of what it wants to know. */
-  readonly requestedSchema?: unknown
-}
-
-export interface ElicitationAnswer {
-  readonly action: 'accept' | 'decline' | 'cancel'
-  readonly content?: { readonly [field: string]: string | number | boolean | readonly string[] }
-}
-
-export interface ConnectionPlace extends StdioPlace {
-  /** What the server is called here. */
-  readonly name: string
-  /** Who a person is at servers; without it no server is told. */
-  readonly signIns?: SignIns | undefined
-  readonly directories: readonly string[]
-  readonly limits: McpLimits
-  readonly version: string
-  /** Asks a person; without it every question is declined. */
-  readonly elicit?: ((request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>) | undefined
-}
+import { type ShownSchema, shownSchemaOf } from './schema/shown-schema.ts'
+import type { StdioTransport } from './stdio-transport.ts'
+import { timeLimit } from '../time-limit.ts'
+import { unlessAborted } from './unless-aborted.ts'
+import { watchLists } from './watch-lists.ts'
 
 /** A tool as its server offers it, with its input schema as a model is shown it. */
 export type ServerTool = Tool & { readonly shown: ShownSchema }
@@ -89,48 +55,34 @@ export async function connect(
 ): Promise<Connection> {
   const limit = timeLimit(place.limits.connectMs, signal)
   const inTime = limit.signal
-  const { transport, stdio, opened } = transportTo(server, place)
-  const client = clientFor(place)
-  const reports = new Reports()
+  const link = new Link(server, place)
+  const { reports } = link
+  const watching = new AbortController()
   let isReady = false
   let isClosed = false
   const close = async (): Promise<void> => {
     isClosed = true
-    // One that hangs while it is closed holds nobody up; a process is ended in any case.
-    await settledWithin(client.close(), place.killGraceMs)
-    await stdio?.close()
-    const closing = server.type === 'sdk' ? server.instance.close?.() : undefined
-    if (closing !== undefined) await settledWithin(closing, place.killGraceMs)
+    watching.abort(new Error('the connection is closed'))
+    await link.close()
   }
-  Object.assign(client, {
-    onclose: () => {
-      if (isReady && !isClosed) events.onGone(stdio?.problem ?? 'the connection ended')
-    },
-    // What breaks a connection ends it, and is told then.
-    onerror: () => undefined,
-  })
   try {
-    const options = { signal: inTime, timeout: place.limits.connectMs }
-    await unlessAborted(
-      (async () => {
-        await opened?.()
-        await client.connect(
-          new TolerantTransport(transport, (method, problem) => reports.add(method, problem)),
-          options,
-        )
-      })(),
-      inTime,
-    )
+    const client = await unlessAborted(link.open({ signal: inTime, timeout: place.limits.connectMs }), inTime)
+    Object.assign(client, {
+      onclose: () => {
+        if (isReady && !isClosed) events.onGone(link.stdio?.problem ?? 'the connection ended')
+      },
+    })
     const look = (within: AbortSignal): Promise<Offered> =>
       unlessAborted(offeredBy(client, reports, place.limits, within), within)
     const offered = await look(inTime)
     for (const method of listChanged) client.setNotificationHandler(method, () => events.onListChanged())
     isReady = true
+    void watchLists(client, place.limits, () => events.onListChanged(), watching.signal)
     const hasLostSession = (thrown: unknown): boolean =>
-      thrown instanceof SdkHttpError && thrown.status === 404 && transport.sessionId !== undefined
+      thrown instanceof SdkHttpError && thrown.status === 404 && link.sessionId !== undefined
     return { client, reports, offered, look, hasLostSession, close }
   } catch (thrown) {
-    const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, place })
+    const problem = problemOf(thrown, { stdio: link.stdio, isLate: inTime.aborted && !signal.aborted, place })
     await close()
     throw problem
   } finally {
@@ -144,75 +96,8 @@ const listChanged = [
   'notifications/resources/list_changed',
 ] as const
 
-function clientFor({ version, directories, elicit, limits }: ConnectionPlace): Client {
-  const client = new Client(
-    { name: 'halting', version },
-    {
-      capabilities: { roots: {}, elicitation: {} },
-      // No schema of a server comes here: its `outputSchema` is dropped (`repair`). The client's own validator would be loaded for nothing.
-      jsonSchemaValidator: {
-        getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
-      },
-      listMaxPages: 50,
-    },
-  )
-  client.setRequestHandler('roots/list', () => ({
-    roots: directories.map((path) => ({ uri: pathToFileURL(path).href })),
-  }))
-  client.setRequestHandler('elicitation/create', async (request, { mcpReq }) => {
-    const { params } = request
-    if (elicit === undefined || !('requestedSchema' in params)) return { action: 'decline' as const }
-    const { message, requestedSchema } = params
-    // A question that nobody answers holds up the server as long as a call may take, and not longer.
-    const limit = timeLimit(limits.toolMs, mcpReq.signal)
-    const asked = elicit({ message, requestedSchema }, limit.signal)
-    const { action, content } = await answerWithin(asked, limit.signal).finally(() => limit.clear())
-    // A copy, which the client may write to.
-    return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
-  })
-  return client
-}
-
-function answerWithin(answer: Promise<ElicitationAnswer>, signal: AbortSignal): Promise<ElicitationAnswer> {
-  return unlessAborted(answer, signal).catch((thrown: unknown): ElicitationAnswer => {
-    if (signal.aborted) return { action: 'cancel' }
-    throw thrown
-  })
-}
-
-interface Way {
-  readonly transport: Transport
-  readonly stdio?: StdioTransport
-  /** Has the other end listen. */
-  readonly opened?: () => Promise<void>
-}
-
-function transportTo(server: McpServerConfig, place: ConnectionPlace): Way {
-  if (server.type === 'stdio') {
-    const stdio = new StdioTransport(server, place)
-    return { transport: stdio, stdio }
-  }
-  if (server.type === 'sdk') {
-    const [ours, theirs] = InMemoryTransport.createLinkedPair()
-    // It is a transport for either version of the SDK.
-    return { transport: ours, opened: () => server.instance.connect(theirs as never) }
-  }
-  const { signIns, name, messageBytes } = place
-  const url = new URL(server.url)
-  // Who gave a header has said who is asking.
-  const isSigned = Object.keys(server.headers).some((header) => header.toLowerCase() === 'authorization')
-  const options = {
-    requestInit: { headers: { ...server.headers } },
-    fetch: boundedFetch(messageBytes),
-    ...(signIns !== undefined &&
-      !isSigned && { authProvider: tokenSource({ url: server.url, signIns, advice: signInAdvice(name, true) }) }),
-  }
-  const transport = server.type === 'sse' ? new SSEClientTransport(url, options) : new HttpTransport(url, options)
-  return { transport }
-}
-
 async function offeredBy(client: Client, reports: Reports, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
-  const options = { signal, timeout: limits.connectMs, cacheMode: 'bypass' } as const
+  const options = { signal, timeout: limits.connectMs, cacheMode: 'refresh' } as const
   const capabilities = client.getServerCapabilities() ?? {}
   const [tools, prompts] = await Promise.all([
     capabilities.tools === undefined ? [] : client.listTools(undefined, options).then((list) => list.tools),
@@ -270,14 +155,4 @@ function problemOf(
 /** Whether the time for an answer is over, by our clock and not by the server's words. */
 export function isTimedOut(thrown: unknown): boolean {
   return thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
-}
-
-/** Nobody is waited for longer than the signal says, whatever the other side does. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

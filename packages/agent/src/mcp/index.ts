@@ -9,7 +9,7 @@ export {
   type StdioServer,
 } from './config.ts'
 export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from '../settings/mcp-edit.ts'
-export type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
+export type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
 export { mcpToolName, validServerName } from './names.ts'
 export type { McpStatus } from './server-handle.ts'

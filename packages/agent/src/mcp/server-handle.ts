@@ -1,6 +1,8 @@
 import { messageOf, sharedAbort } from '@halting/core/adapters'
 import type { McpServerConfig } from './config.ts'
-import { connect, type Connection, type ConnectionPlace, type Offered, unlessAborted } from './connection.ts'
+import { connect, type Connection, type Offered } from './connection.ts'
+import type { ConnectionPlace } from './connection-place.ts'
+import { unlessAborted } from './unless-aborted.ts'
 import { timeLimit } from '../time-limit.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 

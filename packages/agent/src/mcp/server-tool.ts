@@ -58,6 +58,8 @@ async function call(
         {
           signal,
           timeout: limits.toolMs,
+          // Also of a call that is made again with what a person answered (revision 2026-07-28).
+          maxTotalTimeout: limits.toolMs,
           onprogress(how) {
             const now = performance.now()
             if (now - told < progressMs) return

@@ -9,6 +9,8 @@ const deepestData = 500
 /** What a tool gives. A block that is not known, or has no content, becomes a text that names it; the others stay as they are. */
 export const repairCallResult: Repair = (result) => {
   const { content, structuredContent, isError, ...rest } = withValidMeta(result)
+  // A question of the server, which comes before its result.
+  if (rest['resultType'] === 'input_required') return result
   const blocks = listIn(content)
   // What has content in another form is no result.
   if (blocks === undefined) return result

@@ -21,11 +21,14 @@ const repairs: ReadonlyMap<string, Repair> = new Map([
  * result is repaired before the client sees it (spec R-MCP-19).
  */
 export class TolerantTransport implements Transport {
+  /** A client that closes it leaves the server's own transport open: the next client goes on with that. */
+  staysOpen = false
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: NonNullable<Transport['onmessage']>
   readonly #inner: Transport
   readonly #report: (method: string, problem: string) => void
+  #started: Promise<void> | undefined
   /** Methods of the requests that are not answered yet. */
   readonly #methods = new Map<string | number, string>()
 
@@ -50,7 +53,14 @@ export class TolerantTransport implements Transport {
   }
 
   start(): Promise<void> {
-    return this.#inner.start()
+    this.#started ??= this.#inner.start()
+    return this.#started
+  }
+
+  /** Makes it one for another client. */
+  reset(): void {
+    this.#methods.clear()
+    Object.assign(this, { onclose: undefined, onerror: undefined, onmessage: undefined })
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -64,8 +74,9 @@ export class TolerantTransport implements Transport {
     return this.#inner.send(message, options)
   }
 
-  close(): Promise<void> {
-    return this.#inner.close()
+  async close(): Promise<void> {
+    if (this.staysOpen) this.onclose?.()
+    else await this.#inner.close()
   }
 
   setProtocolVersion(version: string): void {

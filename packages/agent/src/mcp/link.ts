@@ -1,0 +1,212 @@
+import { pathToFileURL } from 'node:url'
+import {
+  Client,
+  type ClientOptions,
+  InMemoryTransport,
+  ProtocolError,
+  SdkHttpError,
+  SSEClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import { messageOf } from '@halting/core/adapters'
+import { boundedFetch } from './bounded-fetch.ts'
+import type { McpServerConfig } from './config.ts'
+import type { ConnectionPlace, ElicitationAnswer } from './connection-place.ts'
+import { HttpTransport } from './http-transport.ts'
+import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
+import { Reports } from './repair/reports.ts'
+import { TolerantTransport } from './repair/tolerant-transport.ts'
+import { tokenSource } from './sign-in/token-source.ts'
+import { StdioTransport } from './stdio-transport.ts'
+import { settledWithin, timeLimit } from '../time-limit.ts'
+import { unlessAborted } from './unless-aborted.ts'
+
+interface OpenOptions {
+  readonly signal: AbortSignal
+  /** Milliseconds for one request. */
+  readonly timeout: number
+}
+
+interface Way {
+  readonly transport: Transport
+  readonly stdio?: StdioTransport
+  /** Has the other end listen. */
+  readonly opened?: () => Promise<void>
+}
+
+/** Revision 2026-07-28 has no `initialize`; `legacy` is every revision before it. */
+type Versions = 'legacy' | 'any'
+
+/** What a server by HTTP has to say that it knows the newest revision. One that is silent is asked in the old way. */
+const probeShare = 1 / 3
+const mostProbeMs = 10_000
+
+/**
+ * The way to one server, and the client on it once both have agreed on a revision of the protocol.
+ *
+ * A server by HTTP is asked for the newest revision first: it costs one exchange. A process is not: some end, or are silent, at a request before
+ * `initialize`, and to ask a second process, as the client would, doubles the time of every start. It is initialized as ever, and asked for the
+ * newest revision where it refuses that (docs/decisions/0076).
+ */
+export class Link {
+  /** What of the server's lists could not be used. */
+  readonly reports: Reports = new Reports()
+  readonly #server: McpServerConfig
+  readonly #place: ConnectionPlace
+  #way: Way | undefined
+  #client: Client | undefined
+  #isClosed = false
+
+  constructor(server: McpServerConfig, place: ConnectionPlace) {
+    this.#server = server
+    this.#place = place
+  }
+
+  get stdio(): StdioTransport | undefined {
+    return this.#way?.stdio
+  }
+
+  /** Of the revisions that have sessions. */
+  get sessionId(): string | undefined {
+    return this.#way?.transport.sessionId
+  }
+
+  /** Rejects where the server cannot be reached, or knows no revision that the client does. */
+  async open(options: OpenOptions): Promise<Client> {
+    switch (this.#server.type) {
+      case 'http':
+        return this.#openByHttp(options)
+      case 'sse':
+        return this.#connect(this.#tolerant(this.#newWay()), 'legacy', options)
+      case 'stdio':
+      case 'sdk':
+        return this.#openInPlace(options)
+    }
+  }
+
+  /** Resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const { killGraceMs } = this.#place
+    // One that hangs while it is closed holds nobody up; a process is ended in any case.
+    await settledWithin(Promise.allSettled([this.#client?.close(), this.#way?.transport.close()]), killGraceMs)
+    await this.stdio?.close()
+    const closing = this.#server.type === 'sdk' ? this.#server.instance.close?.() : undefined
+    if (closing !== undefined) await settledWithin(closing, killGraceMs)
+  }
+
+  async #openByHttp(options: OpenOptions): Promise<Client> {
+    try {
+      return await this.#connect(this.#tolerant(this.#newWay()), 'any', options)
+    } catch (thrown) {
+      if (options.signal.aborted || isDenial(thrown)) throw thrown
+      await settledWithin(this.#client?.close() ?? Promise.resolve(), this.#place.killGraceMs)
+      // Some answer what they do not know with an error that is none of the protocol.
+      return this.#connect(this.#tolerant(this.#newWay()), 'legacy', options)
+    }
+  }
+
+  async #openInPlace(options: OpenOptions): Promise<Client> {
+    const way = this.#newWay()
+    await way.opened?.()
+    const transport = this.#tolerant(way)
+    transport.staysOpen = true
+    try {
+      return await this.#connect(transport, 'legacy', options)
+    } catch (thrown) {
+      if (options.signal.aborted || this.#isClosed || !isRefusal(thrown)) throw thrown
+      transport.reset()
+      return await this.#connect(transport, 'any', options)
+    } finally {
+      transport.staysOpen = false
+    }
+  }
+
+  async #connect(transport: Transport, versions: Versions, options: OpenOptions): Promise<Client> {
+    const client = clientFor(this.#place, versions)
+    this.#client = client
+    // What breaks a connection ends it, and is told then.
+    Object.assign(client, { onerror: () => undefined })
+    await client.connect(transport, options)
+    return client
+  }
+
+  #tolerant({ transport }: Way): TolerantTransport {
+    return new TolerantTransport(transport, (method, problem) => this.reports.add(method, problem))
+  }
+
+  #newWay(): Way {
+    if (this.#isClosed) throw new Error('the connection is closed')
+    this.#way = wayTo(this.#server, this.#place)
+    return this.#way
+  }
+}
+
+/** It does not know `initialize`, or no version of before. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof ProtocolError || /protocol version/i.test(messageOf(thrown))
+}
+
+function isDenial(thrown: unknown): boolean {
+  return thrown instanceof NeedsSignIn || (thrown instanceof SdkHttpError && [401, 403].includes(thrown.status ?? 0))
+}
+
+function wayTo(server: McpServerConfig, place: ConnectionPlace): Way {
+  if (server.type === 'stdio') {
+    const stdio = new StdioTransport(server, place)
+    return { transport: stdio, stdio }
+  }
+  if (server.type === 'sdk') {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    // It is a transport for either version of the SDK.
+    return { transport: ours, opened: () => server.instance.connect(theirs as never) }
+  }
+  const { signIns, name, messageBytes } = place
+  const url = new URL(server.url)
+  // Who gave a header has said who is asking.
+  const isSigned = Object.keys(server.headers).some((header) => header.toLowerCase() === 'authorization')
+  const options = {
+    requestInit: { headers: { ...server.headers } },
+    fetch: boundedFetch(messageBytes),
+    ...(signIns !== undefined &&
+      !isSigned && { authProvider: tokenSource({ url: server.url, signIns, advice: signInAdvice(name, true) }) }),
+  }
+  return { transport: server.type === 'sse' ? new SSEClientTransport(url, options) : new HttpTransport(url, options) }
+}
+
+function clientFor(place: ConnectionPlace, versions: Versions): Client {
+  const { version, directories, elicit, limits } = place
+  const timeoutMs = Math.min(mostProbeMs, limits.connectMs * probeShare)
+  const options: ClientOptions = {
+    capabilities: { roots: {}, elicitation: {} },
+    // No schema of a server comes here: its `outputSchema` is dropped (`repair`). The client's own validator would be loaded for nothing.
+    jsonSchemaValidator: {
+      getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+    },
+    listMaxPages: 50,
+    ...(versions === 'any' && { versionNegotiation: { mode: 'auto', probe: { timeoutMs } } }),
+  }
+  const client = new Client({ name: 'halting', version }, options)
+  client.setRequestHandler('roots/list', () => ({
+    roots: directories.map((path) => ({ uri: pathToFileURL(path).href })),
+  }))
+  client.setRequestHandler('elicitation/create', async (request, { mcpReq }) => {
+    const { params } = request
+    if (elicit === undefined || !('requestedSchema' in params)) return { action: 'decline' as const }
+    const { message, requestedSchema } = params
+    // A question that nobody answers holds up the server as long as a call may take, and not longer.
+    const limit = timeLimit(limits.toolMs, mcpReq.signal)
+    const asked = elicit({ message, requestedSchema }, limit.signal)
+    const { action, content } = await answerWithin(asked, limit.signal).finally(() => limit.clear())
+    // A copy, which the client may write to.
+    return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
+  })
+  return client
+}
+
+function answerWithin(answer: Promise<ElicitationAnswer>, signal: AbortSignal): Promise<ElicitationAnswer> {
+  return unlessAborted(answer, signal).catch((thrown: unknown): ElicitationAnswer => {
+    if (signal.aborted) return { action: 'cancel' }
+    throw thrown
+  })
+}
