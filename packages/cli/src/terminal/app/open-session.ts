@@ -49,6 +49,10 @@ function onThisMachine(live: LiveSession): OnThisMachine {
         name,
         status: problem === undefined ? `${status}, ${many(tools, 'tool')}` : `${status}: ${oneLine(problem, 200)}`,
       })),
+    async askServices() {
+      const { askServices } = await import('../../session/service-models.ts')
+      return askServices(run)
+    },
     async changeServer(name, how) {
       const { servers } = live
       if (servers === undefined) throw new UsageError('This session has no servers.')
