@@ -70,7 +70,9 @@ test('R-INSTR-6: the state of the repository is told once in a session, and agai
   const id = String(first.init['session_id'])
   expect((await lines('again', [says('Two.')], ['--resume', id])).stdout).not.toContain('Branch: ')
   put('new.txt', 'x')
-  expect((await lines('again', [says('Three.')], ['--resume', id])).stdout).toContain('?? new.txt')
+  const third = await lines('once more', [ifSaid('once more')], ['--resume', id])
+  expect(third.stdout).toContain('?? new.txt')
+  expect(third.all.at(-1)).toMatchObject({ subtype: 'success', result: 'Heard.' })
 })
 
 /** A reply that is given only where the last message of the user holds the text. */

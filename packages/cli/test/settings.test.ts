@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -124,8 +125,16 @@ describe('how a model is to think goes out in the words of its service', () => {
   test('chat completions', async () => {
     const service = await startService()
     const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
-    const ended = await run(['-p', 'hi', '--model', 'gpt-5', '--effort', 'low'], { env })
+    const cwd = mkdtempSync(join(here(), 'repository-'))
+    execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd, stdio: 'pipe' })
+    const ended = await run(['-p', 'hi', '--model', 'gpt-5', '--effort', 'low'], { env, cwd })
     expect(ended).toMatchObject({ status: 0, stdout: 'hello\n' })
+    // What the program says of the repository does not stand between the prompt and the answer (R-INSTR-6).
+    expect(service.seen[0]?.body['messages']).toEqual([
+      expect.objectContaining({ role: 'system' }),
+      { role: 'user', content: expect.stringContaining('on trunk') as string },
+      { role: 'user', content: 'hi' },
+    ])
     expect(service.seen[0]).toMatchObject({
       url: '/v1/chat/completions',
       headers: { authorization: 'Bearer key' },

@@ -69,6 +69,7 @@ export const isTranscript: Check = isListOf(
       message: isObject({ role: isExactly('user'), content: isContent }),
       origin: isText,
       hook: optional(isText),
+      messagesAfter: optional(isNumber),
       details: optional(isObject()),
       memos: optional(isObject()),
       tasks: optional(isTaskNotes),

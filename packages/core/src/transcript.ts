@@ -35,6 +35,8 @@ export type UserEntry = {
   readonly inboxId?: string
   /** The id of the hook that said it; absent where a stop hook sent the model back, and in records of before. */
   readonly hook?: string
+  /** Placed before the prompt: the model is shown it before so many of the messages that are on record before it. */
+  readonly messagesAfter?: number
   /** Structured results by call id, for programs; the model does not see them. */
   readonly details?: { readonly [callId: string]: Json }
   /** What tools have to find again in later calls (`ToolOutput.memo`), by call id. */
@@ -353,8 +355,8 @@ function shownMessage({ by, container }: AssistantMessage, content: readonly Con
 }
 
 /** Results come before anything else that was said since the call: also those that a person had to approve first. */
-function projectUser(messages: ModelMessage[], { message, origin }: UserEntry): ModelMessage[] {
-  let position = messages.length
+function projectUser(messages: ModelMessage[], { message, origin, messagesAfter = 0 }: UserEntry): ModelMessage[] {
+  let position = Math.max(0, messages.length - messagesAfter)
   if (origin === 'tool_results') while (position > 0 && isRemark(messages[position - 1])) position--
   if (position < messages.length) return [...messages.slice(0, position), message, ...messages.slice(position)]
   messages.push(message)

@@ -190,6 +190,33 @@ export function localServices(env: Environment): readonly LocalService[] {
   })
 }
 
+/** A service that can be asked with what the environment has. */
+export interface ReachableService {
+  /** Comes before the names of its models, with a slash; `anthropic` may be left out before `claude-…`. */
+  readonly prefix: string
+  /** The environment has a key or an address for it. False for a service at its usual port on this machine, which may not be running. */
+  readonly isSetUp: boolean
+}
+
+/**
+ * Services for which the environment has a key or an address, and those that need none and may run on this machine. One address is named once:
+ * where OPENAI_BASE_URL is set, as `openai-compatible`.
+ */
+export function reachableServices(env: Environment): readonly ReachableService[] {
+  const messages = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL']
+  const hasAddress = read(env, 'OPENAI_BASE_URL') !== undefined
+  const chat = chatServices.flatMap((service): readonly ReachableService[] => {
+    const { prefix, needsKey, keyVariable, baseUrlVariable } = service
+    if (prefix === (hasAddress ? 'openai' : 'openai-compatible')) return []
+    const hasKey = keyVariable !== undefined && read(env, keyVariable) !== undefined
+    const isSetUp = hasKey || (baseUrlVariable !== undefined && read(env, baseUrlVariable) !== undefined)
+    if (needsKey && !hasKey) return []
+    return isSetUp || isOnThisMachine(baseUrlFrom(service, env)) ? [{ prefix, isSetUp }] : []
+  })
+  const isAnthropicSetUp = messages.some((variable) => read(env, variable) !== undefined)
+  return [...(isAnthropicSetUp ? [{ prefix: 'anthropic', isSetUp: true }] : []), ...chat]
+}
+
 /** OLLAMA_HOST may be a host, a host and a port, or an address; a server that listens everywhere is here. */
 function ollamaUrl(given: string): string {
   const host = given.startsWith(':') ? `127.0.0.1${given}` : given

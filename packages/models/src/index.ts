@@ -9,10 +9,11 @@ export {
   keySourceOf,
   localServices,
   modelFromEnvironment,
+  reachableServices,
   refuseKeyName,
   serviceFromEnvironment,
 } from './environment.ts'
-export type { Environment, LocalService, ModelSettings } from './environment.ts'
+export type { Environment, LocalService, ModelSettings, ReachableService } from './environment.ts'
 export {
   contextWindowOf,
   keyVariables,

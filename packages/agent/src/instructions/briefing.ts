@@ -121,8 +121,8 @@ function waitingLine({ path, by }: { readonly path: string; readonly by: string 
 }
 
 /**
- * Tells once in a conversation how the repository is, and again in a later run where that has changed. A message of its own: what the cache of
- * the service holds from before stays.
+ * Tells once in a conversation how the repository is, and again in a later run where that has changed. A message of its own before the prompt: what
+ * the cache of the service holds from before stays, and the last that the user said is the prompt.
  */
 function folderHook(git: Promise<string | undefined>): Hook {
   return new CallableHook(
@@ -135,9 +135,8 @@ function folderHook(git: Promise<string | undefined>): Hook {
         .messages()
         .findLast(({ content }) => JSON.stringify(content).includes('(told by halting, not by the user)'))
       const isKnown = last !== undefined && JSON.stringify(last.content).includes(JSON.stringify(text).slice(1, -1))
-      return isKnown ? undefined : context.withState(context.state().withUserMessage(text))
+      return isKnown ? undefined : context.withMessageBeforePrompt(text)
     },
-    // Behind the hooks of people, who look at the prompt as the last that was said.
-    { id: briefingHook, triggers: ['beforeExecution'], priority: -1_000 },
+    { id: briefingHook, triggers: ['beforeExecution'] },
   )
 }

@@ -10,8 +10,6 @@ export function planModeHook(mode: () => string, words: PlanWords): Hook {
   return {
     id: 'halting:plan-mode',
     triggers: ['beforeExecution'],
-    // Behind the hooks of people, who look at the prompt as the last that was said.
-    priority: -1_001,
     handle(context) {
       const said = context
         .state()
@@ -21,7 +19,7 @@ export function planModeHook(mode: () => string, words: PlanWords): Hook {
       const isOn = mode() === 'plan'
       if (isOn === isTold) return undefined
       const text = isOn ? `${begins}\n\n${planModeWords(words)}` : ends
-      return context.withState(context.state().withUserMessage(text))
+      return context.withMessageBeforePrompt(text)
     },
   }
 }

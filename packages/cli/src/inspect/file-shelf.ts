@@ -4,6 +4,7 @@ import { keptSessions } from '@halting/agent'
 import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
 import type { InspectedSession } from '@halting/inspector'
 import type { Flags } from '../flags/flags.ts'
+import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { priceFlags, pricesFor, readAnySession, type AnySession, type PricesFor } from '../foreign/read-session.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -42,17 +43,12 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   private constructor(flags: Flags, words: readonly string[], program: Program) {
-    const folders = foreignFolders(flags, program)
-    const named = [...words, ...folders]
+    const named = flags.all === true ? [] : [...words, ...foreignFolders(flags, program)]
     this.#program = program
     this.#prices = pricesFor(flags, program)
     this.#priceFlags = priceFlags(flags, program)
-    const which = flags.all === true ? 'all' : 'of this folder'
     this.title = titleOf(named, flags, program)
-    this.#find =
-      named.length === 0
-        ? async () => (await keptSessions(whose(program), which)).map(({ path }) => path)
-        : () => findFiles(named, program)
+    this.#find = filesToShow(named, flags, program)
   }
 
   async look(): Promise<readonly FileEntry[]> {
@@ -149,7 +145,17 @@ function nameOf(path: string): string {
   return basename(path, '.jsonl')
 }
 
-function titleOf(named: readonly string[], { all }: Flags, { cwd }: Program): string {
-  if (named.length === 0) return all === true ? 'All sessions' : `Sessions of ${cwd}`
+function filesToShow(named: readonly string[], flags: Flags, program: Program): () => Promise<readonly string[]> {
+  if (flags.all === true) return () => filesEverywhere(flags, program)
+  if (named.length > 0) return () => findFiles(named, program)
+  return async () => (await keptSessions(whose(program), 'of this folder')).map(({ path }) => path)
+}
+
+function titleOf(named: readonly string[], { all, claudeCode, codex }: Flags, { cwd }: Program): string {
+  if (all === true) {
+    const programs = [claudeCode === true ? ['Claude Code'] : [], codex === true ? ['Codex'] : []].flat()
+    return programs.length === 0 ? 'All sessions' : `All sessions, and those of ${programs.join(' and ')}`
+  }
+  if (named.length === 0) return `Sessions of ${cwd}`
   return named.map((name) => (/[/\\]/.test(name) ? resolve(cwd, name) : name)).join(', ')
 }

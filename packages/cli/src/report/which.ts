@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, relative, resolve, isAbsolute } from 'node:path'
 import { headOfKept, keptSessions, sessionFolder } from '@halting/agent'
+import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
@@ -30,7 +31,12 @@ export async function whichSessions(flags: Flags, words: readonly string[], prog
   const others = claudeCode || codex
   const [folder, ...more] = words
   if (folder === undefined) {
-    if (all) return { of: 'of all folders', isNamed: false, below: '', files: await everywhere(flags, program) }
+    if (all) {
+      const files = await filesEverywhere(flags, program)
+      if (files.length === 0)
+        throw new UsageError('No session is kept. halting -p begins one; a folder with files of sessions can be named.')
+      return { of: 'of all folders', isNamed: false, below: '', files }
+    }
     if (!others) return { of: 'of this folder', isNamed: false, below: '', files: await findFiles([], program) }
     const names = [...(claudeCode ? ['Claude Code'] : []), ...(codex ? ['Codex'] : [])].join(' and ')
     const files = await findFiles(foreignFolders(flags, program), program)
@@ -48,16 +54,6 @@ export async function whichSessions(flags: Flags, words: readonly string[], prog
   const names = words.length === 1 ? oneLine(folder, 60) : `${words.length} names`
   const files = await findFiles([...words, ...foreignFolders(flags, program)], program)
   return { of: `in ${names}`, isNamed: true, below: '', files }
-}
-
-/** Ours of all folders, and those of other programs that flags name. */
-async function everywhere(flags: Flags, program: Program): Promise<readonly string[]> {
-  const own = (await keptSessions(whose(program), 'all')).map(({ path }) => path)
-  const folders = foreignFolders(flags, program)
-  const foreign = folders.length === 0 ? [] : await findFiles(folders, program)
-  if (own.length + foreign.length === 0)
-    throw new UsageError('No session is kept. halting -p begins one; a folder with files of sessions can be named.')
-  return [...own, ...foreign]
 }
 
 /** Sessions of ours that worked in a folder, or below it: their first lines say so. */

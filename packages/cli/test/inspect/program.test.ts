@@ -12,7 +12,9 @@ installProgram()
 
 const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
 
-afterEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
+afterEach(() => {
+  for (const folder of ['.halting', '.claude', '.codex']) rmSync(join(here(), folder), { recursive: true, force: true })
+})
 const inspecting = withInspecting()
 
 interface Told {
@@ -44,6 +46,26 @@ test('it prints one address, serves the sessions of this folder there, and ends 
   const { status, stdout, stderr } = await each.ended
   expect({ status, stdout }).toEqual({ status: 0, stdout: `${address}\n` })
   expect(stderr).toContain('Press Ctrl-C to stop.')
+})
+
+test('--all shows the sessions of all folders, and with --claude-code and --codex those of these programs, too', async () => {
+  await keep(first, [says('hello')])
+  const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+  for (const [folder, sample, name] of [
+    ['.claude/projects/-home', 'claude-code-polling.jsonl', `${second}.jsonl`],
+    ['.codex/sessions/2026', 'codex-rollout-0.jsonl', `rollout-2026-01-01T00-00-00-${second}.jsonl`],
+  ] as const) {
+    mkdirSync(join(here(), folder), { recursive: true })
+    copyFileSync(join(samples, sample), join(here(), folder, name))
+  }
+  const programsOf = async (...flags: readonly string[]): Promise<readonly unknown[]> => {
+    const { address } = await inspecting(flags)
+    return (await rowsAt(address)).map(({ program }) => String(program)).toSorted((a, b) => a.localeCompare(b))
+  }
+  expect(await programsOf('--all')).toEqual(['halting'])
+  expect(await programsOf('--all', '--codex')).toEqual(['codex', 'halting'])
+  expect(await programsOf('--all', '--claude-code', '--codex')).toEqual(['claude-code', 'codex', 'halting'])
+  expect(await programsOf('--claude-code', '--codex')).toEqual(['claude-code', 'codex'])
 })
 
 test('a session that is named alone is what the page opens with, and its ending is told in the words of why', async () => {

@@ -1,8 +1,8 @@
 import type { AgentState } from '../agent-state.ts'
-import { plainTextOf } from '../content.ts'
+import { messageContentOf, plainTextOf } from '../content.ts'
 import type { CompactionReply, CompactionTrigger } from '../context/port.ts'
 import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
-import type { ModelMessage, ToolUseBlock } from '../messages.ts'
+import type { MessageContent, ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 import type { AskModel, HookQuestion } from './questions.ts'
 import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
@@ -55,6 +55,7 @@ interface Changes {
   readonly input?: { readonly value: Json }
   readonly output?: string
   readonly prevented?: string
+  readonly beforePrompt?: MessageContent
 }
 
 /** What a hook is given and gives back (spec R-HOOK-1). Immutable: every `with…` returns a new one. */
@@ -144,6 +145,14 @@ export class HookContext {
   /** afterToolUse: replaces what the model is told. */
   withToolOutput(text: string): HookContext {
     return this.#with({ output: plainTextOf(text) })
+  }
+
+  /**
+   * beforeExecution: adds a message that the model is shown before the prompt of the run, so that the prompt stays the last word of the user:
+   * facts about the surroundings, for instance. In a run without a prompt it is the last message.
+   */
+  withMessageBeforePrompt(content: MessageContent): HookContext {
+    return this.#with({ beforePrompt: messageContentOf(content) })
   }
 
   /** afterToolUse: ends the run as `hook_stopped` once this turn's tools are done. */

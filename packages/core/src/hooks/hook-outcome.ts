@@ -32,6 +32,8 @@ export type HookOutcome = {
   readonly continued?: true
   /** User messages for the model. */
   readonly messages?: readonly MessageContent[]
+  /** beforeExecution: a user message that the model is shown before the prompt of the run. */
+  readonly beforePrompt?: MessageContent
   /** What the model is shown from here on, in place of all that was said, and about how many tokens both have. `messages` come after it. */
   readonly replaced?: {
     readonly messages: readonly ModelMessage[]
@@ -64,4 +66,6 @@ export type HookOutcome = {
 export interface HookMessage {
   readonly hook: string
   readonly content: MessageContent
+  /** It goes before the prompt of the run. */
+  readonly isBeforePrompt?: true
 }

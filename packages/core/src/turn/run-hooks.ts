@@ -125,6 +125,8 @@ class HookCalls implements HookRun {
     applyOutcome(run, outcome, signals)
     if (outcome.continued === true) this.continuedBy = hook
     for (const content of outcome.messages ?? []) this.messages.push({ hook, content })
+    if (outcome.beforePrompt !== undefined)
+      this.messages.push({ hook, content: outcome.beforePrompt, ...(trigger === 'beforeExecution' && beforePrompt) })
     this.#subject = withChanges(this.#subject, outcome)
     this.outcomes.push({ hook, outcome })
     run.emit({ type: 'hook_end', hook, trigger, callId: this.#callId, outcome, durationMs })
@@ -287,6 +289,24 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
 
 /** Appends messages of hooks to the transcript. Called where no tool call is without a result. */
 export function addHookMessages(run: Run, messages: readonly HookMessage[]): void {
-  for (const { hook, content } of messages)
-    run.append({ kind: 'user', id: run.entryId('hook'), message: { role: 'user', content }, origin: 'hook', hook })
+  for (const { hook, content, isBeforePrompt = false } of messages) {
+    const message = { role: 'user', content } as const
+    const place = isBeforePrompt ? { messagesAfter: messagesSincePrompt(run) } : {}
+    run.append({ kind: 'user', id: run.entryId('hook'), message, origin: 'hook', hook, ...place })
+  }
+}
+
+const beforePrompt = { isBeforePrompt: true } as const
+
+/** How many messages the prompt and what followed it are; 0 where the newest messages do not begin with a prompt. */
+function messagesSincePrompt({ state: { transcript } }: Run): number {
+  let count = 0
+  for (let index = transcript.length - 1; index >= 0; index--) {
+    const entry = transcript.at(index)
+    if (entry?.kind === 'attachment') continue
+    if (entry?.kind !== 'user') return 0
+    if (entry.messagesAfter === undefined) count++
+    if (entry.origin === 'prompt') return count
+  }
+  return 0
 }

@@ -5,11 +5,12 @@ import type { Flags } from '../../flags/flags.ts'
 import type { Style } from '../../io/style.ts'
 import type { ListedRule } from '../../permissions/rule-list.ts'
 import type { Program } from '../../program.ts'
+import type { AskedService } from '../../session/service-models.ts'
 import type { PromptEditor } from '../editor/prompt-editor.ts'
 import type { PromptHistory } from '../history/history-file.ts'
 import type { Action } from '../keys/actions.ts'
 import type { Keybindings } from '../keys/keybindings.ts'
-import type { Choice } from '../pickers/pick-list.ts'
+import type { Choices } from '../pickers/pick-list.ts'
 import type { Block, Component, Screen } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
 import type { HandIn, Taker } from './hand-in.ts'
@@ -43,6 +44,8 @@ export interface OnThisMachine {
   removeRule(rule: ListedRule): Promise<string>
   readonly hooks: readonly { readonly event: string; readonly what: string }[]
   servers(): readonly { readonly name: string; readonly status: string }[]
+  /** Asks the services of settings and environment for their models. */
+  askServices(): Promise<readonly AskedService[]>
   /** @throws ConfigurationError for a name that no server has. */
   changeServer(name: string, how: 'reconnect' | 'on' | 'off'): Promise<void>
 }
@@ -64,7 +67,8 @@ export interface WrittenCommand {
 /** What is asked in the place of the editor. */
 interface Asked<T> {
   readonly title: string
-  readonly choices: readonly Choice<T>[]
+  readonly choices: Choices<T>
+  readonly notes?: () => readonly string[]
   readonly first?: number
   readonly hint: string
   readonly onKey?: (data: string, choice: T | undefined) => boolean

@@ -60,6 +60,10 @@ function onThisMachine(live: LiveSession): OnThisMachine {
             ? [`${status}, ${many(tools, 'tool')}`, ...leftOut.map((part) => oneLine(part, 200))].join('; ')
             : `${status}: ${oneLine(problem, 200)}`,
       })),
+    async askServices() {
+      const { askServices } = await import('../../session/service-models.ts')
+      return askServices(run)
+    },
     async changeServer(name, how) {
       const { servers } = live
       if (servers === undefined) throw new UsageError('This session has no servers.')

@@ -1,6 +1,8 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
 import { readLimits } from '../../session/limits-argument.ts'
+import type { AppContext } from '../app/context.ts'
+import { chooseModel } from './choose-model.ts'
 import type { Command } from './command.ts'
 import { checkMode } from '../../session/check-mode.ts'
 import { UsageError } from '../../usage-error.ts'
@@ -14,24 +16,17 @@ const model: Command = {
   async run(app, argument) {
     const session = app.open?.session
     if (session === undefined) return
-    const { snapshot } = session
-    const chosen =
-      argument !== ''
-        ? argument
-        : await app.ask({
-            title: 'Model',
-            hint: 'Enter takes it · /model NAME takes any other',
-            first: Math.max(0, snapshot.models.indexOf(snapshot.model)),
-            choices: snapshot.models.map((name) => ({
-              value: name,
-              label: name,
-              ...(name === snapshot.model && { detail: 'now' }),
-            })),
-          })
+    const chosen = argument !== '' ? argument : await chosenModel(app, session.snapshot)
     if (chosen === undefined) return
     session.set({ model: chosen })
     app.note(`Model: ${chosen}`)
   },
+}
+
+/** A script has the models that it has; those of a cluster are the worker's. */
+async function chosenModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
+  const asked = app.flags.script === undefined ? ((await app.open?.here?.askServices()) ?? []) : []
+  return chooseModel(app, snapshot, asked)
 }
 
 /** Modes that a key goes through; others are chosen by their name, so that nobody comes into them by accident. */

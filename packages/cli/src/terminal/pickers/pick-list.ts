@@ -15,9 +15,14 @@ export interface Choice<T> {
   readonly alsoFoundBy?: string
 }
 
+/** A list, or one that grows while it is shown: at its end, so that the chosen row stays where it is. */
+export type Choices<T> = readonly Choice<T>[] | (() => readonly Choice<T>[])
+
 export interface PickOptions<T> {
   readonly title: string
-  readonly choices: readonly Choice<T>[]
+  readonly choices: Choices<T>
+  /** Lines about the list, below it. */
+  readonly notes?: () => readonly string[]
   /** The row that is chosen at first. */
   readonly first?: number
   /** What stands below: what Enter does, and other keys. */
@@ -36,12 +41,13 @@ export interface PickOptions<T> {
 
 /** A list in the place of the editor: letters narrow it, Enter takes a row, Esc none. */
 export function pickList<T>(options: PickOptions<T>): Component {
-  const { style, isKey, rows = 10 } = options
+  const { style, isKey, rows = 10, notes = () => [] } = options
+  const all = (): readonly Choice<T>[] => (typeof options.choices === 'function' ? options.choices() : options.choices)
   let [filter, chosen] = ['', options.first ?? 0]
   const matching = (): readonly Choice<T>[] => {
     const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
-    if (words.length === 0) return options.choices
-    return options.choices.filter(({ label, detail = '', alsoFoundBy = '' }) => {
+    if (words.length === 0) return all()
+    return all().filter(({ label, detail = '', alsoFoundBy = '' }) => {
       const text = `${label} ${detail} ${alsoFoundBy}`.toLowerCase()
       return words.every((word) => text.includes(word))
     })
@@ -67,6 +73,7 @@ export function pickList<T>(options: PickOptions<T>): Component {
         fitted(`${options.title}${filter === '' ? '' : ` ${oneLine(filter, 60)}`}`, width),
         ...(shown.length === 0 ? [style.dim(fitted('  nothing fits', width))] : shown),
         ...(left > 0 ? [style.dim(fitted(`  and ${left} more`, width))] : []),
+        ...notes().map((note) => style.dim(fitted(`  ${note}`, width))),
         style.dim(fitted(options.hint, width)),
       ]
     },

@@ -1,0 +1,122 @@
+// Holds rules of docs/spec.md: R-TERM-90. The models that /model lists.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { reachableServices } from '@halting/models'
+import { expect, onTestFinished, test } from 'vitest'
+import { askServices, type AskedService, type ListedModels } from '../src/session/service-models.ts'
+import { chooseModel } from '../src/terminal/commands/choose-model.ts'
+import { pickList } from '../src/terminal/pickers/pick-list.ts'
+import { styleFor } from '../src/io/style.ts'
+
+/** A service that answers so; without an answer it hangs. */
+async function service(
+  status?: number,
+  body: unknown = {},
+): Promise<{ readonly url: string; readonly keys: unknown[] }> {
+  const keys: unknown[] = []
+  const server = createServer((request, response) => {
+    keys.push(request.headers['x-api-key'] ?? request.headers.authorization)
+    if (status === undefined) return
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, keys }
+}
+
+const list = (...ids: readonly string[]) => ({ data: ids.map((id) => ({ id })) })
+const nobody = 'http://127.0.0.1:1'
+
+test('every service with a key or an address is asked at once, and who gives no list says why within the time limit', async () => {
+  const claude = await service(200, list('claude-x', 'other'))
+  const chat = await service(200, list('models/mine', 'my-embed', 'b\u001B[2Jad', 'mine'))
+  const refusing = await service(401)
+  const hanging = await service()
+  const env = {
+    ANTHROPIC_API_KEY: 'key-a',
+    ANTHROPIC_BASE_URL: claude.url,
+    OPENAI_API_KEY: 'key-o',
+    OPENAI_BASE_URL: `${chat.url}/v1`,
+    OLLAMA_HOST: hanging.url,
+    VLLM_BASE_URL: refusing.url,
+    LMSTUDIO_BASE_URL: nobody,
+    LLAMACPP_BASE_URL: 'no address',
+  }
+  const begun = performance.now()
+  const answers = await Promise.all(
+    askServices({ env, settings: {} }, 300).map(async ({ service: name, answer }) => [name, await answer] as const),
+  )
+  expect(performance.now() - begun).toBeLessThan(5_000)
+  expect(Object.fromEntries(answers)).toEqual({
+    anthropic: { kind: 'models', names: ['claude-x', 'anthropic/other'], left: 0 },
+    'openai-compatible': { kind: 'models', names: ['openai-compatible/mine'], left: 2 },
+    ollama: { kind: 'none', why: 'it did not answer within 0.3 s' },
+    vllm: { kind: 'none', why: 'it refuses the key (401)' },
+    lmstudio: { kind: 'none', why: expect.stringContaining('ECONNREFUSED') as string },
+    llamacpp: { kind: 'none', why: expect.any(String) as string },
+  })
+  expect([claude.keys, chat.keys, hanging.keys]).toEqual([['key-a'], ['Bearer key-o'], [undefined]])
+})
+
+test('a service without a key is not asked, and one address is asked once', () => {
+  const local = { OLLAMA_HOST: nobody, LLAMACPP_BASE_URL: nobody, VLLM_BASE_URL: nobody, LMSTUDIO_BASE_URL: nobody }
+  const prefixes = (env: Readonly<Record<string, string>>) => reachableServices(env).map(({ prefix }) => prefix)
+  const here = ['ollama', 'llamacpp', 'vllm', 'lmstudio']
+  expect(prefixes(local)).toEqual(here)
+  expect(prefixes({ ...local, OPENAI_API_KEY: 'k', GROQ_API_KEY: 'k' })).toEqual(['openai', ...here, 'groq'])
+  expect(prefixes({ ...local, OPENAI_API_KEY: 'k', OPENAI_BASE_URL: nobody })).toEqual(['openai-compatible', ...here])
+  expect(prefixes({ ...local, ANTHROPIC_AUTH_TOKEN: 'k' })).toEqual(['anthropic', ...here])
+  expect(reachableServices({}).every(({ isSetUp }) => !isSetUp)).toBe(true)
+  // A local service that was put elsewhere is asked there, since somebody said so.
+  expect(reachableServices({ OLLAMA_HOST: 'http://models.example' })[0]).toEqual({ prefix: 'ollama', isSetUp: true })
+})
+
+test('the list is there at once, grows at its end as services answer, and keeps the chosen row', async () => {
+  const answers = new Map<string, (listed: ListedModels) => void>()
+  const asked = ['groq', 'openai', 'ollama'].map((name): AskedService => ({
+    service: name,
+    answer: new Promise((resolve) => answers.set(name, resolve)),
+  }))
+  const style = styleFor(false, {})
+  let shown: ReturnType<typeof pickList<string>> | undefined
+  const app: Parameters<typeof chooseModel>[0] = {
+    changed: () => {},
+    ask: (given) =>
+      new Promise((done) => {
+        const options = { ...given, style, isKey: (action: string) => action === 'send', changed: () => {}, done }
+        // The list of models is one of texts.
+        shown = pickList(options) as typeof shown
+      }),
+  }
+  const chosen = chooseModel(app, { models: ['claude-x', 'gpt-y'], model: 'gpt-y' }, asked)
+  const lines = () => shown?.render(80) ?? []
+  expect(lines()).toEqual([
+    'Model',
+    '  claude-x',
+    '› gpt-y  now',
+    '  asking groq, openai, ollama …',
+    expect.any(String),
+  ])
+  const answer = async (name: string, listed: ListedModels) => {
+    answers.get(name)?.(listed)
+    await Promise.resolve()
+  }
+  await answer('openai', { kind: 'models', names: ['gpt-y', 'openai/z'], left: 0 })
+  await answer('groq', { kind: 'none', why: 'it refuses the key (401)' })
+  expect(lines().slice(0, -1)).toEqual([
+    'Model',
+    '  claude-x',
+    '› gpt-y  now',
+    '  openai/z  openai',
+    '  groq: it refuses the key (401)',
+    '  asking ollama …',
+  ])
+  await answer('ollama', { kind: 'absent' })
+  expect(lines().at(-2)).toBe('  groq: it refuses the key (401)')
+  shown?.handleInput?.('\r')
+  expect(await chosen).toBe('gpt-y')
+})

@@ -1,0 +1,59 @@
+// Holds rules of docs/spec.md: R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { startRun, Transcript, type ModelMessage } from '../../src/index.ts'
+import { hook, run } from '../support/harness.ts'
+
+const shown = (messages: readonly ModelMessage[]): readonly unknown[] => messages.map(({ content }) => content)
+const note = (text: string, trigger: 'beforeExecution' | 'beforeStep' = 'beforeExecution') =>
+  hook(trigger, (context) => context.withMessageBeforePrompt(text))
+const word = (text: string) =>
+  hook('beforeExecution', (context) => context.withState(context.state().withUserMessage(text)))
+
+test('a message that a hook places before the prompt leaves the prompt the last word of the user, in each run', async () => {
+  const first = await run(['one'], { hooks: [note('a note')] }, { prompt: 'go' })
+  expect(shown(first.model.requests[0]!.messages)).toEqual(['a note', 'go'])
+  const next = { prompt: 'again', transcript: first.state.transcript }
+  const second = await run(['two'], { hooks: [note('a newer note')] }, next)
+  const [request] = second.model.requests
+  expect(shown(request!.messages)).toEqual(['a note', 'go', [{ type: 'text', text: 'one' }], 'a newer note', 'again'])
+})
+
+test('elsewhere, and in a run without a prompt, it is the last message', async () => {
+  const later = await run(['one'], { hooks: [note('a note', 'beforeStep')] })
+  expect(shown(later.model.requests[0]!.messages)).toEqual(['go', 'a note'])
+  const transcript = startRun({ prompt: 'said before' }).transcript
+  const { transcript: answered } = (await run(['one'], {}, { prompt: 'more', transcript })).state
+  const withoutPrompt = await run(['two'], { hooks: [note('a note')] }, { transcript: answered })
+  expect(shown(withoutPrompt.model.requests[0]!.messages).at(-1)).toBe('a note')
+})
+
+test('whatever hooks add, notes stand before the prompt and words behind it, each in order; also as it is stored', async () => {
+  const added = fc.array(fc.record({ isNote: fc.boolean(), text: fc.stringMatching(/^[a-z]{1,4}$/) }), { maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(added, async (all) => {
+      const hooks = all.map(({ isNote, text }) => (isNote ? note(text) : word(text)))
+      const { model, state } = await run(['one'], { hooks })
+      const texts = (wanted: boolean) => all.filter(({ isNote }) => isNote === wanted).map(({ text }) => text)
+      const expected = [...texts(true), 'go', ...texts(false)]
+      expect(shown(model.requests[0]!.messages)).toEqual(expected)
+      const stored = Transcript.fromJSON(JSON.parse(JSON.stringify(state.transcript)))
+      expect(stored.messages()).toEqual(state.transcript.messages())
+      expect(shown(stored.messages()).slice(0, -1)).toEqual(expected)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('a stored place of %d loses no message', (messagesAfter) => {
+  const entries = (['a', 'b'] as const).map((id) => ({
+    kind: 'user',
+    id,
+    message: { role: 'user', content: id },
+    origin: id === 'a' ? 'prompt' : 'hook',
+    ...(id === 'b' && { messagesAfter }),
+  }))
+  expect(shown(Transcript.fromJSON(entries).messages())).toSatisfy(
+    (all: unknown[]) => all.length === 2 && all.includes('a') && all.includes('b'),
+  )
+})
