@@ -7,6 +7,7 @@ import { UsageError } from '../../usage-error.ts'
 import { nearest } from '../../flags/nearest.ts'
 import type { AppContext, OnThisMachine } from '../app/context.ts'
 import { hanging } from '../view/lines.ts'
+import { lineAfter } from './rows.ts'
 import { openIn } from './session-commands.ts'
 
 /** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
@@ -20,7 +21,7 @@ export async function runPermissions(app: AppContext, argument: string): Promise
   app.tell((width) => [
     app.style.bold(oneLine(titleOf(app), width)),
     ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
-    app.style.dim(oneLine('  /permissions remove takes a rule away · /permissions COMMAND explains a command', width)),
+    app.style.dim(lineAfter('  ', '/permissions remove takes a rule away · /permissions COMMAND explains one', width)),
   ])
 }
 
