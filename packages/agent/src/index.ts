@@ -150,6 +150,7 @@ export {
   changeTrust,
   isTooBroad,
   readTrust,
+  notificationChannelOfClaude,
   trustedByClaude,
   trustFile,
   type TrustOwner,

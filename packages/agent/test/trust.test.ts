@@ -19,6 +19,7 @@ import {
   folderTrust,
   isTooBroad,
   loadSettings,
+  notificationChannelOfClaude,
   projectOffers,
   readTrust,
   trustFile,
@@ -292,6 +293,18 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
     expect(await isTrusted(owner, owner.cwd)).toBe(true)
     await changeTrust(owner, (records) => void records.set(owner.cwd, { trusted: false, since: '', offers: [] }))
     expect(await isTrusted(owner, owner.cwd)).toBe(false)
+  })
+
+  test.each([
+    [{ preferredNotifChannel: 'notifications_disabled' }, 'notifications_disabled'],
+    [{ preferredNotifChannel: 'loud' }, undefined],
+    [{}, undefined],
+    ['no JSON', undefined],
+  ])('how a person has Claude Code call them: %j', async (written, expected) => {
+    const owner = place()
+    write(join(owner.home, '.claude.json'), written)
+    chmodSync(join(owner.home, '.claude.json'), 0o600)
+    expect(await notificationChannelOfClaude(owner)).toBe(expected)
   })
 
   test('a .git that points into a trusted repository makes nothing trusted', async () => {

@@ -2,7 +2,8 @@ import { chmod, open, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { ConfigurationError } from '@halting/core'
+import { ConfigurationError, type JsonObject } from '@halting/core'
+import { type NotificationChannel, notificationChannels } from '../settings/fields.ts'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { configFolder, isInside, realPath } from '../paths.ts'
 import { makeDurableFolder, writeWhole } from '../session/durable.ts'
@@ -113,14 +114,26 @@ function recordsIn(text: string): TrustRecords | undefined {
 
 /** Which folders another program of this person trusts. Not all of them count (`isTooBroad`). */
 export async function trustedByClaude(owner: TrustOwner): Promise<ReadonlySet<string>> {
+  const { projects = {} } = await stateOfClaude(owner)
+  if (!isJsonObject(projects)) return new Set()
+  const isTrusted = ([folder, project]: readonly [string, unknown]): boolean =>
+    isAbsolute(folder) && isJsonObject(project) && project['hasTrustDialogAccepted'] === true
+  return new Set(Object.entries(projects).flatMap((entry) => (isTrusted(entry) ? [entry[0]] : [])))
+}
+
+/** How this person has Claude Code call them (its `preferredNotifChannel`); undefined where they did not choose. */
+export async function notificationChannelOfClaude(owner: TrustOwner): Promise<NotificationChannel | undefined> {
+  const { preferredNotifChannel: chosen } = await stateOfClaude(owner)
+  return notificationChannels.find((channel) => channel === chosen)
+}
+
+/** What Claude Code stores of this person beside its settings; empty where there is none, or others may write it. */
+async function stateOfClaude(owner: TrustOwner): Promise<JsonObject> {
   const { env, home } = owner
   const path = join(env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : home, '.claude.json')
   const read = await readOwn(path)
   const content = read.kind === 'read' ? parsed(read.text) : undefined
-  const projects = isJsonObject(content) && isJsonObject(content['projects']) ? content['projects'] : {}
-  const isTrusted = ([folder, project]: readonly [string, unknown]): boolean =>
-    isAbsolute(folder) && isJsonObject(project) && project['hasTrustDialogAccepted'] === true
-  return new Set(Object.entries(projects).flatMap((entry) => (isTrusted(entry) ? [entry[0]] : [])))
+  return isJsonObject(content) ? content : {}
 }
 
 /** Folders that hold more than projects: who trusts what is inside them trusts downloads, and what others put there. */

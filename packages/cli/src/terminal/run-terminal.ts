@@ -1,4 +1,10 @@
-import { redactSecrets } from '@halting/agent'
+import {
+  homeFolder,
+  type NotificationChannel,
+  notificationChannelOfClaude,
+  redactSecrets,
+  type Settings,
+} from '@halting/agent'
 import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
@@ -64,7 +70,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     files: sessions.files,
     openSession: sessions.open,
     branch: () => sessions.place(app.last),
-    ...(settings.preferredNotifChannel !== undefined && { notifications: settings.preferredNotifChannel }),
+    notifications: channelOf(settings, program),
     keepsTitle: isYes(settingsEnv['CLAUDE_CODE_DISABLE_TERMINAL_TITLE'] ?? ''),
     now: () => systemClock.now(),
   })
@@ -83,6 +89,17 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   }
   if (app.last !== undefined) output.out(sessions.comingBack(app.last))
   return exitCode
+}
+
+/** How a person wants to be called: by their settings here, else as they told Claude Code. That is read beside, and nobody waits for it. */
+function channelOf(settings: Settings, { cwd, env }: Program): () => NotificationChannel {
+  let channel = settings.preferredNotifChannel
+  if (channel === undefined)
+    void notificationChannelOfClaude({ cwd, env, home: homeFolder(env) }).then(
+      (chosen) => (channel = chosen),
+      () => undefined,
+    )
+  return () => channel ?? 'auto'
 }
 
 /** Where sessions are, as the program shows them. */

@@ -73,7 +73,7 @@ describe('a person who looks elsewhere', () => {
         notify: (words) => void said.push(words),
         setTitle: (words) => void said.push(`title ${words}`),
       },
-      channel: 'auto',
+      channel: () => 'auto',
       setsTitle,
       place: () => 'app',
       snapshot: () => standing,

@@ -9,6 +9,7 @@ import { readAnswer } from '../../src/terminal/app/early-keys.ts'
 import { keyTable } from '../../src/terminal/keys/key-table.ts'
 import { bindingsOf } from '../../src/terminal/keys/keybindings.ts'
 import type { Component } from '../../src/terminal/screen/screen-port.ts'
+import { questionView } from '../../src/terminal/view/question-view.ts'
 import { plain } from './view-support.ts'
 
 // The way of each key, between the editor and the questions of a session. The clock is the test's.
@@ -36,7 +37,7 @@ function model(id: string, count: number): Question {
   return { id, callId: id, toolName: 'AskUserQuestion', input: { questions }, reason: '', suggestions: [] }
 }
 
-function harness(asked: readonly Question[]) {
+function harness(asked: readonly Question[], status = 'running') {
   let questions = [...asked]
   let text = ''
   const log: { readonly what: 'answer' | 'stop' | 'leave' | 'text'; readonly detail: string; readonly at: number }[] =
@@ -45,7 +46,7 @@ function harness(asked: readonly Question[]) {
     void log.push({ what, detail, at: Date.now() })
   const shownSince = new Map<string, number>()
   const given = new Map<string, unknown>()
-  let status = 'running'
+  let standing = status
   /** Enter sends what is written, and here nobody takes it. */
   const write = (data: string): void => {
     if (data !== enter) text += data
@@ -78,7 +79,7 @@ function harness(asked: readonly Question[]) {
       explain: () => ({ parts: [] }),
       session: {
         get snapshot() {
-          return { questions, status }
+          return { questions, status: standing }
         },
         answer(id: string, answer: unknown) {
           if (!questions.some((each) => each.id === id)) return
@@ -93,7 +94,7 @@ function harness(asked: readonly Question[]) {
       interrupt() {
         note('stop')
         questions = []
-        status = 'idle'
+        standing = 'idle'
         manager.look()
         return true
       },
@@ -108,6 +109,7 @@ function harness(asked: readonly Question[]) {
     app: app as never,
     now: () => Date.now(),
     isCovered,
+    loadView: () => Promise.resolve({ questionView }),
     toEditor(data) {
       if (!keys(data)) write(data)
     },
@@ -288,6 +290,22 @@ describe('Ctrl+C', () => {
     await slow.pass(1_500)
     slow.press(ctrlC)
     expect(slow.did()).not.toContain('leave')
+  })
+
+  test('closes a list, and again leaves where nothing goes on', async () => {
+    const run = harness([], 'idle')
+    void run.cover()
+    run.press(ctrlC)
+    expect(run.did()).toEqual([])
+    run.press(ctrlC)
+    expect(run.did()).toEqual(['leave'])
+  })
+
+  test('closes a list over a run that works, and again stops the run', async () => {
+    const run = harness([])
+    void run.cover()
+    run.press(ctrlC, ctrlC)
+    expect(run.did()).toEqual(['stop'])
   })
 
   test('while a message is written in the question', async () => {

@@ -48,7 +48,7 @@ export interface AppOptions {
   readonly openSession: (flags: Flags, program: Program) => Promise<OpenSession>
   readonly branch: () => string
   /** How the terminal calls a person who looks elsewhere; `auto` when absent. */
-  readonly notifications?: NotificationChannel
+  readonly notifications?: () => NotificationChannel
   /** Leaves the title of the terminal as it is. */
   readonly keepsTitle?: boolean
   /** Milliseconds, by the clock of the session. */
@@ -197,13 +197,14 @@ export function createApp(options: AppOptions): App {
     app: context,
     now,
     isCovered,
+    loadView: () => import('../view/question-view.ts'),
     toEditor(data) {
       if (!keyActions(data)) editor.component.handleInput?.(data)
     },
   })
   const attention = createAttention({
     screen,
-    channel: options.notifications ?? 'auto',
+    channel: options.notifications ?? (() => 'auto'),
     setsTitle: options.keepsTitle !== true,
     place: () => basename(context.cwd),
     snapshot: () => open?.session.snapshot,

@@ -4,7 +4,7 @@ import type { Screen } from '../screen/screen-port.ts'
 
 interface Options {
   readonly screen: Pick<Screen, 'focus' | 'notify' | 'setTitle'>
-  readonly channel: NotificationChannel
+  readonly channel: () => NotificationChannel
   /** Whether the title of the terminal is the program's to set. */
   readonly setsTitle: boolean
   /** The name of the folder. */
@@ -44,13 +44,13 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
     onEvent(event) {
       look()
       if (event.type === 'run_end' && screen.focus === 'away')
-        screen.notify(`halting: ${event.terminal.reason}`, channel)
+        screen.notify(`halting: ${event.terminal.reason}`, channel())
       if (event.type !== 'question') return
       const text = `halting asks: ${event.question.toolName}`
       // Many terminals, and tmux as it comes, do not report the focus.
-      if (screen.focus !== 'here') return screen.notify(text, channel)
+      if (screen.focus !== 'here') return screen.notify(text, channel())
       clearTimeout(timer)
-      timer = setTimeout(() => screen.notify(text, channel), unansweredMs)
+      timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)
     },
     keyPressed: () => clearTimeout(timer),
     close: () => clearTimeout(timer),

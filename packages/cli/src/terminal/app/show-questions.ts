@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { calledPath } from '@halting/agent'
 import type { Question } from '@halting/agent/session'
-import { questionView } from '../view/question-view.ts'
-import type { QuestionView } from '../view/question-parts.ts'
+import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { AppContext } from './context.ts'
 import { answerText, readAnswer } from './early-keys.ts'
 
@@ -13,6 +12,8 @@ interface Options {
   readonly isCovered: () => boolean
   /** What the key does where no question is open. */
   readonly toEditor: (data: string) => void
+  /** What shows a question, loaded when the first one opens. */
+  readonly loadView: () => Promise<{ readonly questionView: (options: QuestionOptions) => QuestionView }>
 }
 
 /**
@@ -47,10 +48,11 @@ interface Shown {
   close: () => void
 }
 
-export function createQuestions({ app, now, isCovered, toEditor }: Options): Questions {
+export function createQuestions({ app, now, isCovered, toEditor, loadView }: Options): Questions {
   let lastKeyAt = -Infinity
   let timer: NodeJS.Timeout | undefined
   let shown: Shown | undefined
+  let questionView: ((options: QuestionOptions) => QuestionView) | undefined
   /** Keys that may belong to an answer, with what was typed in one go so far. */
   let early: { typed: string; readonly keys: string[] } | undefined
   let earlyTimer: NodeJS.Timeout | undefined
@@ -82,17 +84,24 @@ export function createQuestions({ app, now, isCovered, toEditor }: Options): Que
       timer = setTimeout(look, wait)
       return
     }
-    show(first)
+    if (questionView !== undefined) return show(first, questionView)
+    loadView().then(
+      (loaded) => {
+        questionView = loaded.questionView
+        look()
+      },
+      (thrown: unknown) => app.fail(thrown),
+    )
   }
 
-  function show(question: Question): void {
+  function show(question: Question, viewOf: (options: QuestionOptions) => QuestionView): void {
     const own: Shown = { callId: question.callId, at: now(), view: undefined, close: () => undefined }
     let pressed = ''
     shown = own
     void app
       .overlay<undefined>((close) => {
         own.close = () => close(undefined)
-        const view = questionView({
+        const view = viewOf({
           question,
           waiting,
           answer(id, answer) {

@@ -1,3 +1,4 @@
+// Loaded when somebody looks at the rules.
 import { columnsOf } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
@@ -6,30 +7,22 @@ import { UsageError } from '../../usage-error.ts'
 import { nearest } from '../../flags/nearest.ts'
 import type { AppContext, OnThisMachine } from '../app/context.ts'
 import { hanging } from '../view/lines.ts'
-import type { Command } from './command.ts'
+import { lineAfter } from '../../io/rows.ts'
 import { openIn } from './session-commands.ts'
 
 /** `/permissions`, `/permissions COMMAND`, `/permissions remove [RULE]`. */
-export const permissionsCommand: Command = {
-  does: 'Show the permission mode and rules; explain a Bash command; remove a rule',
-  argumentHint: '[COMMAND | remove RULE]',
-  values: () => ['remove'],
-  async run(app, argument) {
-    const { here } = openIn(app)
-    if (here === undefined)
-      return tellLines(app, argument, ['The rules are those that the worker of the session was started with.'])
-    const [, rule] = /^remove(?:\s+(.*))?$/s.exec(argument) ?? [undefined, undefined]
-    if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, rule?.trim() ?? '')
-    if (argument !== '') return tellLines(app, argument, here.explainCommand(argument))
-    const rules = await here.rules()
-    app.tell((width) => [
-      app.style.bold(oneLine(titleOf(app), width)),
-      ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
-      app.style.dim(
-        oneLine('  /permissions remove takes a rule away · /permissions COMMAND explains a command', width),
-      ),
-    ])
-  },
+export async function runPermissions(app: AppContext, argument: string): Promise<void> {
+  const { here } = openIn(app)
+  if (here === undefined)
+    return tellLines(app, argument, ['The rules are those that the worker of the session was started with.'])
+  if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, argument.slice('remove'.length).trim())
+  if (argument !== '') return tellLines(app, argument, here.explainCommand(argument))
+  const rules = await here.rules()
+  app.tell((width) => [
+    app.style.bold(oneLine(titleOf(app), width)),
+    ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
+    app.style.dim(lineAfter('  ', '/permissions remove takes a rule away · /permissions COMMAND explains one', width)),
+  ])
 }
 
 function tellLines(app: AppContext, argument: string, lines: readonly string[]): void {

@@ -6,7 +6,6 @@ import { compactionRemark, contextReport, costReport, limitsReport } from '../..
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { permissionsCommand } from './permissions-command.ts'
 import { openIn } from './session-commands.ts'
 import { setLimits } from './setting-commands.ts'
 
@@ -57,6 +56,16 @@ const todos: Command = {
   run: (app) => app.toggleTodos(),
 }
 
+const permissions: Command = {
+  does: 'Show the permission mode and rules; explain a Bash command; remove a rule',
+  argumentHint: '[COMMAND | remove RULE]',
+  values: () => ['remove'],
+  async run(app, argument) {
+    const { runPermissions } = await import('./permissions-command.ts')
+    await runPermissions(app, argument)
+  },
+}
+
 const doings = ['reconnect', 'on', 'off'] as const
 
 const mcp: Command = {
@@ -103,4 +112,4 @@ const hooks: Command = {
 
 export const shownCommands: {
   readonly [name in 'limits' | 'cost' | 'context' | 'todos' | 'permissions' | 'mcp' | 'hooks']: Command
-} = { limits, cost, context, todos, permissions: permissionsCommand, mcp, hooks }
+} = { limits, cost, context, todos, permissions, mcp, hooks }
