@@ -1,7 +1,6 @@
 import type { SessionSnapshot } from '@halting/agent/session'
-import { many, oneLine } from '../../io/figures.ts'
+import { many } from '../../io/figures.ts'
 import { lineAfter, rowsOf } from '../../io/rows.ts'
-import { everyCharacterInLine } from '../../io/seen.ts'
 import { compactionRemark, contextReport, costReport, limitsReport } from '../../session/status-reports.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
