@@ -78,6 +78,12 @@ function commandIn(
   const at = groups.findIndex(({ flag }) => flag === undefined)
   const [word] = groups[at]?.tokens ?? []
   if (!isCommand(word) || groups.some(({ flag }) => flag === 'print')) return undefined
+  // Some commands change files: a word that is as likely a prompt runs none of them.
+  const chosen = groups.find(({ flag }) => flag === 'continue' || flag === 'resume' || flag === 'forkSession')
+  if (chosen !== undefined)
+    throw new UsageError(
+      `"${word}" is a command, and ${chosen.tokens[0]} asks for a conversation. Nothing ran. The command: halting ${word}. A prompt: put -- before it, or -p.`,
+    )
   return { command: word, others: groups.toSpliced(at, 1).flatMap(({ tokens }) => tokens) }
 }
 

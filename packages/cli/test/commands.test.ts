@@ -69,6 +69,11 @@ describe('a single word', () => {
     },
   )
 
+  test('that is a command is not run where a flag asks for a conversation', async () => {
+    const { status, stderr } = await run(['--continue', 'undo'])
+    expect([status, stderr]).toEqual([2, expect.stringContaining('"undo" is a command, and --continue asks')])
+  })
+
   test('that is a command is the command, behind flags too', async () => {
     expect(await run(['--output-format', 'json', 'models', 'haiku'])).toMatchObject({
       status: 0,

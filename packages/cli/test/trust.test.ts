@@ -195,7 +195,10 @@ describe('a repository that attacks whoever opens it', () => {
 
   test('the question names all that would run or loosen; what comes later is told and does not count (spec R-TRUST-4)', async () => {
     lay(project, {
-      '.claude/settings.json': { env: { MARK: 'named', PATH: '/usr/bin:/bin' }, permissions: { allow: ['Bash(touch one)'] } },
+      '.claude/settings.json': {
+        env: { MARK: 'named', PATH: '/usr/bin:/bin' },
+        permissions: { allow: ['Bash(touch one)'] },
+      },
     })
     const unasked = await halting(['trust'])
     expect(unasked).toMatchObject({ status: 2, stdout: '' })
