@@ -16,8 +16,8 @@ const placed = (env: Record<string, string> = {}) => ({
 })
 
 /** Signs in as a person does who copies the address. */
-async function login(...args: readonly string[]): Promise<Ended> {
-  const running = start(['mcp', 'login', ...args], placed())
+async function login(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const running = start(['mcp', 'login', ...args], placed(env))
   await running.says('/authorize?')
   const [page = ''] = /http:\/\/\S+\/authorize\?\S+/.exec(running.stderr()) ?? []
   await browse(new URL(page))
@@ -41,7 +41,7 @@ test('a run names the server and the command, login signs in, and logout forgets
   expect([before.status, before.stderr]).toEqual([0, expect.any(String)])
   expect(before.stdout).toContain('"mcp_servers":[{"name":"locked","status":"needs-auth"}]')
   expect(before.stderr).toContain('halting mcp login locked signs you in')
-  const { status, stdout, stderr } = await login('locked', '--no-browser')
+  const { status, stdout, stderr } = await login(['locked', '--no-browser'])
   expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). halting mcp logout locked forgets it.\n`])
   const told = await run([...args, '--script', script(look), '-p', 'who?'], placed())
   expect(told.stdout).toContain('"mcp_servers":[{"name":"locked","status":"connected"}]')
@@ -60,6 +60,21 @@ test('a run names the server and the command, login signs in, and logout forgets
   expect(signInFiles()).toEqual([])
   expect((await mcp('logout', 'locked')).stdout).toBe('Nobody is signed in to locked.\n')
   expect((await mcp('get', 'locked')).stdout).toContain('needs-auth')
+})
+
+test('a program that was registered beforehand signs in with its id and its secret, which is told nowhere', async () => {
+  const pair = await oauthPair({ known: { id: 'known', secret: 'very-secret' } })
+  expect((await mcp('add', '--client-id', 'known', 'locked', pair.url)).status).toBe(0)
+  const without = await login(['locked', '--no-browser'])
+  expect([without.status, without.stderr]).toEqual([1, expect.stringContaining('refused it (invalid_client)')])
+  const { status, stdout, stderr } = await login(['locked', '--no-browser'], { MCP_CLIENT_SECRET: 'very-secret' })
+  expect([status, stdout]).toEqual([0, expect.stringContaining('Signed in to locked')])
+  const shown = await mcp('get', 'locked')
+  expect(shown.stdout).toContain('connected, 1 tool')
+  expect([stdout, stderr, shown.stdout].join('')).not.toMatch(/very-secret|mcp-sdk/)
+  await mcp('add', 'other', pair.url)
+  const lost = await run(['mcp', 'login', 'other'], placed({ MCP_CLIENT_SECRET: 'very-secret' }))
+  expect([lost.status, lost.stderr]).toEqual([2, expect.stringContaining('give it with --client-id')])
 })
 
 test('login opens the browser of the person, with the address and nothing else', async () => {
@@ -81,7 +96,7 @@ test('login opens the browser of the person, with the address and nothing else',
 test('a login that is refused says so, and one that is interrupted ends', async () => {
   const pair = await oauthPair({ page: 'refuses' })
   await mcp('add', 'locked', pair.url)
-  const refused = await login('locked', '--no-browser')
+  const refused = await login(['locked', '--no-browser'])
   expect([refused.status, refused.stderr]).toEqual([
     1,
     expect.stringContaining('nobody was signed in to locked: it was refused (access_denied).'),

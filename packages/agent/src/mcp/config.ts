@@ -15,6 +15,15 @@ export interface HttpServer {
   readonly type: 'http' | 'sse'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** How this program is known there, for `signIn`; it registers itself when absent. */
+  readonly oauth?: RegisteredClient
+}
+
+/** A program that was registered at a server beforehand. Its secret is in no file of servers. */
+export interface RegisteredClient {
+  readonly clientId?: string
+  /** Of 127.0.0.1, where the browser comes back to. */
+  readonly callbackPort?: number
 }
 
 /** A server in this process: what the SDKs call an `McpServer`, or anything else that connects to a transport. */
@@ -65,7 +74,13 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
     // Nothing asks with it, and the error of that would tell it.
     if (username !== '' || password !== '')
       return { problem: 'its url has a name or a password in it: give it a header with them' }
-    return { type: kind, url: address, headers: headersIn(mapped('headers', given['headers'] ?? {}, expand)) }
+    const oauth = registeredClient(given['oauth'], expand)
+    return {
+      type: kind,
+      url: address,
+      headers: headersIn(mapped('headers', given['headers'] ?? {}, expand)),
+      ...(oauth !== undefined && { oauth }),
+    }
   } catch (thrown) {
     if (thrown instanceof Misread) return { problem: thrown.message }
     throw thrown
@@ -73,6 +88,24 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
 }
 
 class Misread extends Error {}
+
+function registeredClient(given: unknown, expand: (text: string) => string): RegisteredClient | undefined {
+  if (given === undefined || given === null) return undefined
+  if (!isJsonObject(given)) throw new Misread('its oauth must be an object, such as {"clientId": "…"}')
+  const { clientId, callbackPort, clientSecret } = given
+  if (clientSecret !== undefined)
+    throw new Misread('its oauth has a clientSecret: give it in the variable MCP_CLIENT_SECRET to halting mcp login')
+  if (
+    callbackPort !== undefined &&
+    !(Number.isInteger(callbackPort) && Number(callbackPort) > 0 && Number(callbackPort) < 65_536)
+  )
+    // prettier-ignore
+    throw new Misread('its oauth.callbackPort must be a port, 1 to 65535')
+  return {
+    ...(clientId !== undefined && { clientId: expand(filled('oauth.clientId', clientId)) }),
+    ...(callbackPort !== undefined && { callbackPort: Number(callbackPort) }),
+  }
+}
 
 const kinds: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
   stdio: 'stdio',

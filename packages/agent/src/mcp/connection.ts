@@ -36,6 +36,8 @@ export interface Connection {
   look(signal: AbortSignal): Promise<Offered>
   /** Whether an error says that the server does not know the session any more, as one that was started anew does. */
   hasLostSession(thrown: unknown): boolean
+  /** What a person has to do about an error, where the server wants a permission that it was not given. */
+  denial(thrown: unknown): Promise<NeedsSignIn | undefined>
   /** Resolves when nothing of the connection is left. */
   close(): Promise<void>
 }
@@ -80,9 +82,11 @@ export async function connect(
     void watchLists(client, place.limits, () => events.onListChanged(), watching.signal)
     const hasLostSession = (thrown: unknown): boolean =>
       thrown instanceof SdkHttpError && thrown.status === 404 && link.sessionId !== undefined
-    return { client, reports, offered, look, hasLostSession, close }
+    return { client, reports, offered, look, hasLostSession, denial: (thrown) => link.denial(thrown), close }
   } catch (thrown) {
-    const problem = problemOf(thrown, { stdio: link.stdio, isLate: inTime.aborted && !signal.aborted, place })
+    const problem =
+      (await link.denial(thrown)) ??
+      problemOf(thrown, { stdio: link.stdio, isLate: inTime.aborted && !signal.aborted, place })
     await close()
     throw problem
   } finally {

@@ -6,6 +6,7 @@ export {
   type McpServerConfig,
   type McpServerEntry,
   readMcpServer,
+  type RegisteredClient,
   type StdioServer,
 } from './config.ts'
 export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from '../settings/mcp-edit.ts'

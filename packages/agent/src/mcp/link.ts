@@ -3,6 +3,7 @@ import {
   Client,
   type ClientOptions,
   InMemoryTransport,
+  InsufficientScopeError,
   ProtocolError,
   SdkHttpError,
   SSEClientTransport,
@@ -10,10 +11,10 @@ import {
 } from '@modelcontextprotocol/client'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
-import type { McpServerConfig } from './config.ts'
+import type { HttpServer, McpServerConfig } from './config.ts'
 import type { ConnectionPlace, ElicitationAnswer } from './connection-place.ts'
 import { HttpTransport } from './http-transport.ts'
-import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
+import { moreScopeAdvice, NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
 import { Reports } from './repair/reports.ts'
 import { TolerantTransport } from './repair/tolerant-transport.ts'
 import { tokenSource } from './sign-in/token-source.ts'
@@ -84,6 +85,18 @@ export class Link {
     }
   }
 
+  /** What a person has to do about an error, where the server wants a permission that it was not given; noted for the next sign-in. */
+  async denial(thrown: unknown): Promise<NeedsSignIn | undefined> {
+    if (!(thrown instanceof InsufficientScopeError)) return undefined
+    const { requiredScope: scope } = thrown
+    const { signIns, name } = this.#place
+    const server = this.#server
+    const canSignIn = signIns !== undefined && 'url' in server && !isSigned(server)
+    // Where it cannot be noted the sign-in asks for what it knows.
+    if (canSignIn && scope !== undefined) await signIns.want(server.url, scope).catch(() => undefined)
+    return new NeedsSignIn(moreScopeAdvice(name, canSignIn, scope))
+  }
+
   /** Resolves when nothing of it is left. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -148,7 +161,13 @@ function isRefusal(thrown: unknown): boolean {
 }
 
 function isDenial(thrown: unknown): boolean {
-  return thrown instanceof NeedsSignIn || (thrown instanceof SdkHttpError && [401, 403].includes(thrown.status ?? 0))
+  if (thrown instanceof NeedsSignIn || thrown instanceof InsufficientScopeError) return true
+  return thrown instanceof SdkHttpError && [401, 403].includes(thrown.status ?? 0)
+}
+
+/** Who gave a header has said who is asking. */
+function isSigned({ headers }: HttpServer): boolean {
+  return Object.keys(headers).some((header) => header.toLowerCase() === 'authorization')
 }
 
 function wayTo(server: McpServerConfig, place: ConnectionPlace): Way {
@@ -163,13 +182,13 @@ function wayTo(server: McpServerConfig, place: ConnectionPlace): Way {
   }
   const { signIns, name, messageBytes } = place
   const url = new URL(server.url)
-  // Who gave a header has said who is asking.
-  const isSigned = Object.keys(server.headers).some((header) => header.toLowerCase() === 'authorization')
   const options = {
     requestInit: { headers: { ...server.headers } },
     fetch: boundedFetch(messageBytes),
     ...(signIns !== undefined &&
-      !isSigned && { authProvider: tokenSource({ url: server.url, signIns, advice: signInAdvice(name, true) }) }),
+      !isSigned(server) && {
+        authProvider: tokenSource({ url: server.url, signIns, advice: signInAdvice(name, true) }),
+      }),
   }
   return { transport: server.type === 'sse' ? new SSEClientTransport(url, options) : new HttpTransport(url, options) }
 }

@@ -72,6 +72,7 @@ export class ServerHandle {
 
   /**
    * Asks the server for something.
+   * @throws NeedsSignIn where it wants a permission that it was not given
    * @throws SessionOver where it must be asked again: it is not done here, since what was asked may have been a change
    */
   async ask<T>(
@@ -82,6 +83,8 @@ export class ServerHandle {
     try {
       return await question(connection.client, connection.reports)
     } catch (thrown) {
+      const denial = await connection.denial(thrown)
+      if (denial !== undefined) throw new NeedsSignIn(`The server ${this.name} did not do this: ${denial.message}.`)
       if (!connection.hasLostSession(thrown)) throw thrown
       if (this.#connection === connection) this.#gone('its session was over')
       throw new SessionOver(

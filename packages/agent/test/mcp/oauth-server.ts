@@ -30,6 +30,12 @@ export interface Ways {
   authorizationEndpoint?: string
   /** Whether the authorization server says nothing of itself. */
   hasNoMetadata?: boolean
+  /** Methods of the MCP server that need a token; all when absent. */
+  locks?: readonly string[]
+  /** What a call of a tool needs, and what the server says it needs for the rest. */
+  scopes?: { readonly first: string; readonly call: string }
+  /** A program that the authorization server knows, with its secret; it registers no other. */
+  known?: { readonly id: string; readonly secret: string }
   /** What it says to a code. */
   saysToCode?: { readonly status: number; readonly text: string }
 }
@@ -60,8 +66,13 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
   const asked: OAuthPair['asked'] = []
   const valid = new Set<string>()
   const refreshes = new Set<string>()
-  const codes = new Map<string, { readonly challenge: string; readonly resource: string; readonly redirect: string }>()
+  const codes = new Map<
+    string,
+    { readonly challenge: string; readonly resource: string; readonly redirect: string; readonly scope: string }
+  >()
   const clients = new Map<string, readonly string[]>()
+  /** By token. */
+  const granted = new Map<string, string>()
   const random = (): string => randomBytes(12).toString('hex')
   let url = ''
   let issuer = ''
@@ -71,8 +82,9 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
     const text = await form(request)
     const json = (status: number, value: object): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
-    const issue = (): void => {
+    const issue = (scope = ''): void => {
       const [access, refresh] = [`access-${random()}`, `refresh-${random()}`]
+      granted.set(access, scope)
       valid.add(access)
       refreshes.add(refresh)
       json(200, {
@@ -87,11 +99,11 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
         issuer,
         authorization_endpoint: ways.authorizationEndpoint ?? `${issuer}/authorize`,
         token_endpoint: ways.tokenEndpoint ?? `${issuer}/token`,
-        registration_endpoint: `${issuer}/register`,
+        ...(ways.known === undefined && { registration_endpoint: `${issuer}/register` }),
         response_types_supported: ['code'],
         grant_types_supported: ['authorization_code', 'refresh_token'],
         code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
+        token_endpoint_auth_methods_supported: ways.known === undefined ? ['none'] : ['client_secret_basic'],
         authorization_response_iss_parameter_supported: true,
       })
     if (at.pathname === '/register') {
@@ -103,7 +115,8 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
     if (at.pathname === '/authorize') {
       const { searchParams: query } = at
       const redirect = query.get('redirect_uri') ?? ''
-      const isKnown = clients.get(query.get('client_id') ?? '')?.includes(redirect) === true
+      const isRegistered = clients.get(query.get('client_id') ?? '')?.includes(redirect) === true
+      const isKnown = ways.known === undefined ? isRegistered : query.get('client_id') === ways.known.id
       if (!isKnown || query.get('code_challenge_method') !== 'S256') return json(400, { error: 'invalid_request' })
       const back = new URL(redirect)
       back.searchParams.set('state', ways.page === 'answers with another state' ? 'mine' : (query.get('state') ?? ''))
@@ -115,6 +128,7 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
           challenge: query.get('code_challenge') ?? '',
           resource: query.get('resource') ?? '',
           redirect,
+          scope: query.get('scope') ?? '',
         })
         back.searchParams.set('code', code)
       }
@@ -123,6 +137,10 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
     if (at.pathname === '/token') {
       const body = new URLSearchParams(text)
       asked.push({ path: at.pathname, body })
+      const { known } = ways
+      const proof = known === undefined ? undefined : Buffer.from(`${known.id}:${known.secret}`).toString('base64')
+      if (proof !== undefined && request.headers.authorization !== `Basic ${proof}`)
+        return json(401, { error: 'invalid_client' })
       if (body.get('grant_type') === 'refresh_token') {
         if (ways.refresh === 'broken') return json(500, {})
         const isGood = ways.refresh === 'once each' && refreshes.delete(body.get('refresh_token') ?? '')
@@ -135,7 +153,7 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
       const verifier = createHash('sha256').update(body.get('code_verifier') ?? '').digest('base64url') // prettier-ignore
       const isGood = code !== undefined && code.challenge === verifier && body.get('redirect_uri') === code.redirect
       return isGood && code.resource === url && body.get('resource') === url
-        ? issue()
+        ? issue(code.scope)
         : json(400, { error: 'invalid_grant' })
     }
     json(404, {})
@@ -150,12 +168,16 @@ export async function oauthPair(given: Partial<Ways> = {}): Promise<OAuthPair> {
     shown.push(request.headers.authorization)
     if (ways.redirects !== undefined) return void response.writeHead(307, { location: ways.redirects }).end()
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
-    if (token === undefined || !valid.has(token))
-      return json(
-        401,
-        {},
-        { 'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"` },
-      )
+    const { locks, scopes } = ways
+    const asksFor =
+      request.method === 'POST' ? String((JSON.parse(text) as { readonly method?: string }).method) : 'GET'
+    const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+    const isLocked = locks === undefined || locks.includes(asksFor)
+    if (isLocked && (token === undefined || !valid.has(token)))
+      return json(401, {}, { 'www-authenticate': `Bearer ${metadata}${scopes === undefined ? '' : `, scope="${scopes.first}"`}` }) // prettier-ignore
+    const has = (granted.get(token ?? '') ?? '').split(' ')
+    if (scopes !== undefined && asksFor === 'tools/call' && !has.includes(scopes.call))
+      return json(403, {}, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scopes.call}", ${metadata}` }) // prettier-ignore
     if (request.method !== 'POST') return void response.writeHead(405).end()
     const { id, method, params } = JSON.parse(text) as { readonly id?: number; readonly method: string; readonly params?: { readonly protocolVersion?: string } } // prettier-ignore
     if (id === undefined) return void response.writeHead(202).end()

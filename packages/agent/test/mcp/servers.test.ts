@@ -25,6 +25,8 @@ describe('a server as files give it', () => {
       url: 'https://srv/mcp',
       headers: { Authorization: 'Bearer k1' },
     })
+    const oauth = { clientId: '${NAME}-id', callbackPort: 8_123 }
+    expect(readMcpServer({ url: 'http://x/', oauth }, env)).toMatchObject({ oauth: { ...oauth, clientId: 'srv-id' } })
     expect(readMcpServer({ url: 'http://x/' }, env)).toEqual({ type: 'http', url: 'http://x/', headers: {} })
     expect(readMcpServer({ type: 'sse', url: 'http://x/' }, env)).toMatchObject({ type: 'sse' })
   })
@@ -47,6 +49,13 @@ describe('a server as files give it', () => {
       'its headers.A has a character that cannot be sent, such as a line end',
     ],
     [{ url: 'http://x/', headers: { 'A B': 'c' } }, 'its headers have a name that cannot be sent'],
+    [{ url: 'http://x/', oauth: 'id' }, 'its oauth must be an object, such as {"clientId": "…"}'],
+    [{ url: 'http://x/', oauth: { clientId: '' } }, 'its oauth.clientId must be a text that is not empty'],
+    [{ url: 'http://x/', oauth: { callbackPort: '80' } }, 'its oauth.callbackPort must be a port, 1 to 65535'],
+    [
+      { url: 'http://x/', oauth: { clientSecret: 's' } },
+      'its oauth has a clientSecret: give it in the variable MCP_CLIENT_SECRET to halting mcp login',
+    ],
     [{ url: 'http://me:${KEY}@x/' }, 'its url has a name or a password in it: give it a header with them'],
   ])('%j is refused in words', (given, problem) => {
     expect(readMcpServer(given, env)).toEqual({ problem })

@@ -124,6 +124,65 @@ test('a token is for its address alone: not for another path, port or name, and 
   expect(other.shown.slice(told)).toEqual([])
 })
 
+test.each([
+  ['tools/list', 'needs-auth'],
+  ['tools/call', 'connected'],
+])('a server that asks who it is from %s on is signed in to', async (method, status) => {
+  const pair = await oauthPair({ locks: [method], scopes: { first: 'list', call: 'list' } })
+  const { signIns } = kept()
+  const before = await readyServers({ locked: at(pair.url) }, { signIns })
+  expect(before.statuses).toMatchObject([{ status }])
+  const told = status === 'connected' ? textOf(await call(before, 'mcp__locked__whoami')) : before.statuses[0]?.problem
+  expect(told).toContain('halting mcp login locked signs you in')
+  const [page] = await signedIn(pair, signIns)
+  // What it says where it refuses; else what its metadata names.
+  expect(page?.searchParams.get('scope')).toBe(status === 'connected' ? 'tools' : 'list')
+  pair.ways.scopes = { first: 'list', call: page?.searchParams.get('scope') ?? '' }
+  const after = await readyServers({ locked: at(pair.url) }, { signIns })
+  expect(textOf(await call(after, 'mcp__locked__whoami'))).toBe('somebody who is known')
+})
+
+test('a call that needs more than was granted says so, and the next sign-in asks for that, too', async () => {
+  const pair = await oauthPair({ scopes: { first: 'read', call: 'write' } })
+  const { signIns } = kept()
+  const [first] = await signedIn(pair, signIns)
+  expect(first?.searchParams.get('scope')).toBe('read')
+  const servers = await readyServers({ locked: at(pair.url) }, { signIns })
+  const output = await call(servers, 'mcp__locked__whoami')
+  expect([output.isError, textOf(output)]).toEqual([
+    true,
+    'The server locked did not do this: it wants the permission "write", which it was not given: halting mcp login locked asks you for it.',
+  ])
+  const [second] = await signedIn(pair, signIns)
+  expect(second?.searchParams.get('scope')).toBe('read write')
+  // The session goes on with the new token.
+  expect(textOf(await call(servers, 'mcp__locked__whoami'))).toBe('somebody who is known')
+  expect((await signIns.find(pair.url))?.wantedScope).toBe(undefined)
+})
+
+test('a header of a person with too few permissions is told, and no sign-in is offered', async () => {
+  const pair = await oauthPair({ scopes: { first: 'read', call: 'write' } })
+  const { signIns } = kept()
+  pair.valid.add('mine')
+  const servers = await readyServers({ locked: at(pair.url, { authorization: 'Bearer mine' }) }, { signIns })
+  expect(textOf(await call(servers, 'mcp__locked__whoami'))).toContain(
+    'it wants the permission "write", which it was not given: give it a header with a token that has it',
+  )
+})
+
+test('a program that was registered beforehand signs in with its id and its secret, and renews with them', async () => {
+  const known = { id: 'known', secret: 'very-secret' }
+  const pair = await oauthPair({ known })
+  const { signIns } = kept()
+  const by = (clientSecret?: string) => signedIn(pair, signIns, { clientId: 'known', clientSecret })
+  await expect(by('wrong')).rejects.toThrow('refused it (invalid_client)')
+  const [page] = await by(known.secret)
+  expect(page?.href).not.toContain(known.secret)
+  pair.valid.clear()
+  const { statuses } = await readyServers({ locked: at(pair.url) }, { signIns })
+  expect(statuses).toMatchObject([{ status: 'connected' }])
+})
+
 test('a header of a person that says who asks is left as it is', async () => {
   const pair = await oauthPair()
   const { signIns } = kept()

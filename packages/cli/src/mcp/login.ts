@@ -13,7 +13,9 @@ type LoginArguments = Pick<McpArguments, 'noBrowser' | 'clientId' | 'callbackPor
 export async function login(given: LoginArguments, entry: McpServerEntry, program: Program): Promise<number> {
   const { output, env } = program
   const name = oneLine(entry.name, 60)
-  const { url } = httpServer(entry)
+  const { url, oauth = {} } = httpServer(entry)
+  const clientId = given.clientId ?? oauth.clientId
+  const clientSecret = secretFor(clientId, env)
   const stop = new AbortController()
   const onSignal = (): void => stop.abort(new Error('interrupted'))
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
@@ -22,8 +24,9 @@ export async function login(given: LoginArguments, entry: McpServerEntry, progra
       url,
       signIns: signInsOf(program),
       signal: stop.signal,
-      clientId: given.clientId,
-      port: given.callbackPort,
+      clientId,
+      clientSecret,
+      port: given.callbackPort ?? oauth.callbackPort,
       show(page) {
         output.err(`Sign in to ${name} here; the browser must be on this machine:\n${page.href}\n`)
         if (!given.noBrowser) openBrowser(page, env)
@@ -37,6 +40,16 @@ export async function login(given: LoginArguments, entry: McpServerEntry, progra
   }
   output.out(`Signed in to ${name} (${oneLine(url, 200)}). halting mcp logout ${name} forgets it.\n`)
   return 0
+}
+
+/** Not a flag: what stands on a command line is seen by every process. */
+function secretFor(
+  clientId: string | undefined,
+  { MCP_CLIENT_SECRET: secret = '' }: Program['env'],
+): string | undefined {
+  if (secret === '') return undefined
+  if (clientId !== undefined) return secret
+  throw new UsageError('MCP_CLIENT_SECRET is the secret of a program with an id: give it with --client-id.')
 }
 
 /** Forgets who a person is at a server. */

@@ -27,10 +27,12 @@ const usage = [
   'halting mcp add [FLAGS] NAME COMMAND [ARGUMENT …], or NAME URL',
   '    --scope local (you, here; the default), project (.mcp.json), user (you, everywhere)',
   '    --transport stdio|http|sse, -e NAME=VALUE, --header "NAME: VALUE"; what belongs to the server goes behind --',
+  '    --client-id ID, --callback-port PORT for a URL: how this program is registered there, for login',
   'halting mcp add-json [--scope SCOPE] NAME JSON',
   'halting mcp remove [--scope SCOPE] NAME',
   'halting mcp login NAME              signs you in at a server with a URL, by a browser on this machine',
   '    --no-browser (tells the address only), --client-id ID, --callback-port PORT',
+  '    MCP_CLIENT_SECRET in the environment is the secret of that id',
   'halting mcp logout NAME              forgets it',
 ].join('\n')
 
@@ -204,15 +206,24 @@ async function add(given: McpArguments, [name, target, ...args]: readonly string
       'It is: halting mcp add NAME COMMAND [ARGUMENT …], or halting mcp add NAME URL. halting mcp --help tells more.',
     )
   const transport = given.transport ?? (isAddress(target) ? 'http' : 'stdio')
-  const { env, headers } = given
+  const { env, headers, clientId, callbackPort } = given
+  const oauth = { ...(clientId !== undefined && { clientId }), ...(callbackPort !== undefined && { callbackPort }) }
+  const hasOauth = Object.keys(oauth).length > 0
   if (transport === 'stdio' && Object.keys(headers).length > 0)
     throw new UsageError('--header belongs to a server with a URL.')
+  if (transport === 'stdio' && hasOauth)
+    throw new UsageError('--client-id and --callback-port belong to a server with a URL.')
   if (transport !== 'stdio' && (args.length > 0 || Object.keys(env).length > 0))
     throw new UsageError('A server with a URL takes --header, and neither arguments nor variables.')
   const server: JsonObject =
     transport === 'stdio'
       ? { type: transport, command: target, args, env }
-      : { type: transport, url: target, ...(Object.keys(headers).length > 0 && { headers }) }
+      : {
+          type: transport,
+          url: target,
+          ...(Object.keys(headers).length > 0 && { headers }),
+          ...(hasOauth && { oauth }),
+        }
   return keep(given.scope ?? 'local', name, server, program)
 }
 

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import {
   auth,
   type AuthorizationServerMetadata,
-  extractWWWAuthenticateParams,
-  type OAuthClientInformationMixed,
+  computeScopeUnion,
+  type OAuthClientInformationContext,
+  type StoredOAuthClientInformation,
   type OAuthClientMetadata,
   type OAuthClientProvider,
   type OAuthDiscoveryState,
@@ -11,6 +12,7 @@ import {
 } from '@modelcontextprotocol/client'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import { challengeOf } from './challenge.ts'
 import { isLoopback, listenOnLoopback } from './loopback.ts'
 import { checkAddress, signInFetch } from './sign-in-fetch.ts'
 import type { SignIns } from './sign-ins.ts'
@@ -24,6 +26,8 @@ export interface SignInOptions {
   readonly signal: AbortSignal
   /** Of a program that the server knows already; it is told of this one when absent. */
   readonly clientId?: string | undefined
+  /** What that program is known by; absent for one without a secret. */
+  readonly clientSecret?: string | undefined
   /** Where the browser comes back to; any that is free when absent. */
   readonly port?: number | undefined
   /** How long a person may take; 5 minutes when absent. */
@@ -38,7 +42,7 @@ const usualWaitMs = 5 * 60_000
  * @throws Error in words for a person
  */
 export async function signIn(options: SignInOptions): Promise<void> {
-  const { url, signIns, show, clientId, port, waitMs = usualWaitMs } = options
+  const { url, signIns, show, clientId, clientSecret, port, waitMs = usualWaitMs } = options
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'https:' && !isLoopback(hostname))
     throw new Error('it is sent in clear what nobody else may read: https:// is needed')
@@ -47,8 +51,12 @@ export async function signIn(options: SignInOptions): Promise<void> {
   const loopback = await listenOnLoopback({ port, state })
   try {
     const fetchFn = askedOnce(signInFetch(url, signal))
-    const flow = new Flow(loopback.redirectUrl, state, clientId)
-    const asked = { serverUrl: url, fetchFn, ...(await challengeOf(url, signal)) }
+    const flow = new Flow(loopback.redirectUrl, state, clientId, clientSecret)
+    const challenge = await challengeOf(url, signal)
+    const before = await signIns.find(url)
+    // What was granted before stays, and what the server wanted since comes to it.
+    const scope = computeScopeUnion(challenge.scope, before?.tokens.scope ?? before?.scope, before?.wantedScope)
+    const asked = { serverUrl: url, fetchFn, ...challenge, ...(scope !== undefined && { scope }) }
     await auth(flow, asked)
     const page = flow.page()
     checkAddress(page, url)
@@ -61,7 +69,8 @@ export async function signIn(options: SignInOptions): Promise<void> {
     const made = flow.made()
     const { expires_in: seconds } = made.tokens
     const expiry = seconds === undefined ? {} : { expiresAtMs: Date.now() + seconds * 1_000 }
-    await signIns.locked(url, () => signIns.keep({ url, ...made, ...expiry }))
+    const askedScope = page.searchParams.get('scope') ?? undefined
+    await signIns.locked(url, () => signIns.keep({ url, ...made, ...expiry, scope: askedScope }))
   } finally {
     await loopback.close()
   }
@@ -97,36 +106,11 @@ function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-/** What the server says of signing in. @throws Error for one that lets everybody in */
-async function challengeOf(
-  url: string,
-  signal: AbortSignal,
-): Promise<{ readonly resourceMetadataUrl?: URL; readonly scope?: string }> {
-  const initialize = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'halting', version: '0' } },
-  }
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-    body: JSON.stringify(initialize),
-    redirect: 'manual',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]),
-  })
-  await response.body?.cancel()
-  if (response.ok) throw new Error('it lets everybody in: there is nothing to sign in to')
-  if (response.status !== 401) return {}
-  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
-  return { ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) }
-}
-
 interface Made {
   readonly authorizationServer: string
   readonly metadata: AuthorizationServerMetadata | undefined
   readonly resource: string | undefined
-  readonly client: OAuthClientInformationMixed
+  readonly client: StoredOAuthClientInformation
   readonly tokens: OAuthTokens
 }
 
@@ -134,17 +118,18 @@ interface Made {
 class Flow implements OAuthClientProvider {
   readonly redirectUrl: string
   readonly #state: string
-  #client: OAuthClientInformationMixed | undefined
+  #client: StoredOAuthClientInformation | undefined
   #tokens: OAuthTokens | undefined
   #verifier = ''
   #page: URL | undefined
   #discovered: OAuthDiscoveryState | undefined
   #resource: string | undefined
 
-  constructor(redirectUrl: string, state: string, clientId: string | undefined) {
+  constructor(redirectUrl: string, state: string, clientId: string | undefined, secret: string | undefined) {
     this.redirectUrl = redirectUrl
     this.#state = state
-    if (clientId !== undefined) this.#client = { client_id: clientId }
+    if (clientId !== undefined)
+      this.#client = { client_id: clientId, ...(secret !== undefined && { client_secret: secret }) }
   }
 
   get clientMetadata(): OAuthClientMetadata {
@@ -161,11 +146,14 @@ class Flow implements OAuthClientProvider {
     return this.#state
   }
 
-  clientInformation(): OAuthClientInformationMixed | undefined {
+  clientInformation(context?: OAuthClientInformationContext): StoredOAuthClientInformation | undefined {
+    // One that was registered beforehand is for the server that is asked first, and for no other.
+    if (this.#client !== undefined && context !== undefined)
+      this.#client = { ...this.#client, issuer: this.#client.issuer ?? context.issuer }
     return this.#client
   }
 
-  saveClientInformation(client: OAuthClientInformationMixed): void {
+  saveClientInformation(client: StoredOAuthClientInformation): void {
     this.#client = client
   }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type {
-  AuthorizationServerMetadata,
-  OAuthClientInformationMixed,
-  OAuthTokens,
+import {
+  type AuthorizationServerMetadata,
+  computeScopeUnion,
+  type OAuthClientInformationMixed,
+  type OAuthTokens,
 } from '@modelcontextprotocol/client'
 import { isJsonObject } from '@halting/core/adapters'
 import { makeDurableFolder, partOf, writeWhole } from '../../session/durable.ts'
@@ -21,6 +22,10 @@ export interface SignIn {
   readonly resource?: string | undefined
   readonly client: OAuthClientInformationMixed
   readonly tokens: OAuthTokens
+  /** The scope that was asked for: a new sign-in asks for no less. */
+  readonly scope?: string | undefined
+  /** The scope that the server wanted since, beyond that. */
+  readonly wantedScope?: string | undefined
   /** By the clock of this machine; absent where the server said nothing. */
   readonly expiresAtMs?: number
 }
@@ -52,6 +57,14 @@ export class SignIns {
     await makeDurableFolder(this.#folder)
     const content: SignIn = { ...signIn, url: addressOf(signIn.url) }
     await writeWhole(this.#fileOf(signIn.url), `${JSON.stringify(content, undefined, 2)}\n`)
+  }
+
+  /** Notes what the server wants more, for the next sign-in. Without a sign-in there is nothing to note it in. */
+  async want(url: string, scope: string): Promise<void> {
+    await this.locked(url, async () => {
+      const found = await this.find(url)
+      if (found !== undefined) await this.keep({ ...found, wantedScope: computeScopeUnion(found.wantedScope, scope) })
+    })
   }
 
   /** Gives whether there was one. */

@@ -1,0 +1,71 @@
+import {
+  Client,
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import { settledWithin } from '../../time-limit.ts'
+import { boundedFetch } from '../bounded-fetch.ts'
+import { signInFetch } from './sign-in-fetch.ts'
+
+/** What a server says of signing in. */
+export interface Challenge {
+  readonly resourceMetadataUrl?: URL
+  readonly scope?: string
+}
+
+const mostMs = 20_000
+const mostBytes = 1024 * 1024
+
+/**
+ * Asks a server as a session does, without a token, until it says of signing in: some let everybody connect, and ask who it is when their tools
+ * are listed. One that lets everybody do that may ask at a call: it says so in its metadata.
+ * @throws Error for one that lets everybody in
+ */
+export async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge> {
+  const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
+  const ask = boundedFetch(mostBytes)
+  let challenge: Challenge | undefined
+  /** What it was asked last it answered. */
+  let isIn = false
+  const asking: typeof fetch = async (input, init) => {
+    const response = await ask(input, { ...init, redirect: 'manual' })
+    if (init?.method === 'POST') isIn = response.ok
+    if (response.status === 401) {
+      const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+      challenge ??= { ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) } // prettier-ignore
+    }
+    return response
+  }
+  const options = { signal: within, timeout: mostMs }
+  const client = new Client(
+    { name: 'halting', version: '0' },
+    {
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: mostMs / 4 } },
+      jsonSchemaValidator: {
+        getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+      },
+    },
+  )
+  try {
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: asking }), options)
+    // The answer is of no use here, whatever it is: the status is what counts.
+    if (client.getServerCapabilities()?.tools !== undefined) await client.request({ method: 'tools/list' }, options)
+  } catch (thrown) {
+    if (signal.aborted) throw thrown
+  } finally {
+    await settledWithin(client.close(), 1_000)
+  }
+  if (challenge !== undefined) return challenge
+  if (isIn && !(await hasMetadata(url, signal))) throw new Error('it lets everybody in: there is nothing to sign in to')
+  return {}
+}
+
+async function hasMetadata(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await discoverOAuthProtectedResourceMetadata(url, {}, signInFetch(url, signal))
+    return true
+  } catch {
+    return false
+  }
+}
