@@ -94,12 +94,23 @@ test('why', async () => {
     'runs[].phases',
     ...['phase', 'ms', 'requests', 'tokens', 'costUsd'].map((name) => `runs[].phases[].${name}`),
     'runs[].tools',
-    ...['tool', 'calls', 'failed', 'open', 'ms', 'tokens', 'resultCharacters', 'costUsd'].map(
-      (name) => `runs[].tools[].${name}`,
-    ),
+    ...[
+      'tool',
+      'calls',
+      'failed',
+      'open',
+      'ms',
+      'tokens',
+      'unknownTokens',
+      'resultCharacters',
+      'costUsd',
+      'unknownUsd',
+    ].map((name) => `runs[].tools[].${name}`),
     ...['slowest', 'dearest'].flatMap((list) => [
       `runs[].${list}`,
-      ...['phase', 'scope', 'request', 'what', 'ms', 'tokens', 'costUsd'].map((name) => `runs[].${list}[].${name}`),
+      ...['phase', 'scope', 'request', 'what', 'ms', 'tokens', 'costUsd', 'unknownUsd'].map(
+        (name) => `runs[].${list}[].${name}`,
+      ),
     ]),
     'runs[].open',
     'goOn',

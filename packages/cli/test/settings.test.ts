@@ -31,6 +31,8 @@ const messages = [
   { type: 'message_stop' },
 ]
 
+const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+
 /** A service that takes any key but the refused one, and speaks both protocols. */
 async function startService(refused = 'nothing'): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = []
@@ -44,7 +46,9 @@ async function startService(refused = 'nothing'): Promise<{ url: string; seen: S
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const isChat = request.url?.endsWith('/chat/completions') === true
-    const events = isChat ? [{ choices: [{ delta: { content: 'hello' }, finish_reason: 'stop' }] }] : messages
+    const events = isChat
+      ? [{ choices: [{ delta: { content: 'hello' }, finish_reason: 'stop' }], usage: none }]
+      : messages
     response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
   }
   const server: Server = createServer((request, response) => void serve(request, response))
@@ -141,6 +145,28 @@ describe('how a model is to think goes out in the words of its service', () => {
       body: { model: 'gpt-5', reasoning_effort: 'low' },
     })
   })
+})
+
+test('figures of why and report agree where a service reports zero usage, and both say so', async () => {
+  const service = await startService()
+  const home = mkdtempSync(join(here(), 'home-'))
+  const cwd = mkdtempSync(join(home, 'work-'))
+  const env = { HOME: home, OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
+  await run(['-p', 'hi', '--model', 'gpt-5'], { env, cwd })
+  const [why, report] = [await run(['why'], { env, cwd }), await run(['report'], { env, cwd })]
+  const spent = /1 turn, 1 request, 0 tokens, \$0\.0000 and up to \$\d+\.\d{4} more, /
+  const [line] = spent.exec(why.stdout) ?? []
+  expect(report.stdout).toContain(line)
+  const dollars = /up to (\$\d+\.\d{4})/.exec(line ?? '')?.[1]
+  const said = (text: string): string => text.replaceAll(/\s+/g, ' ')
+  const notice =
+    /The service reported no usage for one reply\. Its cost is not known: up to ([\d,]+) tokens and (\$[\d.]+) more\./
+  const [sentence, tokens, most] = notice.exec(said(why.stdout)) ?? []
+  expect(said(report.stdout)).toContain(sentence)
+  expect(most).toBe(dollars)
+  // Every place names the same bound.
+  expect(new Set(why.stdout.match(/\$0\.\d{4}/g))).toEqual(new Set([dollars, '$0.0000']))
+  expect(why.stdout).toContain(`${tokens}, no limit`)
 })
 
 test('a proxy that the environment names is gone through, and told when it is not there', async () => {

@@ -168,7 +168,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         sessionId: second,
         cwd: here(),
         account: { ...account, slowest: [...long, ...slowest] },
-        untold: { attempts: 2, tokens: 123_456_789, usd: 12.5, chargedTokens: 0 },
+        untold: { attempts: 2, unreported: 1, tokens: 123_456_789, usd: 12.5, chargedTokens: 0 },
         stages: [],
         goOn,
         before: [],

@@ -1,5 +1,5 @@
 import type { WhatIf } from '@halting/core/steps'
-import { counted, elapsed, many, money } from './figures.ts'
+import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
 // What other limits would have done, in words: the same in the terminal and on the page.
 
@@ -78,5 +78,5 @@ export function spentText({ turns, tokens, costUsd, unknownUsd, activeMs }: What
 
 /** What services told, and beside it what nobody told and was charged at worst case: `$1.20 and up to $0.40 more`. */
 export function costText({ costUsd, unknownUsd }: Pick<WhatIf['saved'], 'costUsd' | 'unknownUsd'>): string {
-  return unknownUsd > 0 ? `${money(costUsd)} and up to ${money(unknownUsd)} more` : money(costUsd)
+  return unknownUsd > 0 ? `${money(costUsd)} and up to ${moneyAtMost(unknownUsd)} more` : money(costUsd)
 }

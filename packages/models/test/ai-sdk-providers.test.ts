@@ -170,6 +170,59 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
     }
   })
 
+  test('an answer that ends before its last event is a broken stream, and keeps what is complete', async () => {
+    const { events } = responsesRecordings.find(({ name }) => name.startsWith('openai-phase'))!
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(bytesOf(events.slice(0, -1)))
+    })
+    const { reply } = await call(fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5')))
+    expect(saidIn(reply?.message.content).text).not.toBe('')
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
+  })
+
+  test('a run sends reasoning back as it was signed, with each call and its result', async () => {
+    const answers = responsesRecordings.filter(({ name }) => name.startsWith('openai-reasoning-encrypted-content'))
+    let index = 0
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(bytesOf(answers[index++]!.events))
+    })
+    const calculator: Tool = {
+      name: 'calculator',
+      description: 'Calculates',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      execute: () => `result ${index}`,
+    }
+    const providerOptions = { openai: { store: false, include: ['reasoning.encrypted_content'] } }
+    const model = fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5.1-codex-max'), {
+      providerOptions,
+    })
+    const { terminal } = loop(startRun({ prompt: 'Calculate.' }), { model, tools: [calculator], maxTurns: 9 })
+    expect((await terminal).reason).toBe('completed')
+    const { input } = JSON.parse(String(server.bodies.at(-1))) as {
+      readonly input: readonly { readonly [field: string]: unknown; readonly arguments: string }[]
+    }
+    const items = answers.flatMap(({ events }) =>
+      events.flatMap(({ type, item }) =>
+        type === 'response.output_item.done' ? [item as (typeof input)[number]] : [],
+      ),
+    )
+    const reasoning = items.find(({ type }) => type === 'reasoning')
+    const calls = items.filter(({ type }) => type === 'function_call')
+    expect(input.slice(1).map(({ type }) => type)).toEqual([
+      'reasoning',
+      ...calls.flatMap(() => ['function_call', 'function_call_output']),
+    ])
+    expect(input[1]).toMatchObject({ encrypted_content: reasoning?.encrypted_content })
+    for (const [at, { call_id, arguments: given }] of calls.entries()) {
+      expect(input[2 + 2 * at]).toMatchObject({ call_id, name: 'calculator' })
+      expect(JSON.parse(input[2 + 2 * at]!.arguments)).toEqual(JSON.parse(given))
+      expect(input[3 + 2 * at]).toMatchObject({ call_id, output: `result ${at + 1}` })
+    }
+  })
+
   test.each(responsesRecordings.filter(({ events }) => responseOf(events).error !== null))(
     '$name, which failed, has its kind and may be billed',
     async ({ events }) => {

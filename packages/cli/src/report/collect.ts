@@ -176,7 +176,12 @@ export class Collector {
       tried: this.#tighter.told(),
       tools: this.#tools.rows,
       time: this.#time,
-      service: { retried: this.#service.retried, untold: this.#service.untold, failures: this.#service.failures },
+      service: {
+        retried: this.#service.retried,
+        untold: this.#service.untold,
+        unreported: this.#service.unreported,
+        failures: this.#service.failures,
+      },
       cache: {
         input: sent,
         read: inAll.cache_read_input_tokens,

@@ -3,7 +3,7 @@ import { escaped } from '../export/escaped.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
 import type { Breakdown } from '../flags/flags.ts'
-import { counted, elapsed, many, money } from '../io/figures.ts'
+import { counted, elapsed, many } from '../io/figures.ts'
 import { bars } from './chart.ts'
 import { dayOf } from './period.ts'
 import { reportStyle } from './report-style.ts'
@@ -210,13 +210,13 @@ function toolsHtml({ tools }: Report): string {
       return { label: tool ?? '', first: calls - bad, second: bad, value }
     }),
   )
-  const cells = called.map(({ tool, calls, failed, denied, invalid, cut, ms, tokens, costUsd }) => [
+  const cells = called.map(({ tool, calls, failed, denied, invalid, cut, ms, tokens, ...cost }) => [
     tool ?? '',
     counted(calls),
     ...[failed, denied, invalid, cut].map(some),
     elapsed(ms),
     counted(tokens),
-    money(costUsd),
+    costText(cost),
   ])
   const head = ['tool', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'tokens', 'cost']
   return picture + table('Tools', head, cells)

@@ -1,7 +1,7 @@
 import { costText } from '@halting/inspector/what-if-words'
 import type { Breakdown } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
-import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
+import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
 import { tableLines } from './table.ts'
@@ -144,12 +144,12 @@ function toolLines({ tools }: Report, width: number, style: Style): readonly str
   // What fails is told before what is only called much.
   const shown = [...new Set([...called.slice(0, mostRows), ...troubled])].slice(0, 2 * mostRows)
   if (shown.length === 0) return []
-  const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, costUsd }) => [
+  const rows = shown.map(({ tool, calls, failed, denied, invalid, cut, ms, ...cost }) => [
     tool ?? '',
     counted(calls),
     ...[failed, denied, invalid, cut].map((count) => (count === 0 ? '' : counted(count))),
     elapsed(ms),
-    money(costUsd),
+    costText(cost),
   ])
   const left = called.length - shown.length
   return [

@@ -112,6 +112,8 @@ export interface ToolRow {
   /** Of the requests that asked for it, with what was charged at worst case. */
   readonly tokens: number
   readonly costUsd: number
+  /** Charged at worst case, in addition. */
+  readonly unknownUsd: number
   readonly resultCharacters: number
 }
 
@@ -178,6 +180,8 @@ export interface Report {
     readonly retried: number
     /** Attempts of which nobody told what they came to: they broke, were cut, or are under way. */
     readonly untold: number
+    /** Those of them whose reply is there: the service reported no usage. */
+    readonly unreported: number
     readonly failures: readonly {
       readonly kind: string
       readonly attempts: number

@@ -10,6 +10,7 @@ interface Row {
   ms: number
   tokens: number
   nanos: number
+  worst: number
   resultCharacters: number
 }
 
@@ -18,11 +19,12 @@ export class ToolSums {
   readonly #rows = new Map<string | null, Row>()
 
   add(figures: readonly ToolFigures[], calls: readonly CallOutcome[]): void {
-    for (const { tool, ms, tokens, costUsd, resultCharacters } of figures) {
+    for (const { tool, ms, tokens, costUsd, unknownUsd, resultCharacters } of figures) {
       const row = this.#of(tool)
       row.ms += ms
       row.tokens += tokens
       row.nanos += Math.round(costUsd * 1e9)
+      row.worst += Math.round(unknownUsd * 1e9)
       row.resultCharacters += resultCharacters
     }
     for (const { tool, status } of calls) {
@@ -36,7 +38,18 @@ export class ToolSums {
   #of(tool: string | null): Row {
     let row = this.#rows.get(tool)
     if (row === undefined) {
-      row = { calls: 0, failed: 0, denied: 0, invalid: 0, cut: 0, ms: 0, tokens: 0, nanos: 0, resultCharacters: 0 }
+      row = {
+        calls: 0,
+        failed: 0,
+        denied: 0,
+        invalid: 0,
+        cut: 0,
+        ms: 0,
+        tokens: 0,
+        nanos: 0,
+        worst: 0,
+        resultCharacters: 0,
+      }
       this.#rows.set(tool, row)
     }
     return row
@@ -45,8 +58,8 @@ export class ToolSums {
   /** Those that were called most come first. */
   get rows(): readonly ToolRow[] {
     return [...this.#rows]
-      .map(([tool, { nanos, ...row }]) => ({ tool, ...row, costUsd: nanos / 1e9 }))
-      .toSorted((a, b) => b.calls - a.calls || b.costUsd - a.costUsd)
+      .map(([tool, { nanos, worst, ...row }]) => ({ tool, ...row, costUsd: nanos / 1e9, unknownUsd: worst / 1e9 }))
+      .toSorted((a, b) => b.calls - a.calls || b.costUsd + b.unknownUsd - a.costUsd - a.unknownUsd)
   }
 }
 
@@ -54,6 +67,7 @@ export class ToolSums {
 export class ServiceSums {
   retried = 0
   untold = 0
+  unreported = 0
   readonly #failures = new Map<string, { attempts: number; nanos: number; worst: number }>()
 
   add(requests: readonly PastRequest[]): void {
@@ -62,6 +76,7 @@ export class ServiceSums {
       const request = `${scope}|${name}`
       attempts.set(request, (attempts.get(request) ?? 0) + 1)
       if (isAtWorst) this.untold++
+      if (isAtWorst && came === 'answered') this.unreported++
       if (came !== 'failed') continue
       const kind = failure ?? 'unknown'
       const row = this.#failures.get(kind) ?? { attempts: 0, nanos: 0, worst: 0 }

@@ -135,7 +135,14 @@ export function factsOf({ service, cache, compactions, afterRuns, totals }: Repo
         ]),
     ...(service.untold === 0
       ? []
-      : [untoldText({ attempts: service.untold, tokens: totals.unknownTokens, usd: totals.unknownUsd })]),
+      : [
+          untoldText({
+            attempts: service.untold,
+            unreported: service.unreported,
+            tokens: totals.unknownTokens,
+            usd: totals.unknownUsd,
+          }),
+        ]),
     ...(cache.share === null
       ? []
       : [`${shareText(cache.share)} of ${counted(cache.input)} input tokens came from the cache.`]),

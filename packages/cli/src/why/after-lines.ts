@@ -1,5 +1,6 @@
 import type { RecordedStage } from '@halting/core/after'
-import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+import { costText } from '@halting/inspector/what-if-words'
+import { counted, elapsed, many, moneyAtMost, oneLine } from '../io/figures.ts'
 
 /** A line for each stage that came after a run. */
 export function afterLines(stages: readonly RecordedStage[], columns: number): readonly string[] {
@@ -12,8 +13,7 @@ function stageText({ most, ended }: RecordedStage): string {
   const figures = [
     many(turns, 'turn'),
     `${counted(tokens)} tokens`,
-    ...(costUsd > 0 ? [money(costUsd)] : []),
-    ...(committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []),
+    ...(committedUsd > 0 ? [costText({ costUsd, unknownUsd: Math.round((committedUsd - costUsd) * 1e9) / 1e9 })] : []),
     elapsed(durationMs),
   ]
   return `${reason}, ${figures.join(', ')}${message === '' ? '' : `: ${message}`}`

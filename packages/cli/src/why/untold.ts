@@ -1,9 +1,11 @@
 import { recordedWork, type StepRecord } from '@halting/core/steps'
-import { counted, many, money } from '../io/figures.ts'
+import { counted, many, moneyAtMost } from '../io/figures.ts'
 
 /** Attempts at models of which nobody told what they came to. */
 export interface Untold {
   readonly attempts: number
+  /** Those of them whose reply is there: the service reported no usage. */
+  readonly unreported: number
   /** What they may have come to. */
   readonly tokens: number
   readonly usd: number
@@ -16,6 +18,7 @@ export function untoldIn(records: readonly StepRecord[]): Untold {
   const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0)
   return {
     attempts: requests.length,
+    unreported: requests.filter(({ came }) => came === 'answered').length,
     tokens: sum(requests.map(({ tokens }) => tokens)),
     usd: sum(requests.map(({ nanos }) => nanos)) / 1e9,
     chargedTokens: sum(requests.map(({ came, tokens }) => (came === 'open' ? 0 : tokens))),
@@ -23,10 +26,19 @@ export function untoldIn(records: readonly StepRecord[]): Untold {
 }
 
 /** In a sentence; '' where each told it. */
-export function untoldText({ attempts, tokens, usd }: Omit<Untold, 'chargedTokens'>): string {
+export function untoldText({ attempts, unreported, tokens, usd }: Omit<Untold, 'chargedTokens'>): string {
   if (attempts === 0) return ''
-  const most = `${counted(tokens)} tokens${usd > 0 ? ` and ${money(usd)}` : ''}`
-  return attempts === 1
-    ? `One attempt at a model broke off or is under way. Its cost is not known: up to ${most} more.`
-    : `${many(attempts, 'attempt')} at a model broke off or are under way. Their cost is not known: up to ${most} more.`
+  const most = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
+  const broken = attempts - unreported
+  const replies = unreported === 1 ? 'one reply' : `${counted(unreported)} replies`
+  if (broken === 0)
+    return unreported === 1
+      ? `The service reported no usage for ${replies}. Its cost is not known: ${most}.`
+      : `The service reported no usage for ${replies}. Their cost is not known: ${most}.`
+  const cut =
+    broken === 1
+      ? 'One attempt at a model broke off or is under way'
+      : `${many(broken, 'attempt')} at a model broke off or are under way`
+  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is not known: ${most}.`
+  return `${cut}, and the service reported no usage for ${replies}. Their cost is not known: ${most}.`
 }

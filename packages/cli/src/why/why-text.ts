@@ -1,6 +1,7 @@
 import type { Account, LimitFigures, Phase, StepFigures } from '@halting/core/steps'
 import type { RecordedStage } from '@halting/core/after'
 import { wrapped } from '../io/columns.ts'
+import { costText } from '@halting/inspector/what-if-words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
@@ -45,7 +46,7 @@ export function whyText(
     ],
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
     [said(totalsLine(account, untold)), ...[untoldText(untold)].filter((text) => text !== '').map(said)],
-    withTitle('Limits', barLines(account.limits.map(limitRow), columns, style), style),
+    withTitle('Limits', barLines(account.limits.map(limitRow(totals)), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
     waitsLine(account).map(said),
     withTitle('Tools', toolLines(account, columns, style), style),
@@ -61,11 +62,7 @@ export function whyText(
       stepLines(account.slowest, ({ ms }) => elapsed(ms), columns),
       style,
     ),
-    withTitle(
-      'Most expensive',
-      stepLines(totals.costUsd === 0 ? [] : account.dearest, ({ costUsd }) => money(costUsd), columns),
-      style,
-    ),
+    withTitle('Most expensive', stepLines(totals.committedUsd === 0 ? [] : account.dearest, stepCost, columns), style),
     withTitle(
       account.ending === null ? 'Under way' : 'Without a result',
       stepLines(account.open, () => '', columns),
@@ -134,29 +131,38 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
 /** What this run came to; where it carries counters, what they stand at, too. */
 function totalsLine({ totals, carried }: Account, untold: Untold): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
-  const unsure = committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []
+  const unknownUsd = subtracted(committedUsd, costUsd)
   const isCarried = carried.turns > 0 || carried.tokens > 0
   if (!isCarried)
-    return `${[many(turns, 'turn'), many(requests, 'request'), spentOf({ tokens: tokens - untold.chargedTokens, costUsd }), ...unsure, elapsed(activeMs)].join(', ')}.`
-  // Costs are whole nano-dollars: what a subtraction leaves below that is none.
-  const ownUsd = Math.round((costUsd - carried.costUsd) * 1e9) / 1e9
+    return `${[many(turns, 'turn'), many(requests, 'request'), spentOf({ tokens: tokens - untold.chargedTokens, costUsd, unknownUsd }), elapsed(activeMs)].join(', ')}.`
   const own = [
     many(turns - carried.turns, 'turn'),
     many(requests, 'request'),
-    spentOf({ tokens: tokens - carried.tokens - untold.chargedTokens, costUsd: ownUsd }),
+    spentOf({
+      tokens: tokens - carried.tokens - untold.chargedTokens,
+      costUsd: subtracted(costUsd, carried.costUsd),
+      unknownUsd: 0,
+    }),
     elapsed(activeMs - carried.activeMs),
   ]
   const all = [
     many(turns, 'turn'),
-    spentOf({ tokens: tokens - untold.chargedTokens, costUsd }),
-    ...unsure,
+    spentOf({ tokens: tokens - untold.chargedTokens, costUsd, unknownUsd }),
     elapsed(activeMs),
   ]
   return `${own.join(', ')}. Including the run it continues: ${all.join(', ')}.`
 }
 
-function spentOf({ tokens, costUsd }: Pick<Account['totals'], 'tokens' | 'costUsd'>): string {
-  return `${counted(tokens)} tokens${costUsd > 0 ? `, ${money(costUsd)}` : ''}`
+/** Costs are whole nano-dollars: what a subtraction leaves below that is none. */
+function subtracted(usd: number, lessUsd: number): number {
+  return Math.round((usd - lessUsd) * 1e9) / 1e9
+}
+
+type Spent = Pick<Account['totals'], 'tokens' | 'costUsd'> & { readonly unknownUsd: number }
+
+/** In the words of `halting report`. */
+function spentOf({ tokens, ...cost }: Spent): string {
+  return `${counted(tokens)} tokens${cost.costUsd > 0 || cost.unknownUsd > 0 ? `, ${costText(cost)}` : ''}`
 }
 
 const units: { readonly [unit in LimitFigures['unit']]: (value: number) => string } = {
@@ -167,12 +173,16 @@ const units: { readonly [unit in LimitFigures['unit']]: (value: number) => strin
   ms: elapsed,
 }
 
-function limitRow({ limit, unit, used, max, isReached }: LimitFigures): BarRow {
-  const shown = units[unit]
-  const label = limitLabels[limit]
-  if (max === null) return { label, share: undefined, value: `${shown(used)}, no limit` }
-  const share = max === 0 ? 1 : used / max
-  return { label, share, value: `${shown(used)} of ${shown(max)}`, isMarked: isReached }
+function limitRow({ costUsd, committedUsd }: Account['totals']): (figures: LimitFigures) => BarRow {
+  return ({ limit, unit, used, max, isReached }) => {
+    const shown = units[unit]
+    const label = limitLabels[limit]
+    // With what is charged at worst case: as everywhere, a bound is not rounded down.
+    const value = unit === 'usd' && committedUsd > costUsd ? moneyAtMost(used) : shown(used)
+    if (max === null) return { label, share: undefined, value: `${value}, no limit` }
+    const share = max === 0 ? 1 : used / max
+    return { label, share, value: `${value} of ${shown(max)}`, isMarked: isReached }
+  }
 }
 
 const phaseLabels: { readonly [phase in Phase]: string } = {
@@ -200,15 +210,15 @@ const mostTools = 8
 /** By what they cost; where nothing has a price, by tokens. */
 function toolLines({ tools, totals, ending }: Account, columns: number, style: Style): readonly string[] {
   if (tools.length === 0) return []
-  const hasPrice = totals.costUsd > 0
-  const weights = tools.map(({ costUsd, tokens }) => (hasPrice ? costUsd : tokens))
+  const hasPrice = totals.committedUsd > 0
+  const weights = tools.map(({ costUsd, unknownUsd, tokens }) => (hasPrice ? costUsd + unknownUsd : tokens))
   const whole = weights.reduce((sum, weight) => sum + weight, 0)
-  const rows = tools.slice(0, mostTools).map(({ tool, costUsd, tokens }, index): BarRow => {
+  const rows = tools.slice(0, mostTools).map(({ tool, tokens, unknownTokens, ...cost }, index): BarRow => {
     const share = whole === 0 ? 0 : (weights[index] ?? 0) / whole
     return {
       label: oneLine(tool ?? 'answers', 40),
       share,
-      value: hasPrice ? money(costUsd) : `${counted(tokens)} tokens`,
+      value: hasPrice ? costText(cost) : tokensText(tokens, unknownTokens),
     }
   })
   const bars = barLines(rows, columns, style)
@@ -224,6 +234,11 @@ function toolLines({ tools, totals, ending }: Account, columns: number, style: S
     }),
     ...(more > 0 ? [`  and ${many(more, 'more tool')}`] : []),
   ]
+}
+
+/** `1,050 tokens and up to 33,184 more`. */
+function tokensText(tokens: number, unknown: number): string {
+  return `${counted(tokens - unknown)} tokens${unknown > 0 ? ` and up to ${counted(unknown)} more` : ''}`
 }
 
 function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools'][number], ifOpen: string): string {
@@ -265,6 +280,10 @@ function stepLines(
     if (left >= shortestWhat) return [`${before}${oneLine(step.what, left)}, ${where}`]
     return [before + oneLine(step.what, columns - before.length), `${' '.repeat(before.length)}${where}`]
   })
+}
+
+function stepCost({ costUsd, unknownUsd }: StepFigures): string {
+  return unknownUsd > 0 ? `up to ${moneyAtMost(unknownUsd)}` : money(costUsd)
 }
 
 function percent(share: number): string {

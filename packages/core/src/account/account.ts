@@ -49,6 +49,7 @@ export interface PhaseFigures {
   readonly ms: number
   readonly requests: number
   readonly tokens: number
+  /** What services reported. */
   readonly costUsd: number
 }
 
@@ -62,7 +63,10 @@ export interface StepFigures {
   readonly what: string
   readonly ms: number
   readonly tokens: number
+  /** What services reported. */
   readonly costUsd: number
+  /** Charged at worst case, or what it may cost where it is under way. */
+  readonly unknownUsd: number
 }
 
 /** Why a run stopped and where it went, told from its record alone. JSON. */
@@ -243,7 +247,7 @@ function phasesOf(
       ms: times[phase] + (phase === 'other' ? Math.max(0, activeMs - counted) : 0),
       requests: own.length,
       tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
-      costUsd: usdOf(own.reduce((sum, { nanos }) => sum + nanos, 0)),
+      costUsd: usdOf(own.reduce((sum, each) => sum + (isAtWorst(each) ? 0 : each.nanos), 0)),
     }
   })
 }
@@ -265,7 +269,10 @@ function stepFigures(
   const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
   const call = callId === undefined ? undefined : calls.findLast((each) => each.scope === scope && each.id === callId)
   const what = call === undefined ? (asked?.model ?? name) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
-  return { phase, scope, request, what, ms: durationMs, tokens: asked?.tokens ?? 0, costUsd: usdOf(asked?.nanos ?? 0) }
+  const usd = usdOf(asked?.nanos ?? 0)
+  const cost =
+    asked !== undefined && isAtWorst(asked) ? { costUsd: 0, unknownUsd: usd } : { costUsd: usd, unknownUsd: 0 }
+  return { phase, scope, request, what, ms: durationMs, tokens: asked?.tokens ?? 0, ...cost }
 }
 
 /** The first text of an input: a command, a path, a pattern. */

@@ -1,5 +1,5 @@
 import { usdOf } from '../budget/prices.ts'
-import type { RecordedCall, RecordedRequest, RecordedStep } from './recorded-steps.ts'
+import { isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
 
 /** What the use of one tool came to. */
 export interface ToolFigures {
@@ -13,7 +13,11 @@ export interface ToolFigures {
   readonly ms: number
   /** Of the requests that asked for it, in equal parts where they asked for several; those of its subagents are its own. */
   readonly tokens: number
+  /** What services reported. */
   readonly costUsd: number
+  /** The part of the tokens, and the cost in addition, that no service reported: charged at worst case. */
+  readonly unknownTokens: number
+  readonly unknownUsd: number
   /** What its results put into the conversation. */
   readonly resultCharacters: number
 }
@@ -25,7 +29,21 @@ interface Row {
   ms: number
   tokens: number
   nanos: number
+  unknownTokens: number
+  unknownNanos: number
   resultCharacters: number
+}
+
+const emptyRow: Row = {
+  calls: 0,
+  failed: 0,
+  open: 0,
+  ms: 0,
+  tokens: 0,
+  nanos: 0,
+  unknownTokens: 0,
+  unknownNanos: 0,
+  resultCharacters: 0,
 }
 
 /** By the tool that was asked for; compactions are of no tool. The dearest first, then the slowest. */
@@ -39,8 +57,7 @@ export function toolFigures(
   const rows = new Map<string | null, Row>()
   const rowOf = (tool: string | null): Row => {
     let row = rows.get(tool)
-    if (row === undefined)
-      rows.set(tool, (row = { calls: 0, failed: 0, open: 0, ms: 0, tokens: 0, nanos: 0, resultCharacters: 0 }))
+    if (row === undefined) rows.set(tool, (row = { ...emptyRow }))
     return row
   }
   for (const request of requests) {
@@ -51,8 +68,14 @@ export function toolFigures(
     const tools = asked.length === 0 ? [null] : asked
     for (const [index, tool] of tools.entries()) {
       const row = rowOf(tool)
-      row.tokens += part(request.tokens, index, tools.length)
-      row.nanos += part(request.nanos, index, tools.length)
+      const tokens = part(request.tokens, index, tools.length)
+      const nanos = part(request.nanos, index, tools.length)
+      row.tokens += tokens
+      if (!isAtWorst(request)) row.nanos += nanos
+      else {
+        row.unknownTokens += tokens
+        row.unknownNanos += nanos
+      }
     }
   }
   for (const call of calls) {
@@ -64,8 +87,10 @@ export function toolFigures(
     row.resultCharacters += call.resultCharacters
   }
   return [...rows]
-    .map(([tool, { nanos, ...row }]): ToolFigures => ({ tool, ...row, costUsd: usdOf(nanos) }))
-    .toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens || b.ms - a.ms)
+    .map(([tool, { nanos, unknownNanos, ...row }]): ToolFigures => {
+      return { tool, ...row, costUsd: usdOf(nanos), unknownUsd: usdOf(unknownNanos) }
+    })
+    .toSorted((a, b) => b.costUsd + b.unknownUsd - a.costUsd - a.unknownUsd || b.tokens - a.tokens || b.ms - a.ms)
 }
 
 /** Whole parts that add up to the whole. */

@@ -135,10 +135,31 @@ describe('where it went', () => {
     expect(sum(account.phases.map(({ ms }) => ms))).toBe(terminal.durationMs)
     // Two looks run side by side: their own time is 40 ms, the run's 20.
     expect(account.phases.find(({ phase }) => phase === 'tools')?.ms).toBe(20 + 50 + 20)
+    const known = { unknownTokens: 0, unknownUsd: 0 }
     expect(account.tools).toEqual([
-      { tool: 'Look', calls: 3, failed: 0, open: 0, ms: 60, tokens: 183, costUsd: 183.333333333, resultCharacters: 60 },
-      { tool: null, calls: 0, failed: 0, open: 0, ms: 0, tokens: 110, costUsd: 110, resultCharacters: 0 },
-      { tool: 'Write', calls: 1, failed: 0, open: 0, ms: 50, tokens: 37, costUsd: 36.666666667, resultCharacters: 50 },
+      {
+        ...known,
+        tool: 'Look',
+        calls: 3,
+        failed: 0,
+        open: 0,
+        ms: 60,
+        tokens: 183,
+        costUsd: 183.333333333,
+        resultCharacters: 60,
+      },
+      { ...known, tool: null, calls: 0, failed: 0, open: 0, ms: 0, tokens: 110, costUsd: 110, resultCharacters: 0 },
+      {
+        ...known,
+        tool: 'Write',
+        calls: 1,
+        failed: 0,
+        open: 0,
+        ms: 50,
+        tokens: 37,
+        costUsd: 36.666666667,
+        resultCharacters: 50,
+      },
     ])
   })
 
@@ -160,6 +181,7 @@ describe('where it went', () => {
       ms: 0,
       tokens: 909,
       costUsd: 909,
+      unknownUsd: 0,
     })
   })
 

@@ -23,7 +23,8 @@ export function headline({ account: { ending } }: RunView): string {
 
 /** What the run came to. */
 export function totalsText({ account: { totals }, unpriced }: RunView): string {
-  const most = totals.committedUsd > totals.costUsd ? `, up to ${moneyAtMost(totals.committedUsd)}` : ''
+  const unknownUsd = Math.round((totals.committedUsd - totals.costUsd) * 1e9) / 1e9
+  const most = unknownUsd > 0 ? ` and up to ${moneyAtMost(unknownUsd)} more` : ''
   return [
     many(totals.turns, 'turn'),
     many(totals.requests, 'request'),
