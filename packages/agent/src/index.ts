@@ -158,3 +158,4 @@ export {
 } from './trust/trust-store.ts'
 export { configFolder, homeFolder, realPath } from './paths.ts'
 export { calledPath } from './same-looking.ts'
+export { nearest } from './nearest.ts'

@@ -11,11 +11,13 @@ const served = [
   'model',
   'permissionMode',
   'background',
+  // Not called: what they guard is taken away.
+  'hooks',
   ...limitNames,
 ]
 
 /** What other programs know of an agent, and that changes what it can do. */
-const notServed = ['hooks', 'mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
+const notServed = ['mcpServers', 'skills', 'memory', 'isolation', 'effort', 'initialPrompt']
 
 /** Changes nothing that an agent does. */
 const forShow = ['color']
@@ -64,6 +66,12 @@ export function saidFields(names: readonly string[], isSame: (one: string, other
       ...unknown.map((name) => `${headOf(name, 100)} is no field of an agent that halting knows, and does not count.`),
     ],
   }
+}
+
+/** Whether a word names a field of an agent, as whoever wrote it may have meant it. */
+export function isFieldName(word: string): boolean {
+  const name = plainName(word)
+  return meant.has(name) || notServed.some((field) => plainName(field) === name)
 }
 
 function plainName(name: string): string {

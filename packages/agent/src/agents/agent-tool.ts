@@ -2,6 +2,7 @@ import { headOf } from '@halting/core/adapters'
 import type { AgentTool, ChildRun, Model } from '@halting/core'
 import type { PermissionUpdate, SpawnContext } from '@halting/core/adapters'
 import type { PermissionMode } from '../permissions/rule-book.ts'
+import { matches } from '../hooks/matcher.ts'
 import { filledText, flag, inputForm, optional, text } from '../tools/input.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 import { modeOfAgent } from './mode-of-agent.ts'
@@ -61,7 +62,7 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
       const definition = definitionNamed(definitions(), input.subagent_type)
       const model = modelFor(input.model, definition, models)
       const mode = modeOfAgent(definition, (context.permissionMode as PermissionMode | null) ?? options.mode())
-      const rules = rulesOf(definition)
+      const rules = rulesOf(definition, definitions())
       const { description, prompt, run_in_background: isBackground = definition.background } = input
       return {
         prompt,
@@ -156,7 +157,10 @@ function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDurationMs }: AgentDef
 }
 
 /** Of the tools of its parent. @throws Error where none is left that it was given, and for a name that misses one for its capitals. */
-function toolsOf({ name, tools, disallowedTools }: AgentDefinition, { tools: all }: SpawnContext): readonly string[] {
+function toolsOf(
+  { name, tools, disallowedTools, guards = [] }: AgentDefinition,
+  { tools: all }: SpawnContext,
+): readonly string[] {
   for (const [field, entries = []] of Object.entries({ tools, disallowedTools })) {
     for (const entry of entries) {
       const meant = all.find((tool) => tool !== entry && tool.toLowerCase() === entry.toLowerCase())
@@ -170,9 +174,14 @@ function toolsOf({ name, tools, disallowedTools }: AgentDefinition, { tools: all
       (tools === undefined || tools.some((entry) => isNamed(entry, tool))) &&
       !disallowedTools.some((entry) => isNamed(entry, tool)),
   )
+  const left = has.filter((tool) => !guards.some((guard) => matches(guard, tool)))
+  if (left.length === 0 && has.length > 0)
+    throw new Error(
+      `The agent ${name} has no tool left: hooks of agents are not called, and its PreToolUse hooks guard ${has.join(', ')}. Nothing was run.`,
+    )
   if (has.length === 0 && tools !== undefined && tools.length > 0)
     throw new Error(`None of the tools of the agent ${name} is there (${tools.join(', ')}). Nothing was run.`)
-  return has
+  return left
 }
 
 /** `Name`, `*`, `mcp__server` and `mcp__server__*`. */
@@ -182,11 +191,16 @@ function isNamed(entry: string, tool: string): boolean {
   return entry.endsWith('*') ? tool.startsWith(entry.slice(0, -1)) : tool.startsWith(`${entry}__`)
 }
 
-/** What is denied to it in parentheses: `Bash(git push:*)`. */
-function rulesOf({ disallowedTools }: AgentDefinition): readonly PermissionUpdate[] {
+/** What is denied to it in parentheses: `Bash(git push:*)`, and agents that it may not start. */
+function rulesOf(
+  { disallowedTools, startsOnly }: AgentDefinition,
+  all: readonly AgentDefinition[],
+): readonly PermissionUpdate[] {
+  const others = startsOnly === undefined ? [] : all.filter(({ name }) => !startsOnly.includes(name))
   const rules = disallowedTools.flatMap((entry) => {
     const [, toolName, ruleContent] = /^([^(]+)\((.*)\)$/s.exec(entry) ?? []
     return toolName === undefined || ruleContent === undefined ? [] : [{ toolName, ruleContent }]
   })
+  rules.push(...others.map(({ name }) => ({ toolName: 'Agent', ruleContent: name })))
   return rules.length === 0 ? [] : [{ type: 'addRules', rules, behavior: 'deny', destination: 'session' }]
 }

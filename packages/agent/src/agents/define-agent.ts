@@ -1,6 +1,7 @@
 import { headOf } from '@halting/core/adapters'
 import { permissionModes } from '../permissions/rule-book.ts'
 import { limitsOf, type SaidOfLimits } from './agent-limits.ts'
+import type { UncalledHooks } from './agent-hooks.ts'
 import type { AgentDefinition } from './definition.ts'
 import { isAbsent } from './is-absent.ts'
 
@@ -15,6 +16,7 @@ export interface SaidOfAgent {
   readonly permissionMode?: unknown
   readonly limits?: SaidOfLimits
   readonly background?: unknown
+  readonly hooks?: UncalledHooks
 }
 
 /** The definition, or in words what is wrong with it. What would be left out would loosen it, so nothing is. */
@@ -23,6 +25,7 @@ export function definitionOf(
   from: Pick<AgentDefinition, 'level' | 'path'>,
 ): AgentDefinition | string {
   const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, background } = said
+  const { hooks = noHooks } = said
   if (!isAgentName(name)) return 'its name has characters that no agent has'
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'it has no prompt'
@@ -33,24 +36,58 @@ export function definitionOf(
   const limits = limitsOf(said.limits ?? {})
   if (typeof limits === 'string') return limits
   if (!isAbsent(background) && !['true', 'false'].includes(String(background))) return 'background takes true or false'
-  const rule = tools?.find((entry) => /[()]/.test(entry))
-  if (rule !== undefined)
-    return `tools takes names of tools, and ${headOf(rule, 100)} is a rule: what it may not do goes to disallowedTools`
-  for (const [field, entries = []] of Object.entries({ tools, disallowedTools: disallowedTools.map(withoutSpec) })) {
+  const own = toolsIn(tools)
+  for (const [field, entries = []] of Object.entries({
+    tools: own.names,
+    disallowedTools: disallowedTools.map(withoutSpec),
+  })) {
     const odd = entries.find((entry) => !/^(?:\*|[A-Za-z][\w.-]*\*?)$/.test(entry))
     if (odd !== undefined) return `${field} takes names of tools, and ${headOf(odd, 100)} is none`
   }
+  const notes = [...own.notes, ...hooks.notes]
   return {
     name,
     description: description.trim(),
     prompt: prompt.trim(),
-    ...(tools !== undefined && { tools: tools.map(currentName) }),
+    ...(own.names !== undefined && { tools: own.names.map(currentName) }),
+    ...(own.startsOnly !== undefined && { startsOnly: own.startsOnly }),
+    ...(hooks.guards.length > 0 && { guards: hooks.guards }),
     disallowedTools: disallowedTools.map(currentName),
     ...(typeof model === 'string' && model !== '' && model !== 'inherit' && { model }),
     ...(mode !== undefined && { permissionMode: mode }),
     ...limits,
     ...(String(background) === 'true' && { background: true }),
     ...from,
+    ...(notes.length > 0 && { notes }),
+  }
+}
+
+interface OwnTools {
+  readonly names: readonly string[] | undefined
+  readonly startsOnly?: readonly string[]
+  readonly notes: readonly string[]
+}
+
+/**
+ * Entries with parentheses: `Agent(a, b)` says which agents it may start. Of other tools a part cannot be given, so that the agent does not have such a
+ * tool at all: it would have more than its file allows.
+ */
+function toolsIn(tools: readonly string[] | undefined): OwnTools {
+  if (tools === undefined) return { names: undefined, notes: [] }
+  const entries = tools.map((entry) => {
+    const [, tool, spec] = /^([A-Za-z][\w.-]*)\((.*)\)$/s.exec(currentName(entry)) ?? []
+    return { entry, tool, spec }
+  })
+  const startable = entries.filter(({ tool }) => tool === 'Agent').flatMap(({ spec = '' }) => spec.split(','))
+  const hasAll = tools.some((entry) => ['Agent', '*'].includes(currentName(entry)))
+  const partly = entries.filter(({ tool }) => tool !== undefined && tool !== 'Agent')
+  return {
+    names: entries.flatMap(({ entry, tool }) => (tool === undefined ? [entry] : tool === 'Agent' ? [tool] : [])),
+    ...(startable.length > 0 && !hasAll && { startsOnly: startable.map((name) => name.trim()).filter(Boolean) }),
+    notes: partly.map(
+      ({ entry, tool = '' }) =>
+        `${headOf(entry, 100)} in tools is not served: the agent does not have ${headOf(tool, 100)}.`,
+    ),
   }
 }
 
@@ -59,9 +96,11 @@ function withoutSpec(entry: string): string {
   return entry.includes('(') ? 'Tool' : entry
 }
 
-/** What a rule can name: `Agent(name)`. */
+const noHooks: UncalledHooks = { guards: [], notes: [] }
+
+/** What a rule can name: `Agent(name)`, and a list of `Agent(name, name)`. */
 function isAgentName(name: string): boolean {
-  return /^[\p{L}\p{N}_.:-]{1,100}$/u.test(name)
+  return /^[^\p{C}\p{Zl}\p{Zp}(),]{1,100}$/u.test(name) && name === name.trim()
 }
 
 /** The tool that starts agents had another name once. */

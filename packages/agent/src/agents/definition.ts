@@ -11,6 +11,10 @@ export interface AgentDefinition {
   readonly tools?: readonly string[]
   /** Names that it does not have, and rules such as `Bash(git push:*)` that deny it more than its parent. */
   readonly disallowedTools: readonly string[]
+  /** Agents that it may start; all when absent. */
+  readonly startsOnly?: readonly string[]
+  /** Matchers of its own PreToolUse hooks, which are not called: the tools that fit one it does not have. */
+  readonly guards?: readonly string[]
   /** The name of a model; that of its parent when absent. */
   readonly model?: string
   readonly permissionMode?: PermissionMode

@@ -1,16 +1,23 @@
 import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { boundedText } from '../instructions/bounded-text.ts'
-import { type FrontMatter, listField, textField, withFrontMatter } from '../instructions/frontmatter.ts'
+import {
+  type FrontMatter,
+  listField,
+  textField,
+  type WithFrontMatter,
+  withFrontMatter,
+} from '../instructions/frontmatter.ts'
 import type { ReadingRules } from '../instructions/instruction-files.ts'
 import { briefingOffer } from '../instructions/offers.ts'
 import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from '../instructions/places.ts'
 import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
 import { PermissionRuleError, parseRules } from '../permissions/rule.ts'
 import type { Offer } from '../trust/offers.ts'
-import { saidFields } from './agent-fields.ts'
+import { isFieldName, saidFields } from './agent-fields.ts'
+import { type UncalledHooks, uncalledHooks, uncalledHooksOf } from './agent-hooks.ts'
 import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
@@ -131,7 +138,7 @@ async function readOne(
   if (read.kind === 'absent') return undefined
   if (read.kind === 'unfit') return refuse(`it ${read.why}`)
   if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
-  const { fields, body, problems } = withFrontMatter(withPluginRoot(read.text, place))
+  const { fields, body, problems, below } = withFrontMatter(withPluginRoot(read.text, place), isFieldName)
   if (fields.size === 0) return refuse('nothing stands above its text (---, name and description, ---)')
   const [unread] = problems
   if (unread !== undefined) return refuse(unread)
@@ -140,13 +147,14 @@ async function readOne(
   const definition = definitionOf(
     {
       name: nameIn(place, textField(fields, 'name') || basename(path, '.md')),
-      description: textField(fields, 'description'),
+      description: textField(fields, 'description') || firstLineOf(body),
       prompt: body,
       tools: list(fields, 'tools'),
       disallowedTools: list(fields, 'disallowedtools'),
       model: textField(fields, 'model'),
       permissionMode: textField(fields, 'permissionmode'),
       background: textField(fields, 'background'),
+      ...(fields.has('hooks') && { hooks: hooksIn(fields, below) }),
       limits: Object.fromEntries(limitNames.map((limit) => [limit, textField(fields, limit.toLowerCase())])),
     },
     { level: place.level, path },
@@ -154,8 +162,22 @@ async function readOne(
   if (typeof definition === 'string') return refuse(definition)
   const problem = ruleProblem(definition, cwd)
   if (problem !== undefined) return refuse(problem)
-  notes.push(...said.notes.map((note) => `${path}: ${note}`))
-  return definition
+  const { notes: own = [], ...counted } = definition
+  const noDescription = 'it has no description: the first line of its text is taken.'
+  const all = [...said.notes, ...own, ...(textField(fields, 'description') === '' ? [noDescription] : [])]
+  notes.push(...all.map((note) => `${path}: ${note}`))
+  return counted
+}
+
+/** Behind its name alone stands nothing: then the lines below are read. */
+function hooksIn(fields: FrontMatter, below: WithFrontMatter['below']): UncalledHooks {
+  const lines = below.get('hooks')
+  return uncalledHooks(lines === undefined ? textField(fields, 'hooks') : '', lines ?? [])
+}
+
+/** Without the marks of a heading. */
+function firstLineOf(body: string): string {
+  return headOf(body.split('\n', 1)[0]?.replace(/^#+\s*/, '') ?? '', 200)
 }
 
 /** The names of fields in a file come without capitals. */
@@ -198,12 +220,24 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
     const { description, prompt, model, permissionMode, background } = said
     const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
     const definition = definitionOf(
-      { name, description, prompt, tools, disallowedTools, model, permissionMode, background, limits: said },
+      {
+        name,
+        description,
+        prompt,
+        tools,
+        disallowedTools,
+        model,
+        permissionMode,
+        background,
+        limits: said,
+        ...(said['hooks'] !== undefined && { hooks: uncalledHooksOf(said['hooks']) }),
+      },
       { level: 'flag' },
     )
     const problem = typeof definition === 'string' ? definition : ruleProblem(definition, cwd)
     if (typeof definition === 'string' || problem !== undefined) throw new Error(`has an agent ${name}: ${problem}`)
-    return fields.notes.length === 0 ? definition : { ...definition, notes: fields.notes }
+    const all = [...fields.notes, ...(definition.notes ?? [])]
+    return all.length === 0 ? definition : { ...definition, notes: all }
   })
 }
 

@@ -4,7 +4,8 @@ import type { HookCall } from '@halting/core/after'
 import { answerOf, type HookAnswer } from './answer.ts'
 import type { HookEnd } from './run-command.ts'
 import { runHook, type EventSource, type HookSurroundings } from './run-hook.ts'
-import { matches, type HookEvent, type ShellHook, type ShellHookTable } from './settings.ts'
+import { matches } from './matcher.ts'
+import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import { verdictOf, type HookVerdict } from './verdict.ts'
 
 /** What the stream tells of one hook. */

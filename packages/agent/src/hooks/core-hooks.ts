@@ -13,7 +13,8 @@ import { textOf, withheldByHook } from '@halting/core/adapters'
 import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
 import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
-import { matches, type HookEvent, type ShellHookTable } from './settings.ts'
+import { matches } from './matcher.ts'
+import type { HookEvent, ShellHookTable } from './settings.ts'
 
 /** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
 export type CallEvent = (

@@ -1,7 +1,8 @@
-import { runInNewContext } from 'node:vm'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
+import { nearest } from '../nearest.ts'
 import { hookEvents, type HookEvent } from '../settings/hook-settings.ts'
+import { problemOfMatcher } from './matcher.ts'
 
 export { hookEvents, type HookEvent }
 
@@ -80,7 +81,9 @@ export function readEvents(
   }
   for (const [event, groups] of Object.entries(hooks)) {
     const known = hookEvents.find((one) => one === event)
-    if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.`)
+    const meant = known === undefined ? nearest(event, hookEvents) : undefined
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+    if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.${hint}`)
     else found[known] = readList(known, groups ?? null, warn)
   }
   return { hooks: found, warnings }
@@ -210,56 +213,4 @@ function headersOf(given: Json | undefined): { readonly [name: string]: string }
 function variablesOf(given: Json | undefined): { readonly variables?: readonly string[] } {
   if (given === undefined) return {}
   return { variables: Array.isArray(given) ? given.filter((name): name is string => typeof name === 'string') : [] }
-}
-
-/** Only letters, digits and `_- ,|`: a list of names. */
-const isList = /^[\w\- ,|]*$/
-
-function problemOfMatcher(matcher: string): string | undefined {
-  if (matcher === '*' || isList.test(matcher)) return undefined
-  try {
-    void new RegExp(matcher)
-    return undefined
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown)
-  }
-}
-
-/** Absent, "" or "*": all. Letters, digits and `_- ,|` alone: one of these names. Anything else is a regular expression, at any place. */
-export function matches(matcher: string, name: string): boolean {
-  if (matcher === '' || matcher === '*') return true
-  // The tool that starts agents was called Task first.
-  const names = name === 'Agent' ? [name, 'Task'] : [name]
-  if (!isList.test(matcher)) return names.some((one) => finds(matcher, one))
-  const listed = matcher.split(/[|,]/).map((one) => one.trim())
-  return names.some((one) => listed.includes(one))
-}
-
-const patternMs = 100
-const found = new Map<string, boolean>()
-
-/** An expression of somebody else, held against a name of somebody else: one that would take for ever fits, as one that cannot be read does. */
-function finds(pattern: string, name: string): boolean {
-  if (isQuick(pattern)) return new RegExp(pattern).test(name)
-  const key = JSON.stringify([pattern, name])
-  const known = found.get(key)
-  if (known !== undefined) return known
-  if (found.size > 1_000) found.clear()
-  const fits = inTime(pattern, name)
-  found.set(key, fits)
-  return fits
-}
-
-/** At most two repetitions, none of a group: it goes back over a name a few times at most. */
-function isQuick(pattern: string): boolean {
-  return (pattern.match(/[*+{?]/g) ?? []).length <= 2 && !/\)[*+{?]/.test(pattern)
-}
-
-function inTime(pattern: string, name: string): boolean {
-  try {
-    // A context of its own is what can be stopped.
-    return runInNewContext('new RegExp(pattern).test(name)', { pattern, name }, { timeout: patternMs }) === true
-  } catch {
-    return true
-  }
 }

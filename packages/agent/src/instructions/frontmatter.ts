@@ -9,21 +9,34 @@ export interface WithFrontMatter {
   readonly body: string
   /** What stands above and was passed over, in words: for files whose fields take something away. */
   readonly problems: readonly string[]
+  /** The lines below a name alone, as they are written: fields of a field, which `fields` does not tell apart. */
+  readonly below: ReadonlyMap<string, readonly string[]>
 }
 
 /**
  * Reads the part of YAML that people write there: `name: value`, quotes, lists in brackets or below, and texts over several lines. What is not
- * understood is passed over: a command is its text.
+ * understood is passed over: a command is its text. A description may go on in lines that are not indented, as examples in it often are, unless a line
+ * begins with the name of a field.
+ *
+ * @param isField Whether a word names a field, as whoever wrote it may have meant it.
  */
-export function withFrontMatter(text: string): WithFrontMatter {
+export function withFrontMatter(text: string, isField: (word: string) => boolean = () => false): WithFrontMatter {
   const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
-  if (found === null) return { fields: new Map(), body: text.trim(), problems: [] }
+  if (found === null) return { fields: new Map(), body: text.trim(), problems: [], below: new Map() }
   const [head, inner = ''] = found
   const problems: string[] = []
-  return { fields: fieldsIn(inner.split(/\r?\n/), problems), body: text.slice(head.length).trim(), problems }
+  const below = new Map<string, readonly string[]>()
+  const fields = fieldsIn(inner.split(/\r?\n/), { problems, below, isField })
+  return { fields, body: text.slice(head.length).trim(), problems, below }
 }
 
-function fieldsIn(lines: readonly string[], problems: string[]): FrontMatter {
+interface Reading {
+  readonly problems: string[]
+  readonly below: Map<string, readonly string[]>
+  readonly isField: (word: string) => boolean
+}
+
+function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: Reading): FrontMatter {
   const fields = new Map<string, string | readonly string[]>()
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
@@ -34,6 +47,12 @@ function fieldsIn(lines: readonly string[], problems: string[]): FrontMatter {
     }
     const below: string[] = []
     while (/^(?:\s+\S|\s*$|\s*- )/.test(lines[at + 1] ?? 'x')) below.push(lines[++at] ?? '')
+    if (name.toLowerCase() === 'description') {
+      const more = proseIn(lines.slice(at + 1), isField)
+      below.push(...more)
+      at += more.length
+    }
+    if (given === '') kept.set(name.toLowerCase(), below)
     // In a text over several lines anything may stand, and below a name alone more fields.
     if (/^[^|>"']/.test(given)) {
       const field = below.find((each) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(each))
@@ -43,6 +62,27 @@ function fieldsIn(lines: readonly string[], problems: string[]): FrontMatter {
     fields.set(name.toLowerCase(), valueOf(given.trim(), below))
   }
   return fields
+}
+
+/** Lines that belong to a description although they are not indented: examples as a whole, and lines that are no field. */
+function proseIn(lines: readonly string[], isField: (word: string) => boolean): readonly string[] {
+  let end = 0
+  while (end < lines.length) {
+    const line = lines[end] ?? ''
+    const close = /^\s*<example\b/i.test(line)
+      ? lines.findIndex((each, at) => at >= end && /<\/example>/i.test(each))
+      : -1
+    if (close !== -1) end = close + 1
+    else if (isProse(line, isField)) end++
+    else break
+  }
+  return lines.slice(0, end)
+}
+
+function isProse(line: string, isField: (word: string) => boolean): boolean {
+  if (/^[\w-]+:(?:\s|$)/.test(line) || /^\s*(?:#|$)/.test(line)) return false
+  const [word = ''] = /[\w-]+/.exec(line) ?? []
+  return !isField(word)
 }
 
 function shownLine(line: string): string {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
+import { excludeFromGit } from '../git/exclude.ts'
 import { isInside, realPath } from '../paths.ts'
 import { ruleTexts } from '../permissions/learned.ts'
 import { folderTrust } from '../trust/folder-trust.ts'
@@ -75,6 +76,8 @@ async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], o
   const changed = (text: string): string => updates.reduce(withUpdate, text)
   if (destination === 'userSettings') return changeSettingsFile(path, changed)
   await checkProject(destination, path, updates, options)
+  // Of this person alone: it is none of the changes that they commit.
+  if (destination === 'localSettings') await excludeFromGit(path)
   await changeSettingsFile(path, changed)
   await nameOffers(updates, options)
 }

@@ -4,7 +4,8 @@ import { answerOf, type HookAnswer } from '../../src/hooks/answer.ts'
 import { hooksFor } from '../../src/hooks/call-hooks.ts'
 import { toolResponse } from '../../src/hooks/inputs.ts'
 import type { HookEnd } from '../../src/hooks/run-command.ts'
-import { hookEvents, matches, readHooks, type HookEvent } from '../../src/hooks/settings.ts'
+import { matches } from '../../src/hooks/matcher.ts'
+import { hookEvents, readHooks, type HookEvent } from '../../src/hooks/settings.ts'
 import { verdictOf } from '../../src/hooks/verdict.ts'
 
 const end = (exitCode: number, stdout: unknown = '', stderr = ''): HookEnd => ({
@@ -154,6 +155,10 @@ describe('settings', () => {
 
   test.each([
     [{ Nope: [] }, 'hooks: there is no event Nope in this version. Its hooks are not called.'],
+    [
+      { preToolUs: [] },
+      'hooks: there is no event preToolUs in this version. Its hooks are not called. Did you mean PreToolUse?',
+    ],
     ['on', 'hooks: an object is needed, with lists by event. None of them is called.'],
     [{ Stop: {} }, 'hooks: Stop takes a list of {"matcher", "hooks"}.'],
     [{ Stop: [{ hooks: 'x' }] }, 'hooks: Stop[0] takes {"matcher": text, "hooks": list}.'],

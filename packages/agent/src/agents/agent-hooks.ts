@@ -1,0 +1,102 @@
+import type { Json } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { nearest } from '../nearest.ts'
+import { hookEvents } from '../settings/hook-settings.ts'
+
+/** What the hooks of an agent mean for it, where they are not called. */
+export interface UncalledHooks {
+  /** Matchers of hooks that may deny a call: without them the agent does not have the tools that fit. */
+  readonly guards: readonly string[]
+  readonly notes: readonly string[]
+}
+
+interface EventOfHooks {
+  readonly event: string
+  /** One for each group of hooks; an empty one is for every tool. */
+  readonly matchers: readonly string[]
+}
+
+/** Of hooks that cannot be read nothing is known: any of them may guard any tool. */
+const unread: UncalledHooks = {
+  guards: [''],
+  notes: ['hooks of an agent are not called, and these cannot be read: any tool may be guarded, so it has none.'],
+}
+
+/** Of the lines below `hooks:` in a file, or of the text behind it. */
+export function uncalledHooks(text: string, below: readonly string[]): UncalledHooks {
+  if (text !== '') return unread
+  const events = eventsIn(below)
+  return events === undefined ? unread : uncalled(events)
+}
+
+/** The same of hooks as JSON. */
+export function uncalledHooksOf(hooks: Json): UncalledHooks {
+  if (!isJsonObject(hooks)) return unread
+  return uncalled(
+    Object.entries(hooks).map(([event, groups]) => ({
+      event,
+      matchers: Array.isArray(groups) ? groups.map((group: Json) => matcherOf(group)) : [''],
+    })),
+  )
+}
+
+function matcherOf(group: Json): string {
+  const matcher = isJsonObject(group) ? group['matcher'] : undefined
+  return typeof matcher === 'string' ? matcher : ''
+}
+
+function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
+  const notes: string[] = []
+  const guards: string[] = []
+  for (const { event, matchers } of events) {
+    const known = hookEvents.find((one) => one === event)
+    const meant = known ?? nearest(event, hookEvents)
+    if (known === undefined)
+      notes.push(`hooks: there is no event ${event}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+    // A slip of the pen makes no guard fall silent.
+    if (meant === 'PreToolUse') guards.push(...matchers)
+  }
+  const shown = guards.map((guard) => (guard === '' || guard === '*' ? 'all' : guard)).join(', ')
+  const without = guards.length === 0 ? '' : ` It does not have the tools that its PreToolUse hooks guard (${shown}).`
+  return { guards, notes: [`hooks of an agent are not called.${without}`, ...notes] }
+}
+
+/** Events with the matchers below them; undefined for what is not written as people write it. */
+function eventsIn(below: readonly string[]): readonly EventOfHooks[] | undefined {
+  const lines = below.filter((line) => !/^\s*(?:#|$)/.test(line))
+  const [first] = lines
+  if (first === undefined) return []
+  const indent = indentOf(first)
+  const events: { readonly event: string; readonly lines: string[] }[] = []
+  for (const line of lines) {
+    if (indentOf(line) < indent || line.includes('\t')) return undefined
+    const isItem = /^\s*-(?:\s|$)/.test(line)
+    const last = events.at(-1)
+    if (indentOf(line) > indent || (isItem && last !== undefined)) {
+      if (last === undefined) return undefined
+      last.lines.push(line)
+      continue
+    }
+    const [, event, rest = ''] = /^\s*["']?([\w-]+)["']?\s*:(.*)$/.exec(line) ?? []
+    if (event === undefined) return undefined
+    events.push({ event, lines: rest.trim() === '' ? [] : [rest] })
+  }
+  return events.map(({ event, lines: inner }) => ({ event, matchers: matchersIn(inner) }))
+}
+
+/** One for every group. Where it cannot be told of each which it is, one that fits all. */
+function matchersIn(lines: readonly string[]): readonly string[] {
+  const least = Math.min(...lines.map(indentOf))
+  const groups = lines.filter((line) => indentOf(line) === least && /^\s*-(?:\s|$)/.test(line)).length
+  const matchers = lines.flatMap((line) => {
+    const [, double, single, plain] =
+      /^\s*(?:-\s+)?matcher\s*:\s*(?:"([^"\\]*)"|'([^']*)'|([^"'#\s&*!|>[{][^#]*?))\s*(?:#.*)?$/.exec(line) ?? []
+    const matcher = double ?? single ?? plain
+    return matcher === undefined ? [] : [matcher]
+  })
+  return groups > 0 && groups === matchers.length ? matchers : ['']
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length
+}

@@ -1,0 +1,39 @@
+/** The candidate that was most likely meant; undefined when none is near. @param most Letters in which they may differ: a third of them, and at least 2, when absent. */
+export function nearest(
+  given: string,
+  candidates: readonly string[],
+  most: number = Math.max(2, Math.floor(given.length / 3)),
+): string | undefined {
+  let best: string | undefined
+  let least = Infinity
+  for (const candidate of candidates) {
+    const steps = distance(given.toLowerCase(), candidate.toLowerCase())
+    if (steps < least) [best, least] = [candidate, steps]
+  }
+  return least <= most ? best : undefined
+}
+
+/** Letters to add, drop, change or swap with their neighbour to make one text of the other. */
+function distance(from: string, to: string): number {
+  let beforeLast: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const changed = from[row - 1] === to[column - 1] ? 0 : 1
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      current[column] = Math.min(
+        at(last, column) + 1,
+        at(current, column - 1) + 1,
+        at(last, column - 1) + changed,
+        swapped ? at(beforeLast, column - 2) + 1 : Infinity,
+      )
+    }
+    ;[beforeLast, last] = [last, current]
+  }
+  return at(last, to.length)
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Infinity
+}

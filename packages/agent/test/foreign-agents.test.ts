@@ -1,0 +1,161 @@
+// Holds R-AGENT-3a to R-AGENT-3d of docs/spec.md: agents that were written for other programs load, and never have more than their file allows.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ChildRun } from '@halting/core'
+import type { SpawnContext } from '@halting/core/adapters'
+import { scriptedModel } from '@halting/core/testing'
+import { describe, expect, test } from 'vitest'
+import { createAgentTool } from '../src/agents/agent-tool.ts'
+import type { AgentDefinition } from '../src/agents/definition.ts'
+import { agentsOfJson, readAgentDefinitions } from '../src/agents/read-definitions.ts'
+import { temporaryFolder } from './support/harness.ts'
+
+/** The agent of a file with these fields, and what is told of it. */
+async function read(fields: string, body = 'Do it.') {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, '.claude/agents'), { recursive: true })
+  const path = join(cwd, '.claude/agents/a.md')
+  writeFileSync(path, `---\n${fields}\n---\n${body}\n`)
+  const { all, notes } = await readAgentDefinitions({
+    cwd,
+    home: join(cwd, 'home'),
+    env: {},
+    mayRead: () => true,
+    trust: { lets: async () => true },
+  })
+  return { agent: all[0], notes: notes.map((note) => note.replace(`${path}: `, '').replace(`${path} `, '')) }
+}
+
+const here: SpawnContext = { depth: 0, tools: ['Read', 'Edit', 'Write', 'Bash', 'Agent'], permissionMode: null }
+
+function spawned(agent: AgentDefinition, others: readonly AgentDefinition[] = []): ChildRun {
+  const models = new Map(['haiku', 'fable'].map((name) => [name, scriptedModel([])]))
+  const tool = createAgentTool({ definitions: [agent, ...others], mode: () => 'default', models })
+  return tool.spawn({ prompt: 'look', subagent_type: agent.name }, here)
+}
+
+function found(agent: AgentDefinition | undefined): AgentDefinition {
+  if (agent === undefined) throw new Error('it is no agent')
+  return agent
+}
+
+const other = (name: string): AgentDefinition => ({
+  name,
+  description: 'd',
+  prompt: 'p',
+  disallowedTools: [],
+  level: 'user',
+})
+
+describe('tools with something in parentheses', () => {
+  test('Agent(name) starts these agents and no others', async () => {
+    const { agent, notes } = await read('name: a\ndescription: d\ntools: Read, Agent(worker, reader), Task(last)')
+    expect([agent, notes]).toMatchObject([
+      { tools: ['Read', 'Agent', 'Agent'], startsOnly: ['worker', 'reader', 'last'] },
+      [],
+    ])
+    const child = spawned(found(agent), ['worker', 'reader', 'last', 'other'].map(other))
+    expect(child.tools).toEqual(['Read', 'Agent'])
+    expect(child.permissionUpdates).toEqual([
+      {
+        type: 'addRules',
+        behavior: 'deny',
+        destination: 'session',
+        rules: ['general-purpose', 'a', 'other'].map((ruleContent) => ({ toolName: 'Agent', ruleContent })),
+      },
+    ])
+  })
+
+  test.each([
+    ['Read, Workflow(deploy)', ['Read'], 'Workflow(deploy) in tools is not served: the agent does not have Workflow.'],
+    ['Read, Bash(git diff:*)', ['Read'], 'Bash(git diff:*) in tools is not served: the agent does not have Bash.'],
+  ])('%s: what it has only in part it does not have', async (tools, has, note) => {
+    const { agent, notes } = await read(`name: a\ndescription: d\ntools: ${tools}`)
+    expect([spawned(found(agent)).tools, notes]).toEqual([has, [note]])
+  })
+})
+
+describe('hooks, which are not called', () => {
+  test.each<[string, readonly string[], string]>([
+    [
+      'PreToolUse:\n    - matcher: "Edit|Write"\n      hooks:\n        - type: command\n          command: ./check.sh',
+      ['Read', 'Bash', 'Agent'],
+      'It does not have the tools that its PreToolUse hooks guard (Edit|Write).',
+    ],
+    [
+      'PreToolUse:\n  - matcher: Bash\n    hooks: []\n  - matcher: ^Ed # a comment\n    hooks: []',
+      ['Read', 'Write', 'Agent'],
+      'guard (Bash, ^Ed).',
+    ],
+    ['preToolUse:\n    - matcher: Bash', ['Read', 'Edit', 'Write', 'Agent'], 'guard (Bash).'],
+    ['PostToolUse:\n    - matcher: Edit\n      hooks: []\n  Stop:\n    - hooks: []', here.tools, 'are not called.'],
+    ['pre: |\n    echo start\n  post: |\n    echo end', here.tools, 'hooks: there is no event pre.'],
+    ['stop: x', here.tools, 'hooks: there is no event stop. Did you mean Stop?'],
+  ])('%j', async (hooks, tools, note) => {
+    const { agent, notes } = await read(`name: a\ndescription: d\nhooks:\n  ${hooks}\nmodel: haiku`)
+    expect([spawned(found(agent)).tools, found(agent).model]).toEqual([tools, 'haiku'])
+    expect(notes.join(' ')).toContain(note)
+  })
+
+  test.each([
+    'hooks: {PreToolUse: [{matcher: Bash}]}',
+    'hooks:\n  PreToolUse:\n    - hooks: []',
+    'hooks:\n  PreToolUse:\n    - matcher: Bash\n    - hooks: []',
+    'hooks:\n  PreToolUse:\n    - matcher: ""',
+    'hooks:\n  PreToolUse: [{matcher: Bash}]',
+    'hooks:\n  PreToolUse:\n    - matcher: &m Bash',
+    'hooks:\n  PreToolUse:\n    - matcher: |\n        Bash',
+    'hooks:\n\tPreToolUse:\n\t\t- matcher: Bash',
+    'hooks: &guards',
+  ])('%j may guard any tool: the agent has none, and says so when it is started', async (hooks) => {
+    const { agent } = await read(`name: a\ndescription: d\n${hooks}`)
+    expect(() => spawned(found(agent))).toThrow('has no tool left: hooks of agents are not called')
+  })
+
+  test('the same holds for --agents', () => {
+    const hooks = { PreToolUse: [{ matcher: 'Bash', hooks: [] }] }
+    const [agent] = agentsOfJson(JSON.stringify({ a: { description: 'd', prompt: 'p', hooks } }), '/')
+    expect(spawned(found(agent)).tools).toEqual(['Read', 'Edit', 'Write', 'Agent'])
+    const [unread] = agentsOfJson(JSON.stringify({ a: { description: 'd', prompt: 'p', hooks: 'all' } }), '/')
+    expect(() => spawned(found(unread))).toThrow('has no tool left')
+  })
+})
+
+describe('a description', () => {
+  test('goes on in examples and lines that are not indented', async () => {
+    const example = '<example>\nContext: a change\nuser: "tools: all"\nuser: "again"\n</example>'
+    const { agent, notes } = await read(`name: a\ndescription: Use it.\n${example}\nand more\ntools: Read`)
+    expect(agent).toMatchObject({ tools: ['Read'] })
+    expect(found(agent).description).toContain('Use it. <example> Context: a change')
+    expect(notes).toEqual([])
+  })
+
+  test.each(['tools Read', 'tools : Read', '"disallowedTools": Bash', 'permission-mode = plan', 'hooks;'])(
+    'is not made of %j, which may be a field',
+    async (line) => {
+      const { agent, notes } = await read(`name: a\ndescription: d\n${line}`)
+      expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is no agent')])
+    },
+  )
+
+  test('an example that does not end takes no field', async () => {
+    const { agent } = await read('name: a\ndescription: d\n<example>\nand so on\ntools: Read')
+    expect(agent).toMatchObject({ tools: ['Read'] })
+  })
+
+  test('that is missing is the first line of the text', async () => {
+    const { agent, notes } = await read('name: a\ntype: analyst', '# Finds bugs\n\nAll of them.')
+    expect([found(agent).description, notes.at(-1)]).toEqual([
+      'Finds bugs',
+      'it has no description: the first line of its text is taken.',
+    ])
+  })
+})
+
+test('fields that change what an agent does and are not served are named, and it works', async () => {
+  const fields = 'model: fable\neffort: high\nskills:\n  - pdf\n  - release\nmcpServers:\n  - slack\nmemory: user'
+  const { agent, notes } = await read(`name: Code Reviewer\ndescription: d\n${fields}`)
+  expect(agent).toMatchObject({ name: 'Code Reviewer', model: 'fable' })
+  expect(spawned(found(agent)).tools).toEqual(here.tools)
+  expect(notes).toEqual(['mcpServers, skills, memory, effort of an agent is not served and does not count.'])
+})
