@@ -45,6 +45,9 @@ const exactKeywords: ReadonlyMap<string, IsExact> = new Map<string, IsExact>([
   ),
 ])
 
+/** Parts of a schema that are looked at: what has more of them does not exclude anything. A chain of `not` is walked anew from each of its links. */
+const mostParts = 1_000
+
 /**
  * Whether the check of a schema is exact: a value that it accepts fits the schema for certain. A keyword that is not checked, here or in a
  * part of it, makes the answer no. Then a `not` around it excludes nothing.
@@ -55,7 +58,8 @@ export function isFullyChecked(schema: unknown, targetOf: TargetOf): boolean {
   const covered = (part: unknown): boolean =>
     typeof part === 'boolean' || (isJsonObject(part) && parts.add(part).has(part))
   if (!covered(schema)) return false
-  for (const part of parts)
+  for (const part of parts) {
+    if (parts.size > mostParts) return false
     for (const [keyword, value] of Object.entries(part)) {
       if (value === undefined) continue
       const isExact =
@@ -64,5 +68,6 @@ export function isFullyChecked(schema: unknown, targetOf: TargetOf): boolean {
           : exactKeywords.get(keyword)?.(value, covered, part) === true
       if (!isExact) return false
     }
+  }
   return true
 }
