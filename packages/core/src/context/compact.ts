@@ -110,14 +110,18 @@ function wordsOf({ view, plan }: Work): readonly TextBlock[] {
 async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly CarriedText[]> {
   if (parts.carryOver === undefined) return []
   const messages = view.state.transcript.messages()
+  const tokensOf = (carried: CarriedText): number => view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
   let left = plan.carriedTokens
   try {
     const given = await parts.carryOver({ signal, messages, maxTokens: left, ...agentOf(view) })
     return given.flatMap(({ title, text }) => {
       if (left <= 0) return []
-      // Four characters a token: what is carried is cut, whoever gave it.
-      const carried = { title: shortenText(title, longestTitle), text: shortenText(text, left * 4) }
-      left -= view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
+      const whole = { title: shortenText(title, longestTitle), text }
+      const tokens = tokensOf(whole)
+      // What is carried is cut to what is left, whoever gave it and in whatever script.
+      const carried =
+        tokens <= left ? whole : { ...whole, text: shortenText(text, Math.floor((text.length * left) / tokens)) }
+      left -= tokens <= left ? tokens : tokensOf(carried)
       return carried.text === '' ? [] : [carried]
     })
   } catch {

@@ -2,6 +2,7 @@ import type { CompactionRequest, ContextView } from '../../context/port.ts'
 import { sizesOf } from '../../context/sizes.ts'
 import { estimateMessages, type Tokens } from '../../context/tokens.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
+import type { RunSettings } from '../../run-context.ts'
 import type { Run } from '../run.ts'
 import { currentModel } from './current-model.ts'
 import type { PromptEstimate } from './grant.ts'
@@ -56,8 +57,18 @@ function estimateAnew(run: Run, model: Model): number {
 /** What every request has beside the messages: system prompt and tools. Not multiplied by what is known of estimates. */
 export function estimateFixed({ context }: Pick<Run, 'context'>): number {
   const { settings, toolDefinitions, tokens } = context
-  return tokens.estimate(settings.system) + estimateTools(tokens, toolDefinitions)
+  return estimateSystem(tokens, settings) + estimateTools(tokens, toolDefinitions)
 }
+
+function estimateSystem(tokens: Tokens, settings: RunSettings): number {
+  const known = systemEstimates.get(settings)
+  if (known?.tokens === tokens) return known.estimate
+  const estimate = tokens.estimate(settings.system)
+  systemEstimates.set(settings, { tokens, estimate })
+  return estimate
+}
+
+const systemEstimates = new WeakMap<RunSettings, { readonly tokens: Tokens; readonly estimate: number }>()
 
 function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): number {
   const known = toolEstimates.get(definitions)
