@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 1_420 * kilobyte, unpacked: 5_400 * kilobyte },
+    mostBytes: { packed: 1_440 * kilobyte, unpacked: 5_480 * kilobyte },
   },
   '@halting/restate': {
     holds: [...library, /^dist\/(?:client\/)?index\.js(?:\.map)?$/],
