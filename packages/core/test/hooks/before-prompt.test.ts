@@ -1,8 +1,10 @@
 // Holds rules of docs/spec.md: R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { startRun, Transcript, type ModelMessage } from '../../src/index.ts'
-import { hook, run } from '../support/harness.ts'
+import { resume, startRun, Transcript, type ModelMessage } from '../../src/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { calls, hook, reader, run } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
 
 const shown = (messages: readonly ModelMessage[]): readonly unknown[] => messages.map(({ content }) => content)
 const note = (text: string, trigger: 'beforeExecution' | 'beforeStep' = 'beforeExecution') =>
@@ -56,4 +58,19 @@ test.each([-1, 0.5, 1e9, Number.MAX_VALUE])('a stored place of %d loses no messa
   expect(shown(Transcript.fromJSON(entries).messages())).toSatisfy(
     (all: unknown[]) => all.length === 2 && all.includes('a') && all.includes('b'),
   )
+})
+
+test('a run that is killed after any record shows the same when it is resumed', async () => {
+  const made = () => ({
+    model: scriptedModel(({ messages }) => (messages.length < 4 ? calls('Look') : 'done')),
+    tools: [reader('Look')],
+    hooks: [note('a note'), word('a word')],
+  })
+  const { steps, state } = await run([], made())
+  const whole = shown(state.transcript.messages())
+  expect(whole.slice(0, 3)).toEqual(['a note', 'go', 'a word'])
+  for (let count = 1; count < steps.records.length; count++) {
+    const resumed = await resume(await killedAfter(count, made()), made()).loop.ended
+    expect([count, shown(resumed.state.transcript.messages())]).toEqual([count, whole])
+  }
 })
