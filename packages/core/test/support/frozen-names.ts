@@ -272,6 +272,8 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'problemOfAnswer',
     'roughTokens',
     'schemaProblems',
+    'secretBeginnings',
+    'secretForms',
     'sharedAbort',
     'spendsTurn',
     'stopOf',
