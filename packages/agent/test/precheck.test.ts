@@ -1,7 +1,8 @@
 // Holds R-HAND-10 to R-HAND-10b of docs/spec.md: nobody is asked to approve a change of a file that cannot be made.
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCodingTools, createPermissions, type PermissionOptions, Workspace } from '@halting/agent'
+import { readHooks, ShellHooks } from '../src/hooks/index.ts'
 import { redactedTool } from '../src/redact/redacted-tools.ts'
 import { QueryEngine } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
@@ -205,4 +206,28 @@ describe('what may not be read', () => {
     expect(results.join()).not.toContain('two')
     expect(results.at(-1)).toContain('[REDACTED]')
   })
+})
+
+test('a PermissionRequest hook is not asked either', async () => {
+  const cwd = temporaryFolder()
+  const log = join(cwd, 'asked')
+  const shell = new ShellHooks({
+    hooks: readHooks({ PermissionRequest: [{ hooks: [{ type: 'command', command: `echo x >> ${log}` }] }] }).hooks,
+    sessionId: 's1',
+    transcriptPath: join(cwd, 's1.jsonl'),
+    cwd,
+    env: process.env,
+    permissionMode: () => 'default',
+    model: 'm',
+    source: 'startup',
+  })
+  onTestFinished(() => shell.end('other'))
+  const permissions = shell.permissions(createPermissions({ cwd }).asking, 'deny')
+  const tool = { name: 'Write', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
+  const call = { type: 'tool_use', id: 'a', name: 'Write', input: { file_path: 'a', content: '' } } as const
+  const request = { call, tool, readOnly: false }
+  const failing = await permissions.decide({ ...request, precheck: async () => 'it cannot' })
+  expect([failing, existsSync(log)]).toEqual([{ behavior: 'fail', message: 'it cannot' }, false])
+  const fine = await permissions.decide({ ...request, precheck: async () => undefined })
+  expect([fine.behavior, existsSync(log)]).toEqual(['deny', true])
 })

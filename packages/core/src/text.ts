@@ -25,3 +25,48 @@ function isLowSurrogate(unit: number): boolean {
 export function many(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
+
+// Here, and in no file of its own: what takes secrets out is loaded by more than one way, and this file by all of them.
+
+/**
+ * The forms by which secrets are known, as the source of a regular expression: the one list, whoever takes secrets out of what. It goes behind a sign
+ * that is no letter or digit.
+ *
+ * They may be cut at the end of a text, so few letters are enough where the beginning says it all; what begins words of code as well has a digit or a
+ * capital letter. No part of a form can match in two ways, so a text takes the time of its length. Keys that are meant for the public are none.
+ */
+export const secretForms: string = [
+  // Services of models.
+  'sk-ant-[\\w-]+',
+  'sk-(?:proj|or|svcacct|admin|lf)-[\\w-]+',
+  'sk-[A-Za-z0-9]{16,}',
+  'gsk_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
+  'xai-[A-Za-z0-9]{16,}',
+  'AIza[\\w-]{8,}',
+  'hf_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
+  'pplx-[A-Za-z0-9]{16,}',
+  'r8_[A-Za-z0-9]{16,}',
+  // Clouds, code and packages.
+  '(?:AKIA|ASIA)(?:[A-Z0-9]{16,}|(?=[A-Z]*[0-9])[A-Z0-9]{4,})',
+  'gh[pousr]_[A-Za-z0-9]+',
+  'github_pat_\\w+',
+  'glpat-[\\w-]+',
+  'npm_[A-Za-z0-9]{16,}',
+  'pypi-Ag[\\w-]{14,}',
+  'dop_v1_[a-f0-9]{8,}',
+  'hv[bs]\\.(?=[A-Za-z_-]*\\d)[\\w-]{16,}',
+  // Messages and money.
+  'xox[abeoprs]-[\\w-]+',
+  'xapp-\\d[\\w-]{7,}',
+  '[sr]k_(?:live|test)_\\w+',
+  'whsec_[\\w+/=]{8,}',
+  'SG\\.(?:[\\w-]{22}\\.[\\w-]*|(?=[\\w-]*\\d)[\\w-]{16,}(?:\\.[\\w-]*)?)',
+  // A token of three parts, the first of which is JSON.
+  'eyJ[\\w-]{8,}\\.[\\w-]*(?:\\.[\\w-]*)?',
+].join('|')
+
+/**
+ * Beginnings of keys that are enough where no code is expected, such as in the error of a service: behind them stands a key in whatever form. In code
+ * they begin names as well.
+ */
+export const secretBeginnings: string = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'

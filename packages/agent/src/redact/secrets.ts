@@ -1,45 +1,12 @@
+import { secretForms } from '@halting/core/adapters'
 import { redactedMark } from './mark.ts'
 
-/**
- * Secrets that are known by how they begin. They may be cut at the end of a text, so few letters are enough where the beginning says it all;
- * what begins words of code as well has a digit or a capital letter.
- * No part of a pattern can match in two ways, so a text takes the time of its length.
- */
-const forms: string = [
-  // Services of models.
-  'sk-ant-[\\w-]+',
-  'sk-(?:proj|or|svcacct|admin|lf)-[\\w-]+',
-  'sk-[A-Za-z0-9]{16,}',
-  'gsk_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
-  'xai-[A-Za-z0-9]{16,}',
-  'AIza[\\w-]{8,}',
-  'hf_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
-  'pplx-[A-Za-z0-9]{16,}',
-  'r8_[A-Za-z0-9]{16,}',
-  // Clouds, code and packages.
-  '(?:AKIA|ASIA)(?:[A-Z0-9]{16,}|(?=[A-Z]*[0-9])[A-Z0-9]{4,})',
-  'gh[pousr]_[A-Za-z0-9]+',
-  'github_pat_\\w+',
-  'glpat-[\\w-]+',
-  'npm_[A-Za-z0-9]{16,}',
-  'pypi-Ag[\\w-]{14,}',
-  'dop_v1_[a-f0-9]{8,}',
-  // Messages and money.
-  'xox[abeoprs]-[\\w-]+',
-  'xapp-\\d[\\w-]{7,}',
-  '[sr]k_(?:live|test)_\\w+',
-  'whsec_[\\w+/=]{8,}',
-  'SG\\.(?:[\\w-]{22}\\.[\\w-]*|(?=[\\w-]*\\d)[\\w-]{16,}(?:\\.[\\w-]*)?)',
-  // A token of three parts, the first of which is JSON.
-  'eyJ[\\w-]{8,}\\.[\\w-]*(?:\\.[\\w-]*)?',
-].join('|')
-
 /** No letter or digit stands before one, */
-const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${forms})`, 'g')
+const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
 
 /** but for the last of what stands for something else: an escape, a code of an address, a colour. In one pattern with the other it takes 25 times as long. */
 const escapedTokens = new RegExp(
-  `(\\\\[a-z]|\\\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\\u001b\\[[0-9;]{0,20}m)(?:${forms})`,
+  `(\\\\[a-z]|\\\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\\u001b\\[[0-9;]{0,20}m)(?:${secretForms})`,
   'g',
 )
 

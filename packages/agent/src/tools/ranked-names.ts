@@ -2,7 +2,7 @@ import { bracesExpanded, bracketReadings, fitsPath, globPattern } from '../glob-
 import { foldedName, hasCounterparts } from '../same-looking.ts'
 
 /** How well a name fits a pattern: the index of the first reading of the pattern that it fits, or that it only looks the same. */
-export type Fit = number | 'looks the same'
+type Fit = number | 'looks the same'
 
 /** The readings of a glob, in the order in which they count, and how a name fits them. */
 export interface RankedGlob {

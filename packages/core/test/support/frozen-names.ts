@@ -274,6 +274,8 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'problemOfAnswer',
     'roughTokens',
     'schemaProblems',
+    'secretBeginnings',
+    'secretForms',
     'sharedAbort',
     'spendsTurn',
     'stopOf',

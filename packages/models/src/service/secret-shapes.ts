@@ -1,6 +1,7 @@
-/** Beginnings that services give their keys. */
-const keyPrefixes = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'
-const prefixedKey = new RegExp(`(?<![\\w-])(?:${keyPrefixes})[\\w.+/=-]{12,}`, 'g')
+import { secretBeginnings, secretForms } from '@halting/core/adapters'
+
+const prefixedKey = new RegExp(`(?<![\\w-])(?:${secretBeginnings})[\\w.+/=-]{12,}`, 'g')
+const knownForm = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
 const bearer = /\b(Bearer|Basic) {1,4}[\w.+/=~-]{8,}/gi
 
 /** What stands in place of a secret. */
@@ -8,7 +9,7 @@ export const masked = '***'
 
 /** A text without what has the shape of a key. */
 export function withoutKeys(text: string): string {
-  return text.replaceAll(prefixedKey, masked).replaceAll(bearer, `$1 ${masked}`)
+  return text.replaceAll(prefixedKey, masked).replaceAll(knownForm, masked).replaceAll(bearer, `$1 ${masked}`)
 }
 
 export function hasKeyPrefix(text: string): boolean {
