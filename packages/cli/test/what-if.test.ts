@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WhatIf } from '@halting/core/steps'
 import { beforeAll, expect, test } from 'vitest'
+import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, keepLarge, says, sessionPath } from './support/kept-session.ts'
 
@@ -102,7 +103,7 @@ test.each([
   expect(stderr).toContain(message)
 })
 
-test('a folder of any size takes the memory of its largest session', async () => {
+test.runIf(isDeep)('a folder of any size takes the memory of its largest session', async () => {
   const folder = join(here(), 'many')
   await keepLarge(folder, 25)
   // A hundred megabytes of calls do not fit into this.

@@ -27,7 +27,7 @@ import {
   type Run,
 } from './support/harness.ts'
 import { ended } from './support/watched.ts'
-import { isDeep } from './support/deep.ts'
+import { isDeep, sampled } from './support/deep.ts'
 
 /** What plain JavaScript may hand over where the types say something else. */
 const untyped = (value: unknown): never => value as never
@@ -78,8 +78,8 @@ const runTriggers: readonly HookTrigger[] = [
 // For somebody who waits each kind of garbage comes from a part of the hooks, and each hook gives a part of the kinds.
 const numbered = garbage.map((each, index) => [...each, index] as const)
 
-describe.each(numbered)('a run goes on when what comes is %s', (_what, make, index) => {
-  test.each(runTriggers.filter((_trigger, at) => isDeep || (at + index) % 4 === 0))(
+describe.each(sampled(numbered, { deep: 2, quick: 2 }))('a run goes on when what comes is %s', (_what, make, index) => {
+  test.each(runTriggers.filter((_trigger, at) => isDeep || (at + index) % 5 === 0))(
     'from a hook at %s',
     async (trigger) => {
       for (const [failed, work] of ways(make)) {
@@ -129,7 +129,7 @@ describe.each(numbered)('a run goes on when what comes is %s', (_what, make, ind
   })
 })
 
-describe.each(garbage)('a run ends in order when what comes is %s', (_what, make) => {
+describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when what comes is %s', (_what, make) => {
   test('from a cancellation source, which cannot say whether to stop', async () => {
     for (const [failed, work] of ways(make)) {
       const result = await go({ cancellation: [{ cancellationSignal: work }] })

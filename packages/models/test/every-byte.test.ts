@@ -8,7 +8,7 @@ import { call, modelAt } from './support/call.ts'
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
-import { isDeep } from './support/deep.ts'
+import { isDeep, isWhole } from './support/deep.ts'
 
 type LineEnd = '\n' | '\r\n'
 const lineEnds = [
@@ -74,7 +74,7 @@ async function readByteByByte(bytes: Buffer, ask: (url: string, fetch: typeof gl
   return reply
 }
 
-const isSent = (bytes: Buffer): boolean => bytes.length < (isDeep ? 20_000 : 5_000)
+const isSent = (bytes: Buffer): boolean => bytes.length < (isWhole ? 20_000 : isDeep ? 8_000 : 2_000)
 
 describe.each(lineEnds)('the Messages API, with %s', (_name, lineEnd: LineEnd) => {
   test.each(recordings.filter(({ events }) => isSent(bytesOf(events, lineEnd))))(

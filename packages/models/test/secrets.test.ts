@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { anthropic, commandCredentials, modelFromEnvironment, openaiCompatible } from '../src/index.ts'
 import type { ServiceOptions } from '../src/service/endpoint.ts'
-import { drawn } from './support/deep.ts'
+import { drawn, sampled } from './support/deep.ts'
 import { runTo } from './support/fault-run.ts'
 import { call } from './support/call.ts'
 import { startRawServer } from './support/raw-server.ts'
@@ -140,7 +140,7 @@ describe('a key that a service says back', () => {
   const cases = protocols.flatMap((protocol) =>
     places.flatMap((place) => Object.keys(echoes).map((echo) => ({ protocol, place, echo }))),
   )
-  test.each(cases)('$protocol, $place: in $echo', async ({ protocol, place, echo }) => {
+  test.each(sampled(cases, { deep: 1, quick: 3 }))('$protocol, $place: in $echo', async ({ protocol, place, echo }) => {
     let key = ''
     const server = await startRawServer((response) => {
       const { status, type, body, requestId, location } = { location: undefined, ...echoes[echo]!(key) } as {

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { sampled } from '../support/deep.ts'
 import { codingTools, temporaryFolder } from '../support/harness.ts'
 import { judged } from './support.ts'
 
@@ -74,7 +75,7 @@ const keys = [
 ]
 
 describe('a setting of the repository that names a program', () => {
-  test.each(keys)('%s: the command asks, or runs without it', async (key) => {
+  test.each(sampled(keys, { deep: 1, quick: 5 }))('%s: the command asks, or runs without it', async (key) => {
     const { cwd, mark, evil } = repository()
     git(cwd, 'config', key, evil)
     const { use } = codingTools({}, { cwd })
@@ -197,7 +198,7 @@ describe('a setting of the repository that reading does not need', () => {
     'alias.x', 'pager.x', 'column.ui', 'commit.template', 'core.askPass', 'core.gitProxy', 'core.notesRef', 'credential.helper', 'diff.x.xfuncname', 'extensions.partialClone', 'filter.lfs.clean', 'filter.x.required', 'gc.recentObjectsHook', 'gpg.format', 'guitool.x.cmd', 'help.browser', 'hook.x.command', 'http.cookieFile', 'http.proxy', 'http.sslKey', 'http.https://x/.sslCert', 'i18n.logOutputEncoding', 'include.path', 'includeIf.onbranch:x.path', 'includeIf.hasconfig:remote.*.url:x.path', 'init.templateDir', 'interactive.diffFilter', 'lfs.customtransfer.x.path', 'lfs.extension.z.clean', 'lfs.standalonetransferagent', 'lfs.storage', 'log.mailmap', 'mailmap.blob', 'man.x.cmd', 'merge.x.driver', 'notes.displayRef', 'pretty.x', 'protocol.allow', 'protocol.ext.allow', 'remote.o.partialCloneFilter', 'remote.o.promisor', 'remote.o.proxy', 'remote.o.receivepack', 'remote.o.vcs', 'sendemail.smtpServer', 'status.submoduleSummary', 'submodule.x.update', 'transfer.bundleURI', 'trailer.x.cmd', 'uploadpack.packObjectsHook', 'web.browser', 'browser.x.cmd',
   ] // prettier-ignore
 
-  test.each(settings)('%s asks, by its name', (name) => {
+  test.each(sampled(settings, { deep: 1, quick: 4 }))('%s asks, by its name', (name) => {
     const { cwd } = repository()
     git(cwd, 'config', name, 'x')
     for (const line of lines) expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])

@@ -82,7 +82,7 @@ const elsewhere = `
   .split(/\s+/)
 
 describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
-  test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 4 }))(
+  test.each(sampled([...ofProject, ...elsewhere], { deep: 2, quick: 16 }))(
     '%s is changed by no tool and no rule that does not name it',
     (name) => {
       const path = placed(name)
@@ -152,7 +152,7 @@ describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
   })
 })
 
-test.each([...ofProject, ...elsewhere].map(placedLater))(
+test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 3 }))(
   '%s is changed in bypassPermissions, and after a yes of a hook',
   (name) => {
     expect(says('Write', placed(name), { mode: 'bypassPermissions' })).toBe('allow')
@@ -163,10 +163,6 @@ test.each([...ofProject, ...elsewhere].map(placedLater))(
     expect(byHook).toEqual({ behavior: 'allow' })
   },
 )
-
-function placedLater(name: string): string {
-  return name
-}
 
 describe('other ways to write the same path', () => {
   const spellings = [
@@ -293,18 +289,21 @@ describe('a rule that names it', () => {
     expect(says('Write', 'h/x', { mode: 'acceptEdits', allow: ['Edit(.git/hooks/**)'] })).toBe('allow')
   })
 
-  test.each([...ofProject, ...elsewhere].map(placedLater))('is offered for %s, and allows it', (name) => {
-    for (const [options, asked] of [
-      [{ allow: ['Edit'] }, request('Write', placed(name))],
-      [{ mode: 'acceptEdits' }, request('Edit', placed(name))],
-      [{ allow: ['Edit'] }, bashCall(`echo x > '${placed(name)}'`)],
-    ] as const) {
-      const permissions = createPermissions({ cwd: at('project'), ...options })
-      const suggestions = permissions.suggest?.(asked) ?? []
-      expect(suggestions).toMatchObject([{ type: 'addRules', behavior: 'allow' }])
-      expect(permissions.decide({ ...asked, learned: suggestions })).toEqual({ behavior: 'allow' })
-    }
-  })
+  test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 3 }))(
+    'is offered for %s, and allows it',
+    (name) => {
+      for (const [options, asked] of [
+        [{ allow: ['Edit'] }, request('Write', placed(name))],
+        [{ mode: 'acceptEdits' }, request('Edit', placed(name))],
+        [{ allow: ['Edit'] }, bashCall(`echo x > '${placed(name)}'`)],
+      ] as const) {
+        const permissions = createPermissions({ cwd: at('project'), ...options })
+        const suggestions = permissions.suggest?.(asked) ?? []
+        expect(suggestions).toMatchObject([{ type: 'addRules', behavior: 'allow' }])
+        expect(permissions.decide({ ...asked, learned: suggestions })).toEqual({ behavior: 'allow' })
+      }
+    },
+  )
 
   test('is one, also where the project is reached through a link', () => {
     symlinkSync(at('project'), at('through'))

@@ -10,6 +10,7 @@ import { afterRun, type Stage } from '@halting/core/after'
 import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { drawn } from '../support/deep.ts'
 
 const sessionId = '00000000-0000-4000-8000-000000000001'
 const usage = { input_tokens: 1, output_tokens: 9 }
@@ -136,7 +137,7 @@ test.each([false, true])(
           rmSync(folder, { recursive: true })
         }
       }),
-      { numRuns: Number(process.env['RUNS'] ?? 60) },
+      { numRuns: drawn(360) },
     )
   },
   120_000,

@@ -14,7 +14,7 @@ import { bundleChild, killClasses, randomOf, torment, type KillClass, type Torme
 import { isDeep } from '../support/deep.ts'
 
 // `HALTING_KILLS=5000` for as many as one likes.
-const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 126 : 18))
+const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 126 : 9))
 const perClass = Math.ceil(wanted / killClasses.length)
 const killsOfSession = 30
 const turns = 60

@@ -7,18 +7,22 @@ export interface Clock {
   now(): number
   /** Milliseconds since 1970, for what must differ between processes, such as the id of a session. `now` when absent. */
   wallTime?(): number
-  /** Calls back after `ms` milliseconds, unless the returned function was called before. */
+  /** Calls back once after `ms` milliseconds, unless the returned function was called before. */
   after(ms: number, callback: () => void): () => void
   /**
    * Resolves once the host's timers and I/O had a turn; undefined while they are not behind. Asked after every step. Without it, a model and tools
-   * that answer at once keep timers from firing: time limits and aborts by timers would come late.
+   * that answer at once keep timers from firing: time limits and aborts by timers would come late. A pause that hangs is waited for until a timer of one
+   * second fires; one that fails is over.
    */
   pause?(): Promise<void> | undefined
 }
 
 const steadyClocks = new WeakMap<Clock, Clock>()
 
-/** The same clock, whose `now` never goes back. All who ask for that of one clock have the same one, so they agree on the time. */
+/**
+ * The same clock, as the loop relies on it, whatever is given: `now` never goes back; a timer calls back once, after `after` has returned and not after it was
+ * cancelled; a pause is a promise of this realm that resolves. All who ask for that of one clock have the same one, so they agree on the time.
+ */
 export function steadyClock(clock: Clock): Clock {
   const known = steadyClocks.get(clock)
   if (known !== undefined) return known
@@ -39,7 +43,7 @@ class SteadyClock implements Clock {
     this.#clock = clock
     const shown = clock.now()
     this.#shown = this.#now = Number.isFinite(shown) ? shown : 0
-    if (clock.pause !== undefined) this.pause = () => clock.pause?.()
+    if (clock.pause !== undefined) this.pause = () => this.#pause()
   }
 
   now(): number {
@@ -55,9 +59,54 @@ class SteadyClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    return this.#clock.after(ms, callback)
+    let state: 'starting' | 'waiting' | 'over' = 'starting'
+    const call = (): void => {
+      if (state === 'over') return
+      state = 'over'
+      callback()
+    }
+    const cancel: unknown = this.#clock.after(ms, () => {
+      // Whoever asks for a timer cannot know yet how to cancel it.
+      if (state === 'starting') void Promise.resolve().then(call)
+      else call()
+    })
+    if (state === 'starting') state = 'waiting'
+    return () => {
+      state = 'over'
+      if (typeof cancel === 'function') cancel()
+    }
+  }
+
+  /**
+   * A timer that fires has had its turn, which is what a pause waits for: a pause that hangs holds up no run. What fails is over, since nothing of a run
+   * depends on it.
+   */
+  #pause(): Promise<void> | undefined {
+    const paused = this.#given()
+    if (paused === undefined) return undefined
+    return new Promise((resolve) => {
+      const cancel = this.after(longestPauseMs, resolve)
+      const over = (): void => {
+        cancel()
+        resolve()
+      }
+      paused.then(over, over)
+    })
+  }
+
+  /** A pause that can be waited for, of whatever realm; undefined for anything else. */
+  #given(): Promise<unknown> | undefined {
+    try {
+      const given: unknown = this.#clock.pause?.()
+      return typeof given === 'object' && given !== null ? Promise.resolve(given) : undefined
+    } catch {
+      return undefined
+    }
   }
 }
+
+/** No host keeps its timers waiting for so long. */
+const longestPauseMs = 1_000
 
 /** Milliseconds since 1970, or what the clock has in the place of these. */
 export function wallTimeOf(clock: Clock): number {

@@ -5,7 +5,7 @@ import { replay, resume, type LoopEvent, type LoopOptions, type Terminal } from 
 import { createFakeClock } from '../../src/testing/index.ts'
 import { calls, failures, isLive, json, reader, run, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
-import { isDeep } from '../support/deep.ts'
+import { isDeep, isWhole } from '../support/deep.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
 
 /** Four characters a token: a thousand of them. */
@@ -244,7 +244,7 @@ describe('what happens when the context window is full', () => {
   test.each(killed)('killed after each record: $name', { timeout: 120_000 }, async (path) => {
     const whole = await run([], { ...world(path).options, clock: createFakeClock({ autoAdvance: true }) })
     const { records } = whole.steps
-    for (let length = 1; length < records.length; length += isDeep ? 1 : 3) {
+    for (let length = 1; length < records.length; length += isWhole ? 1 : isDeep ? 2 : 5) {
       const { model, options } = world(path)
       const left = await killedAfter(length, options)
       const requestsBefore = model.requests.length

@@ -18,9 +18,9 @@ import { calls, reader } from '../support/harness.ts'
 import { plainTokensOf } from '../support/conversations.ts'
 import { killedAfter } from '../support/killed.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
-import { isDeep } from '../support/deep.ts'
+import { isDeep, isWhole, sampled } from '../support/deep.ts'
 
-const turns = isDeep ? 2_000 : 200
+const turns = isWhole ? 2_000 : isDeep ? 1_000 : 200
 const timeout = isDeep ? 540_000 : 60_000
 
 /** What nobody may forget: ten said by prompt, ten by steer. */
@@ -151,34 +151,39 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
 })
 
 describe('the same, killed in the middle and resumed', () => {
-  test.each<[string, ContextLayersOptions]>([
+  const layerings: readonly [string, ContextLayersOptions][] = [
     ['with all layers', {}],
     ['with summaries alone', { clearResults: false }],
     ['with full summaries alone', { clearResults: false, collapse: false }],
-  ])('comes to its end, and asks nothing twice that was paid: %s', { timeout }, async (_name, layers) => {
-    const wanted = isDeep ? 150 : 60
-    const prompt = binding.join('\n')
-    const begun = () => world(wanted, { tells: 'both' }, layers)
-    const records = await killedAfter(Infinity, begun().options, { prompt })
-    const whole = begun()
-    const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
-    expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
-    const kills = isDeep ? 12 : 6
-    for (let kill = 1; kill <= kills; kill++) {
-      const { model, options } = begun()
-      const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })
-      const paid = new Set(left.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
-      const before = model.requests.length
-      const { terminal, state: resumed } = await resume(left, options).loop.ended
-      expect(terminal.reason).toBe('completed')
-      expect(model.problems).toEqual([])
-      const keys = model.requests.slice(before).map(({ idempotencyKey: key }) => key.slice(key.indexOf('/') + 1))
-      expect(keys.filter((key) => paid.has(key))).toEqual([])
-      for (const rule of binding) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
-      // What was summarized before the kill is not summarized again.
-      expect(resumed.spent.compactions).toBe(state.spent.compactions)
-    }
-  })
+  ]
+  test.each(sampled(layerings, { deep: 1, quick: 3 }))(
+    'comes to its end, and asks nothing twice that was paid: %s',
+    { timeout },
+    async (_name, layers) => {
+      const wanted = isDeep ? 150 : 60
+      const prompt = binding.join('\n')
+      const begun = () => world(wanted, { tells: 'both' }, layers)
+      const records = await killedAfter(Infinity, begun().options, { prompt })
+      const whole = begun()
+      const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
+      expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
+      const kills = isWhole ? 12 : 6
+      for (let kill = 1; kill <= kills; kill++) {
+        const { model, options } = begun()
+        const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })
+        const paid = new Set(left.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
+        const before = model.requests.length
+        const { terminal, state: resumed } = await resume(left, options).loop.ended
+        expect(terminal.reason).toBe('completed')
+        expect(model.problems).toEqual([])
+        const keys = model.requests.slice(before).map(({ idempotencyKey: key }) => key.slice(key.indexOf('/') + 1))
+        expect(keys.filter((key) => paid.has(key))).toEqual([])
+        for (const rule of binding) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
+        // What was summarized before the kill is not summarized again.
+        expect(resumed.spent.compactions).toBe(state.spent.compactions)
+      }
+    },
+  )
 })
 
 describe('a session of 300 turns at a window of 200,000 tokens', () => {

@@ -14,7 +14,7 @@ export const golden = JSON.parse(
 })[]
 
 /** So many paths of a large scenario. */
-const somePaths = 10
+const somePaths = 4
 /** A path with more kills than these is too long to be killed for somebody who waits. */
 const mostKillsOnPath = 300
 

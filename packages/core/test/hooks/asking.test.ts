@@ -404,6 +404,40 @@ describe('the time of a question', () => {
     }
   })
 
+  test('is kept where the budget is shared and nobody can be asked for more, and nothing is charged', async () => {
+    const { options, signals, clock } = timed([verdict], 5_000)
+    let isHanging = false
+    const grown: AbortSignal[] = []
+    const lease = {
+      name: 'the budget of acme',
+      usd: 0,
+      async growTo(usd: number, { signal }: { readonly signal: AbortSignal }) {
+        grown.push(signal)
+        // It heeds no abort, either.
+        if (isHanging) await new Promise(() => undefined)
+        lease.usd = usd
+      },
+    }
+    const [own] = options.hooks ?? []
+    const asks = new CallableHook(
+      async (context) => {
+        isHanging = true
+        lease.usd = 0
+        await own?.handle(context)
+        isHanging = false
+      },
+      { id: 'judging', triggers: ['beforeToolUse'] },
+    )
+    const going = begin([], { ...options, hooks: [asks], lease })
+    await until(() => isHanging && grown.length === 2)
+    await clock.advance(5_000)
+    const { terminal, steps } = await going.end()
+    expect([terminal.reason, kinds(), signals, grown[1]?.aborted]).toEqual(['completed', ['over_budget'], [], true])
+    expect(terminal.committedUsd).toBe(terminal.costUsd)
+    const again = await replay(json(steps.records) as never, { ...options, hooks: [asks], lease })
+    expect(again.terminal).toEqual(terminal)
+  })
+
   test('is not the end of it for one that is answered in time, nor does it hold up an abort', async () => {
     const quick = timed([verdict], 5_000)
     expect((await run([], quick.options)).terminal.reason).toBe('completed')

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { viewOf, type RunView } from '../../src/index.ts'
 import { timesBetween } from '../../src/view/times.ts'
+import { isDeep } from '../../../agent/test/support/deep.ts'
 import { calls, largeSession, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
 
 const phasesOf = ({ account }: RunView) =>
@@ -93,15 +94,17 @@ describe('points of turns', () => {
     expect(points.map(({ turnsLeft }) => turnsLeft)).toEqual([1, 0])
   })
 
-  test('100,000 records have their points, and they end where the run does', () => {
-    const session = largeSession(100_000)
-    expect(session.runs[0]?.length).toBeGreaterThan(95_000)
+  // A hundred thousand where it may take its time.
+  const records = isDeep ? 100_000 : 10_000
+  test(`${records} records have their points, and they end where the run does`, () => {
+    const session = largeSession(records)
+    expect(session.runs[0]?.length).toBeGreaterThan(0.95 * records)
     const run = only(viewOf(session).runs)
     expect(run.points).toHaveLength(run.account.totals.turns)
     expect(run.points.at(-1)?.tokens).toBe(run.account.totals.tokens)
     expect(timesOf(run)).toEqual(phasesOf(run))
     // Each step is an item, and each turn one more.
-    expect(run.items.length).toBeGreaterThan(60_000)
+    expect(run.items.length).toBeGreaterThan(0.6 * records)
     // Seconds; a machine that has much else to do takes longer.
   }, 120_000)
 })

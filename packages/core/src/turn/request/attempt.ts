@@ -3,9 +3,10 @@ import { usdOf } from '../../budget/prices.ts'
 import type { Emit, FundsWanted, LoopEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { Usage } from '../../messages.ts'
-import type { Admission, ModelUpdate } from '../../model/model.ts'
+import type { Admission, Model, ModelUpdate } from '../../model/model.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
+import { beforeCutOff } from './cut-off.ts'
 import { noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
@@ -38,12 +39,28 @@ export function makeAttempt(
   const waited = stepOf(run, plan)(name, async ({ signal }) => {
     const tokens = plan.contextAfter(null) + plan.cap
     // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
-    const admission = await model.admit?.({ tokens, signal }).catch(() => undefined)
+    const admission = await admitted(model, { tokens, signal, cutOff: plan.cutOff })
     before = { admission, funds: lease === null ? undefined : await reserveGrowing(run, plan, lease, signal) }
     return null
   })
   returnIfBroken(run, waited, () => before)
   return after(waited, () => makeFunded(made, before))
+}
+
+interface Admitting {
+  readonly tokens: number
+  readonly signal: AbortSignal
+  readonly cutOff: AbortSignal | undefined
+}
+
+/** A turn that comes when the time of a question is over is given back. */
+async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
+  const admit = async (own: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: own })
+  try {
+    return await beforeCutOff(cutOff, signal, admit, (late) => late?.leave())
+  } catch {
+    return undefined
+  }
 }
 
 /** One attempt that is being made. */

@@ -29,14 +29,15 @@ export function untilCutOff<T>(
 ): PromiseLike<T> {
   const { signal } = run.ports.abort
   if (cutOff === undefined) return call(signal)
-  if (cutOff.aborted) return Promise.reject(late())
+  // Nobody was asked.
+  if (cutOff.aborted) return Promise.reject(late('nothing'))
   const own = new AbortController()
   const stop = (): void => own.abort()
   let onCut = stop
   const cut = new Promise<never>((_resolve, reject) => {
     onCut = () => {
       own.abort()
-      reject(late())
+      reject(late('unknown'))
     }
   })
   signal.addEventListener('abort', stop, { once: true })
@@ -47,12 +48,46 @@ export function untilCutOff<T>(
   })
 }
 
-/** What the service made of it is not known: it is charged as a request whose answer was lost. */
-function late(): ModelError {
+/** Waits for something that comes before a call, such as a lease, no longer than until the cut-off. `onLate` is handed what comes after that. */
+export function beforeCutOff<T>(
+  cutOff: AbortSignal | undefined,
+  signal: AbortSignal,
+  ask: (signal: AbortSignal) => PromiseLike<T>,
+  onLate: (value: T) => void = () => undefined,
+): PromiseLike<T | undefined> {
+  if (cutOff === undefined) return ask(signal)
+  if (cutOff.aborted) return Promise.resolve(undefined)
+  const own = new AbortController()
+  const stop = (): void => own.abort(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  return new Promise((resolve, reject) => {
+    let isCut = false
+    const onCut = (): void => {
+      isCut = true
+      own.abort()
+      resolve(undefined)
+    }
+    cutOff.addEventListener('abort', onCut, { once: true })
+    const done = (): void => {
+      signal.removeEventListener('abort', stop)
+      cutOff.removeEventListener('abort', onCut)
+    }
+    void Promise.resolve(ask(own.signal))
+      .then(
+        (value) => (isCut ? onLate(value) : resolve(value)),
+        (error: unknown) => reject(error),
+      )
+      .finally(done)
+  })
+}
+
+/** Charged as a request whose answer was lost where the service may have begun with it. */
+function late(billed: 'nothing' | 'unknown'): ModelError {
   return new ModelError({
     kind: 'timeout',
     message: 'The question was not answered in the time that it was given.',
     retryable: false,
-    billed: 'unknown',
+    billed,
   })
 }

@@ -12,6 +12,7 @@ import {
   type Room,
 } from '../../budget/ledger.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../../budget/prices.ts'
+import { beforeCutOff } from './cut-off.ts'
 import type { Run } from '../run.ts'
 import { unreservedWorst, worstByReply, worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
@@ -41,18 +42,23 @@ export function refusedShortage({ needed, available }: Shortage): Reserved {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
 }
 
-/** The same under a lease: that is asked for more where it is what has no room (spec R-BUD-17). It is asked once more when others took what it gave. */
+/**
+ * The same under a lease: that is asked for more where it is what has no room (spec R-BUD-17). It is asked once more when others took what it gave, and waited
+ * for until an abort, or until the time of a question is over.
+ */
 export async function reserveGrowing(
   run: Run,
-  bounds: RequestBounds,
+  bounds: RequestBounds & { readonly cutOff?: AbortSignal },
   lease: BudgetLease,
   signal: AbortSignal,
 ): Promise<Reserved | Shortage> {
-  for (let asks = 0; asks < mostAsks && !signal.aborted; asks++) {
+  const { cutOff } = bounds
+  const isOver = (): boolean => signal.aborted || cutOff?.aborted === true
+  for (let asks = 0; asks < mostAsks && !isOver(); asks++) {
     const missingNanos = missingOnLease(run, bounds)
     if (missingNanos <= 0) break
     const wantedUsd = usdOf(nanosOf(lease.usd) + missingNanos)
-    await lease.growTo(wantedUsd, { signal })
+    await beforeCutOff(cutOff, signal, (own) => lease.growTo(wantedUsd, { signal: own }))
     if (lease.usd < wantedUsd) break
   }
   return reserveRequest(run, bounds)
