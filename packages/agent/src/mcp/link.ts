@@ -47,7 +47,7 @@ const mostProbeMs = 10_000
  *
  * A server by HTTP is asked for the newest revision first: it costs one exchange. A process is not: some end, or are silent, at a request before
  * `initialize`, and to ask a second process, as the client would, doubles the time of every start. It is initialized as ever, and asked for the
- * newest revision where it refuses that (docs/decisions/0076).
+ * newest revision where it refuses that (docs/decisions/0071).
  */
 export class Link {
   /** What of the server's lists could not be used. */
