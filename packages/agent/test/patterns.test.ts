@@ -22,6 +22,27 @@ function reaches(pattern: string, path: string): boolean {
   return createPermissions({ cwd: '/project', deny: [`Read(${pattern})`] }).deniesReading(`/project/${path}`)
 }
 
+describe('brackets in a rule that takes away (spec R-RULE-3b)', () => {
+  test.each([
+    ['app/[id]/**', 'app/[id]/page.tsx', true],
+    ['/app/[id]/page.tsx', 'app/[id]/page.tsx', true],
+    ['[id].ts', 'deep/[id].ts', true],
+    ['app/[...all]/[id]/*', 'app/[...all]/[id]/x', true],
+    // They are still a set of characters.
+    ['app/[id]/**', 'app/i/page.tsx', true],
+    ['app/[id]/**', 'app/other/page.tsx', false],
+    [String.raw`app/\[id]/**`, 'app/i/page.tsx', false],
+  ])('Read(%s) and %s', (pattern, path, isDenied) => {
+    expect(reaches(pattern, path)).toBe(isDenied)
+  })
+
+  test('an allow rule means the set alone, and a list names the rule once', () => {
+    expect(behaviorUnder('Edit(app/[id]/**)', 'Edit', { file_path: '/app/[id]/x' })).toBe('ask')
+    const rules = createPermissions({ cwd: '/project', deny: ['Read(app/[id]/**)'] }).rules()
+    expect(rules).toEqual([{ behavior: 'deny', rule: 'Read(app/[id]/**)' }])
+  })
+})
+
 describe('patterns with *', () => {
   test('agree with the same pattern as a regular expression', () => {
     const host = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 12 })

@@ -229,7 +229,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         learned.some((one) => one.behavior === behavior && one.rule === rule)
       const present = bookOf({ learned: updates })
       const first = (['deny', 'ask', 'allow'] as const).flatMap((behavior) =>
-        present[behavior].map(({ source }) => ({ behavior, rule: source })),
+        present[behavior].flatMap(({ source, isOtherReading }) =>
+          isOtherReading === true ? [] : [{ behavior, rule: source }],
+        ),
       )
       return [...first.filter(({ behavior, rule }) => !isLearned(behavior, rule)), ...learned]
     },

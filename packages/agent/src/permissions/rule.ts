@@ -1,4 +1,5 @@
 import { HaltingError } from '@halting/core'
+import { bracketReadings } from '../glob-pattern.ts'
 import { mcpToolName, validServerName } from '../mcp/names.ts'
 import { asResolved } from '../sandbox/domains.ts'
 import { type PathPattern, pathPattern, type PatternRoots } from './path-pattern.ts'
@@ -13,6 +14,8 @@ export interface PermissionRule {
   /** Of a rule that takes away: what `tool` is in the names of tools, where it has a server or tool as its owner names it. */
   readonly otherNames?: readonly string[]
   readonly spec: RuleSpec
+  /** The same rule, with brackets in its path as part of a name. */
+  readonly isOtherReading?: true
 }
 
 type RuleSpec =
@@ -53,19 +56,38 @@ export function parseRules(
   cwd: string,
 ): Readonly<Record<Behavior, readonly PermissionRule[]>> {
   const problems: RuleProblem[] = []
-  const read = (list: readonly RuleText[] = []): readonly PermissionRule[] =>
+  const read = (
+    list: readonly RuleText[] = [],
+    readingsOf: (rule: PermissionRule, roots: PatternRoots) => readonly PermissionRule[] = (rule) => [rule],
+  ): readonly PermissionRule[] =>
     list.flatMap((text) => {
       const { rule, projectDirectory } = typeof text === 'string' ? { rule: text, projectDirectory: cwd } : text
-      const parsed = parseRule(rule.trim(), { cwd, projectDirectory })
-      if (!('problem' in parsed)) return [parsed]
+      const roots = { cwd, projectDirectory }
+      const parsed = parseRule(rule.trim(), roots)
+      if (!('problem' in parsed)) return readingsOf(parsed, roots)
       problems.push({ rule, problem: parsed.problem })
       return []
     })
   // What takes away must not miss for how a name is written. What allows is about the name as it stands.
   const strict = (rule: PermissionRule): PermissionRule => ({ ...rule, otherNames: otherNamesOf(rule.tool) })
-  const rules = { deny: read(texts.deny).map(strict), ask: read(texts.ask).map(strict), allow: read(texts.allow) }
+  const rules = {
+    deny: read(texts.deny, allReadings).map(strict),
+    ask: read(texts.ask, allReadings).map(strict),
+    allow: read(texts.allow),
+  }
   if (problems.length > 0) throw new PermissionRuleError(problems)
   return rules
+}
+
+/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters (spec R-RULE-3b). */
+function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
+  const { spec } = rule
+  if (spec.kind !== 'path') return [rule]
+  const others = bracketReadings(spec.pattern.source).flatMap((reading) => {
+    const pattern = reading === spec.pattern.source ? { problem: '' } : pathPattern(reading, roots)
+    return 'problem' in pattern ? [] : [{ ...rule, spec: { kind: 'path', pattern }, isOtherReading: true } as const]
+  })
+  return [rule, ...others]
 }
 
 type Problem = { readonly problem: string }
