@@ -22,95 +22,83 @@ export function jsonProblemOf(text: string): JsonProblem | undefined {
 }
 
 type Error = Pick<JsonProblem, 'at' | 'expected'>
-/** What may come next. `…OrEnd` directly after an opening bracket. */
-type Expected = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'colon' | 'commaOrEnd' | 'end'
 
-const words: { readonly [expected in Expected]: string } = {
-  value: 'a value',
-  valueOrEnd: 'a value or "]"',
-  key: 'a name in quotes',
-  keyOrEnd: 'a name in quotes or "}"',
-  colon: '":"',
-  commaOrEnd: '"," or the closing bracket',
-  end: 'the end of the text',
+/** White space, and what comes behind it: a mark, or a number or a literal. Strings are gone through by `stringEnd`: a pattern needs a stack for them. */
+const token = /([ \t\n\r]*)(?:([{}[\],:"])|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))?/y
+const literalBegun = /^(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/
+const numberGoesOn = /^(?:\.|[eE][+-]?)$/
+/** A quote, a backslash or a control character. */
+const special = /[^ !#-[\]-\uffff]/g
+const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+const escapeBegun = /\\(?:u[\da-fA-F]{0,3})?/y
+
+type State = 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'moreItems' | 'moreFields' | 'end'
+
+type Rule = readonly [allowed: string, inWords: string]
+
+/** What may come next: marks, `"` a string, `v` a number or a literal. And the same in words. */
+const states: { readonly [state in State]: Rule } = {
+  value: ['{["v', 'a value'],
+  first: ['{["v]', 'a value or "]"'],
+  key: ['"', 'a name in quotes'],
+  firstKey: ['"}', 'a name in quotes or "}"'],
+  colon: [':', '":"'],
+  moreItems: [',]', '"," or "]"'],
+  moreFields: [',}', '"," or "}"'],
+  end: ['', 'the end of the text'],
 }
 
-const space = /[ \t\n\r]*/y
-/** No quote, no backslash and no control character, or an escape. */
-const stringBody = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y
-const escapeBegun = /\\(?:u[0-9a-fA-F]{0,3})?$/
-const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const numberBegun = /^(?:-|\.|[eE][+-]?)$/
-const literals = ['true', 'false', 'null'] as const
-
 function firstError(text: string): Error | undefined {
-  const open: ('{' | '[')[] = []
-  let expected: Expected = 'value'
+  const open: string[] = []
+  let state: State = 'value'
   let at = 0
-  const afterValue = (): Expected => (open.length === 0 ? 'end' : 'commaOrEnd')
+  let isNumber = false
   for (;;) {
-    at = endOf(space, text, at) ?? at
-    const character = text[at]
-    if (character === undefined) return expected === 'end' ? undefined : { at, expected: words[expected] }
-    const closes = open.at(-1) === '{' ? '}' : ']'
-    const mayClose = expected === 'commaOrEnd' || expected === 'keyOrEnd' || expected === 'valueOrEnd'
-    if (mayClose && character === closes) {
-      open.pop()
-      expected = afterValue()
-      at++
-    } else if (expected === 'commaOrEnd' && character === ',') {
-      expected = open.at(-1) === '{' ? 'key' : 'value'
-      at++
-    } else if (expected === 'colon' && character === ':') {
-      expected = 'value'
-      at++
-    } else if (expected === 'key' || expected === 'keyOrEnd') {
-      if (character !== '"') return { at, expected: words[expected] }
+    token.lastIndex = at
+    const [whole, gap = '', mark, scalar] = token.exec(text) ?? ['']
+    const from = at + gap.length
+    const kind = mark ?? (scalar === undefined ? '' : 'v')
+    const rule: Rule = states[state]
+    const [allowed, expected] = rule
+    if (kind === '' || !allowed.includes(kind)) {
+      if (from >= text.length) return state === 'end' ? undefined : { at: from, expected }
+      const rest = text.slice(from, from + 5)
+      const mayGoOn = isNumber && gap === '' && numberGoesOn.test(rest)
+      const isCut = kind === '' && (mayGoOn || (allowed.includes('v') && literalBegun.test(rest)))
+      return { at: isCut ? text.length : from, expected }
+    }
+    at += whole.length
+    if (kind === '"') {
       const end = stringEnd(text, at)
-      if (typeof end !== 'number') return end
-      at = end
-      expected = 'colon'
-    } else if (expected === 'value' || expected === 'valueOrEnd') {
-      if (character === '{' || character === '[') {
-        open.push(character)
-        expected = character === '{' ? 'keyOrEnd' : 'valueOrEnd'
-        at++
-        continue
-      }
-      const end = character === '"' ? stringEnd(text, at) : scalarEnd(text, at, words[expected])
-      if (typeof end !== 'number') return end
-      at = end
-      expected = afterValue()
-    } else return { at, expected: words[expected] }
+      if (!end.isWhole) return { at: end.at, expected: 'the closing quote of a string' }
+      at = end.at
+    }
+    isNumber = kind === 'v'
+    if (kind === '{' || kind === '[') {
+      open.push(kind)
+      state = kind === '{' ? 'firstKey' : 'first'
+    } else if (kind === ':') state = 'value'
+    else if (kind === ',') state = open.at(-1) === '{' ? 'key' : 'value'
+    else if (kind === '"' && (state === 'key' || state === 'firstKey')) state = 'colon'
+    else {
+      if (kind === '}' || kind === ']') open.pop()
+      state = open.length === 0 ? 'end' : open.at(-1) === '{' ? 'moreFields' : 'moreItems'
+    }
   }
 }
 
-function endOf(pattern: RegExp, text: string, at: number): number | undefined {
-  pattern.lastIndex = at
-  return pattern.test(text) ? pattern.lastIndex : undefined
-}
-
-function stringEnd(text: string, at: number): number | Error {
-  const end = endOf(stringBody, text, at) ?? at
-  if (text[end] === '"') return end + 1
-  if (end >= text.length) return { at: text.length, expected: 'the closing quote of a string' }
-  const rest = text.slice(end, end + 6)
-  // An escape at the very end of the text may have been cut.
-  if (end + rest.length >= text.length && escapeBegun.test(rest))
-    return { at: text.length, expected: 'the closing quote of a string' }
-  return { at: end, expected: text[end] === '\\' ? 'a valid escape' : 'an escape for a control character' }
-}
-
-function scalarEnd(text: string, at: number, expected: string): number | Error {
-  const literal = literals.find((each) => text.startsWith(each, at))
-  if (literal !== undefined) return at + literal.length
-  const end = endOf(number, text, at) ?? at
-  const rest = text.slice(at)
-  // What may still become one of these, or a number, was cut.
-  const isLiteralBegun = rest.length < 5 && literals.some((each) => each.startsWith(rest))
-  const isNumberBegun = text.length - end <= 2 && numberBegun.test(text.slice(end)) && (end > at || rest === '-')
-  if (isLiteralBegun || isNumberBegun) return { at: text.length, expected: isNumberBegun ? 'a digit' : expected }
-  return end === at ? { at, expected } : end
+/** Where a string ends whose quote is before `from`: behind its other quote, or where it stops being one. */
+function stringEnd(text: string, from: number): { readonly at: number; readonly isWhole: boolean } {
+  for (let at = from; ;) {
+    special.lastIndex = at
+    const found = special.exec(text)
+    if (found === null) return { at: text.length, isWhole: false }
+    if (found[0] === '"') return { at: found.index + 1, isWhole: true }
+    escape.lastIndex = escapeBegun.lastIndex = found.index
+    const whole = escape.exec(text)
+    if (whole === null) return { at: found.index + (escapeBegun.exec(text)?.[0].length ?? 0), isWhole: false }
+    at = found.index + whole[0].length
+  }
 }
 
 const invalidField = 'INVALID_JSON'

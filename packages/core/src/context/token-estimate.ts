@@ -12,48 +12,24 @@ const leastRun = 20
 /** Share of neighbours in it of different kinds (small, capital, digit): words have less, random characters more. */
 const mixedShare = 0.35
 
-/** Hundredths of a token of each UTF-16 unit up to a code, in rising order. Blocks of 128 units have one weight. */
-const units: readonly (readonly [last: number, weight: number])[] = [
-  [0x02ff, 40], // Latin with accents
-  [0x037f, 50], // combining accents
-  [0x03ff, 45], // Greek
-  [0x04ff, 30], // Cyrillic
-  [0x05ff, 50], // Armenian, Hebrew
-  [0x08ff, 40], // Arabic
-  [0x0dff, 38], // Devanagari and its kin
-  [0x0fff, 50], // Thai, Lao, Tibetan
-  [0x1dff, 75],
-  [0x1fff, 50], // Latin and Greek with more accents
-  [0x207f, 75], // punctuation, joiners
-  [0x24ff, 100],
-  [0x257f, 60], // lines of boxes, which come in rows
-  [0x2bff, 150], // symbols, emoji of one unit
-  [0x2fff, 100],
-  [0x30ff, 75], // kana, and punctuation of Chinese and Japanese
-  [0x9fff, 90], // Chinese characters
-  [0xabff, 75],
-  [0xd7ff, 65], // Hangul
-  [0xdfff, 100], // halves of pairs: emoji, rare characters
-  [0xfdff, 90],
-  [0xfe7f, 100], // signs that choose the form of an emoji
-  [0xffff, 75],
-]
+/**
+ * Hundredths of a token of each UTF-16 unit up to a code, in rising order. Blocks of 128 units have one weight: Latin with accents and what combines, Greek,
+ * Cyrillic, Hebrew, Arabic, Devanagari and its kin, Thai and its kin | other scripts, Latin and Greek with more accents, punctuation and joiners |
+ * symbols, lines of boxes (which come in rows), symbols and emoji of one unit | kana, Chinese characters, Hangul | halves of pairs, signs of emoji.
+ */
+const units =
+  '2ff:40 37f:50 3ff:45 4ff:30 5ff:50 8ff:40 dff:38 fff:50 1dff:75 1fff:50 207f:75 24ff:100 257f:60 2bff:150 2fff:100 30ff:75 9fff:90 abff:75 d7ff:65 dfff:100 fdff:90 fe7f:100 ffff:75'
 
 const unitWeights = new Uint8Array(512)
-for (let block = 0, row = 0; block < 512; block++) {
-  while (block * 128 > (units[row]?.[0] ?? 0xffff)) row++
-  unitWeights[block] = units[row]?.[1] ?? plain
+let block = 0
+for (const entry of units.split(' ')) {
+  const [last = '', weight] = entry.split(':')
+  for (; block * 128 <= Number.parseInt(last, 16); block++) unitWeights[block] = Number(weight)
 }
 
 /** Of the characters that random runs are made of: 1 small, 2 capital, 3 digit, 4 what else base64 and ids have; 0 of any other. */
-const kinds = new Uint8Array(128)
-for (const [index, characters] of [
-  'abcdefghijklmnopqrstuvwxyz',
-  'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
-  '0123456789',
-  '+/=_-',
-].entries())
-  for (const character of characters) kinds[character.charCodeAt(0)] = index + 1
+const kinds = new Uint8Array(128).fill(1, 97, 123).fill(2, 65, 91).fill(3, 48, 58)
+for (const character of '+/=_-') kinds[character.charCodeAt(0)] = 4
 
 /** About how many tokens a text has: an estimate for thresholds, and no upper bound. Takes one look at each character. */
 export function estimateTokens(text: string): number {

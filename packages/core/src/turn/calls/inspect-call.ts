@@ -99,21 +99,20 @@ const mostBefore = 30
 
 /** What is wrong with arguments that are not a JSON object, where, and what was received (spec R-TOOL-2b). */
 function invalidJsonMessage(name: string, received: string): string {
-  const problem = jsonProblemOf(received)
-  const shown = `Nothing was run. Received ${received.length} characters: ${shortenText(received, mostReceived)}`
-  if (problem === undefined)
-    return `The arguments of ${name} were refused by the service, or are nested too deeply to be read. ${shown}`
-  const { kind, at, expected } = problem
-  if (kind === 'not_an_object')
-    return `The arguments of ${name} must be one JSON object, such as {"name": "value"}, and they are another kind of value. ${shown}`
-  const before = JSON.stringify(received.slice(Math.max(0, at - mostBefore), at))
-  if (kind === 'cut')
-    return `The arguments of ${name} are not valid JSON: they were cut off after ${at} characters, at ${before}, where ${expected} was expected. Call it again with all of them, in smaller parts if they are long. ${shown}`
-  return `The arguments of ${name} are not valid JSON: character ${at + 1}, after ${before}, is ${JSON.stringify(characterAt(received, at))}, where ${expected} was expected. ${shown}`
+  const shown = shortenText(received, mostReceived)
+  return `The arguments of ${name} ${jsonProblemText(received)}. Nothing was run. Received ${received.length} characters: ${shown}`
 }
 
-function characterAt(text: string, at: number): string {
-  return String.fromCodePoint(text.codePointAt(at) ?? 0)
+function jsonProblemText(received: string): string {
+  const problem = jsonProblemOf(received)
+  if (problem === undefined) return 'were refused by the service, or are nested too deeply'
+  const { kind, at, expected } = problem
+  if (kind === 'not_an_object') return 'are not one JSON object'
+  const character = String.fromCodePoint(received.codePointAt(at) ?? 0)
+  const where =
+    kind === 'cut' ? `they were cut off after ${at} characters` : `character ${at + 1} is ${JSON.stringify(character)}`
+  const before = JSON.stringify(received.slice(Math.max(0, at - mostBefore), at))
+  return `are not valid JSON: ${where}, after ${before}, where ${expected} was expected`
 }
 
 /** The names of the fields, where there are few enough to be read. */
