@@ -44,6 +44,7 @@ const onlyDeep = [
   'packages/agent/test/mcp/real-servers.test.ts',
   'packages/agent/test/million-files.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
+  'packages/agent/test/schema-oracle.test.ts',
   'packages/agent/test/session/check-driver.test.ts',
   'packages/agent/test/session/journal-disk.test.ts',
   'packages/agent/test/session/journal-fold-lies.test.ts',

@@ -202,7 +202,7 @@ describe('whatever a server sends', () => {
         expect(checked.issues ?? []).toEqual([])
         expect(repair(repaired, (problem) => expect(problem).toBe('nothing more'))).toEqual(repaired)
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 
@@ -214,7 +214,7 @@ describe('whatever a server sends', () => {
         expect(checked.issues ?? []).toEqual([])
         expect(isJsonObject(repaired['capabilities'])).toBe(true)
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 })

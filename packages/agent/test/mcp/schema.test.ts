@@ -278,7 +278,7 @@ describe('whatever a server says of its input', () => {
         expect(schema['type']).toBe('object')
         for (const name of Object.keys(schema['properties'] ?? {})) expect(name).toMatch(/^[\w.-]{1,64}$/)
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 
@@ -313,9 +313,9 @@ describe('whatever a server says of its input', () => {
           expect(schemaProblems(schema, renamed)).toEqual([])
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
-    expect(accepted).toBeGreaterThan(100)
+    expect(accepted).toBeGreaterThan(30)
   })
 
   function closed(forms: Json | undefined): Json | undefined {
