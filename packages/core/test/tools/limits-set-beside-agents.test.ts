@@ -42,7 +42,7 @@ test('whatever is set and when, the run ends, and no request is made for which t
         { maxOutputTokens: 500 },
       )
       const options = { tools: [agent(), tool('Look', 'seen')], prices, maxBudgetUsd: 15_000, clock }
-      const going = begin([], { ...options, model } as never)
+      const going = begin([], { ...options, model })
       // What is set counts once the main loop has taken it (R-SET-10).
       const budgetInForce = (): number => {
         const set = going.events.flatMap((event) =>
@@ -61,21 +61,21 @@ test('whatever is set and when, the run ends, and no request is made for which t
         if (each.kind === 'answer') open.shift()?.()
         await settled()
       }
-      let isOver = false
+      const over = { is: false }
       const ending = going.end().then((ended) => {
-        isOver = true
+        over.is = true
         return ended
       })
-      for (let turn = 0; turn < 400 && !isOver; turn++) {
+      for (let turn = 0; turn < 400 && !over.is; turn++) {
         open.shift()?.()
         await settled()
         await clock.advance(1_000)
       }
-      expect([isOver, beyond]).toEqual([true, []])
+      expect([over.is, beyond]).toEqual([true, []])
       const { terminal, state, steps: driver } = await ending
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       expect(terminal.committedUsd).toBeGreaterThanOrEqual(terminal.costUsd)
-      const again = await replay(json(driver.records) as never, { ...options, model } as never)
+      const again = await replay(json(driver.records) as never, { ...options, model })
       expect(again.terminal).toEqual(terminal)
     }),
     { numRuns: drawn(1_000) },
