@@ -1,7 +1,7 @@
 import { HaltingError } from '@halting/core'
 import { mcpToolName, validServerName } from '../mcp/names.ts'
 import { asResolved } from '../sandbox/domains.ts'
-import { type PathPattern, pathPattern, type PatternRoots } from './path-pattern.ts'
+import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
 import { matchesCommand, matchesWildcard } from './wildcard.ts'
 
 /** `Tool` or `Tool(spec)`, read once. */
@@ -62,7 +62,11 @@ export function parseRules(
       return []
     })
   // What takes away must not miss for how a name is written. What allows is about the name as it stands.
-  const strict = (rule: PermissionRule): PermissionRule => ({ ...rule, otherNames: otherNamesOf(rule.tool) })
+  const strict = ({ spec, ...rule }: PermissionRule): PermissionRule => ({
+    ...rule,
+    spec: spec.kind === 'path' ? { kind: 'path', pattern: withLookAlikes(spec.pattern) } : spec,
+    otherNames: otherNamesOf(rule.tool),
+  })
   const rules = { deny: read(texts.deny).map(strict), ask: read(texts.ask).map(strict), allow: read(texts.allow) }
   if (problems.length > 0) throw new PermissionRuleError(problems)
   return rules
