@@ -128,6 +128,50 @@ describe('names that look the same', () => {
     expect(decided('Edit(other.txt)', plainShot)).toBe('allow')
   })
 
+  test.each([
+    ['Read(./a b.txt)', 'a\u00a0b.txt'],
+    ['Read(a b.txt)', 'a\u202fb.txt'],
+    ['Read(./Bob\u2019s/**)', "Bob's/notes.txt"],
+    ['Read(./caf\u00e9/k?y.txt)', 'cafe\u0301/key.txt'],
+    ["Read(Bob's *.txt)", 'Bob\u2019s\u00a0keys.txt'],
+  ])('the rule %j takes away what looks the same (spec R-RULE-5a)', (rule, name) => {
+    const { cwd } = withNames([name, 'a_b.txt'])
+    const tool = { name: 'Read', description: '', inputSchema: {}, readOnly: true, execute: () => '' }
+    const denies = createPermissions({ cwd, deny: [rule] })
+    const asks = createPermissions({ cwd, ask: [rule] })
+    const decided = (permissions: typeof denies, written: string): unknown =>
+      permissions.decide({
+        call: { type: 'tool_use', id: 'a', name: 'Read', input: { file_path: written } },
+        tool,
+        readOnly: true,
+      })
+    const plain = name
+      .normalize('NFC')
+      .replaceAll(/\p{Zs}/gu, ' ')
+      .replaceAll('\u2019', "'")
+    for (const written of [name, plain]) {
+      expect(decided(denies, written)).toMatchObject({ behavior: 'deny' })
+      expect(decided(asks, written)).toMatchObject({ behavior: 'ask' })
+    }
+    expect(denies.deniesReading(join(cwd, name))).toBe(true)
+    const quoted = `'${name.slice(0, name.search(/$|\//)).replaceAll("'", String.raw`'\''`)}'`
+    expect(denies.explain(`cat ${quoted}${name.includes('/') ? '/' : ''}*`).behavior).toBe('deny')
+    expect(decided(denies, 'a_b.txt')).toMatchObject({ behavior: 'allow' })
+  })
+
+  test('a rule that allows is about the name as it is written', () => {
+    const { cwd } = withNames(['a\u00a0b.txt', 'a b.md'])
+    const tool = { name: 'Write', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
+    const decided = (name: string): unknown =>
+      createPermissions({ cwd, allow: ['Edit(./a b.*)'] }).decide({
+        call: { type: 'tool_use', id: 'a', name: 'Write', input: { file_path: name, content: '' } },
+        tool,
+        readOnly: false,
+      })
+    expect(decided('a b.md')).toMatchObject({ behavior: 'allow' })
+    expect(decided('a b.txt')).toMatchObject({ behavior: 'ask' })
+  })
+
   test('a link that looks the same leads where it leads, and is judged there', () => {
     const { cwd } = withNames([])
     symlinkSync('/etc/hostname', join(cwd, 'a\u00a0b'))

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Client, type Prompt, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client'
 import type { JsonObject } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
@@ -100,6 +101,9 @@ const listChanged = [
   'notifications/resources/list_changed',
 ] as const
 
+/** So long at most schemas are read before others have their turn, but for a single one. */
+const mostBusyMs = 20
+
 async function offeredBy(client: Client, reports: Reports, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
   const options = { signal, timeout: limits.connectMs, cacheMode: 'refresh' } as const
   const capabilities = client.getServerCapabilities() ?? {}
@@ -113,7 +117,15 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
           () => [],
         ),
   ])
-  const shown = tools.slice(0, limits.tools).map((tool) => {
+  const shown: ServerTool[] = []
+  let restedAtMs = performance.now()
+  for (const tool of tools.slice(0, limits.tools)) {
+    // Many large schemas take seconds: keys and other servers are not kept waiting, and the time for connecting ends it.
+    if (performance.now() - restedAtMs > mostBusyMs) {
+      await setImmediate()
+      signal.throwIfAborted()
+      restedAtMs = performance.now()
+    }
     // It came as JSON.
     const schema = shownSchemaOf(tool.inputSchema as JsonObject)
     const [problem, ...more] = schema.problems
@@ -123,8 +135,8 @@ async function offeredBy(client: Client, reports: Reports, limits: McpLimits, si
         'tools/list',
         `its tool ${nameFor(tool.name)} is shown without a part of its input schema: ${problem.slice(0, 200)}${also}`,
       )
-    return { ...tool, shown: schema }
-  })
+    shown.push({ ...tool, shown: schema })
+  }
   return {
     tools: shown,
     prompts: prompts.slice(0, limits.tools),

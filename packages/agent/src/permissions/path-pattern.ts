@@ -1,6 +1,7 @@
 import { join, relative, sep } from 'node:path'
 import { couldFitBelow, fitsPathOrAbove, fitsSpelled, type GlobPattern, globPattern } from '../glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../paths.ts'
+import { foldedName, hasCounterparts } from '../same-looking.ts'
 
 /** A gitignore pattern with the place from which it counts. */
 export interface PathPattern {
@@ -10,6 +11,8 @@ export interface PathPattern {
   readonly anchors: readonly string[]
   /** What the path below an anchor, or a folder above it, looks like. */
   readonly glob: GlobPattern
+  /** The same with one spelling for names that look the same. */
+  readonly foldedGlob: GlobPattern
   /** The paths that it names, if it is no pattern but a name. */
   readonly named: readonly string[]
   /** The folders and files that it fits whole. */
@@ -41,12 +44,14 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
     return { problem: 'there is no path in it' }
   // Only a bare name matches at any depth. `/name` is one file, also where the project is the working directory.
   const isBareName = !isAnchored && !/\/./.test(pattern)
-  const glob = globPattern(isBareName ? `**/${pattern}` : pattern)
+  const below = isBareName ? `**/${pattern}` : pattern
+  const glob = globPattern(below)
   const anchors = bothEnds(anchor)
   return {
     source: spec,
     anchors,
     glob,
+    foldedGlob: globPattern(foldedName(below)),
     stems: isBareName ? [] : wholeStems(anchors, segments),
     named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
@@ -69,6 +74,26 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
           isInside(root, folder) ||
           (isInside(folder, root) && couldFitBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
       ),
+  }
+}
+
+/**
+ * The pattern of a rule that takes away: it fits names that look the same, too. Where nothing has the name in a call, file tools open the one that looks
+ * the same (`calledPath`), and the person who wrote the rule sees no difference.
+ */
+export function withLookAlikes(pattern: PathPattern): PathPattern {
+  const { source, anchors, foldedGlob } = pattern
+  if (!hasCounterparts(source)) return pattern
+  const foldedBelow = (path: string): readonly (readonly string[])[] =>
+    anchors
+      .filter((root) => isInside(path, root))
+      .map((root) => foldedName(relative(root, path)).split(sep).filter(Boolean))
+  return {
+    ...pattern,
+    matches: (path) =>
+      pattern.matches(path) || foldedBelow(path).some((segments) => fitsPathOrAbove(foldedGlob, segments)),
+    couldFitBelow: (folder) =>
+      pattern.couldFitBelow(folder) || foldedBelow(folder).some((segments) => couldFitBelow(foldedGlob, segments)),
   }
 }
 

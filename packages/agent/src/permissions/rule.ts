@@ -2,7 +2,7 @@ import { HaltingError } from '@halting/core'
 import { bracketReadings } from '../glob-pattern.ts'
 import { mcpToolName, validServerName } from '../mcp/names.ts'
 import { asResolved } from '../sandbox/domains.ts'
-import { type PathPattern, pathPattern, type PatternRoots } from './path-pattern.ts'
+import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
 import { matchesCommand, matchesWildcard } from './wildcard.ts'
 
 /** `Tool` or `Tool(spec)`, read once. */
@@ -69,7 +69,11 @@ export function parseRules(
       return []
     })
   // What takes away must not miss for how a name is written. What allows is about the name as it stands.
-  const strict = (rule: PermissionRule): PermissionRule => ({ ...rule, otherNames: otherNamesOf(rule.tool) })
+  const strict = ({ spec, ...rule }: PermissionRule): PermissionRule => ({
+    ...rule,
+    spec: spec.kind === 'path' ? { kind: 'path', pattern: withLookAlikes(spec.pattern) } : spec,
+    otherNames: otherNamesOf(rule.tool),
+  })
   const rules = {
     deny: read(texts.deny, allReadings).map(strict),
     ask: read(texts.ask, allReadings).map(strict),

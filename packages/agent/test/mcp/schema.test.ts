@@ -1,4 +1,4 @@
-// Holds R-MCP-5 to R-MCP-5d of docs/spec.md: the input schema of a tool as a model is shown it.
+// Holds R-MCP-5 to R-MCP-5f of docs/spec.md: the input schema of a tool as a model is shown it.
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
@@ -204,6 +204,48 @@ describe('alternatives at the top', () => {
     const begun = performance.now()
     shownSchemaOf({ anyOf: all, $defs })
     expect(performance.now() - begun).toBeLessThan(2_000)
+  })
+
+  const many = <T>(length: number, of: (index: number) => T): readonly T[] => Array.from({ length }, (_, at) => of(at))
+  const fields = (count: number, prefix: string): JsonObject =>
+    Object.fromEntries(many(count, (index) => [`${prefix}${index}`, text]))
+  test.each<readonly [string, JsonObject]>([
+    [
+      'many references to a large part',
+      { $defs: { A: { properties: fields(4_000, 'f') } }, allOf: many(2_000, () => ({ $ref: '#/$defs/A' })) },
+    ],
+    [
+      'the same in many alternatives',
+      { $defs: { A: { properties: fields(4_000, 'f') } }, anyOf: many(2_000, () => ({ $ref: '#/$defs/A' })) },
+    ],
+    [
+      'many alternatives with fields of their own',
+      { anyOf: many(1_000, (at) => ({ properties: fields(8, `n${at}_`) })) },
+    ],
+    ['many values', { anyOf: many(2_000, (at) => ({ properties: { kind: { const: `k${at}` } } })) }],
+    ['many names that become the same', { properties: Object.fromEntries(many(2_500, (at) => [String.fromCodePoint(0x4e00 + at), {}])) }], // prettier-ignore
+  ])('that are many are read in a moment: %s', (_what, schema) => {
+    const begun = performance.now()
+    shownSchemaOf({ type: 'object', ...schema })
+    // A server that does this with each of its tools would stop the program for minutes.
+    expect(performance.now() - begun).toBeLessThan(1_500)
+  })
+
+  test('that name the same part many times are put together once', () => {
+    const { schema } = shownSchemaOf({
+      $defs: { A: { properties: { a: text }, required: ['a'] } },
+      allOf: many(300, () => ({ $ref: '#/$defs/A' })),
+    })
+    expect(schema).toMatchObject({ properties: { a: text }, required: ['a'] })
+  })
+
+  test('have bounded words in all', () => {
+    const { note = '' } = shownSchemaOf({
+      type: 'object',
+      allOf: many(300, (at) => ({ anyOf: [{ required: [`a${at}`] }, { required: [`b${at}`] }] })),
+    })
+    expect(note).toMatch(/^Fields go together in one of these ways: /)
+    expect(note.length).toBeLessThan(1_600)
   })
 })
 

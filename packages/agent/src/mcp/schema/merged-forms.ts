@@ -23,7 +23,11 @@ interface Form {
 
 /** References and alternatives within each other, and all that are followed: alternatives that name each other multiply. */
 const deepest = 8
-const mostFollowed = 2_000
+const mostFollowed = 1_000
+/** Fields of all that are followed: many references to one large part multiply them. */
+const mostFields = 20_000
+/** Characters of a schema whose alternatives are read: each is compared with the others. The model is shown far fewer. */
+const mostCompared = 262_144
 const mostTold = 12
 const mostCharacters = 1_500
 
@@ -37,7 +41,8 @@ export function mergedForms(given: JsonObject): MergedForms {
   const otherNote = others ? 'The server refuses some combinations of fields.' : undefined
   if ([anyOf, oneOf, allOf, $ref].every((part) => part === undefined))
     return { schema: rest, ...(otherNote !== undefined && { note: otherNote }) }
-  const form = formOf(given, { root: given, left: mostFollowed }, 0)
+  const isTooLong = JSON.stringify(given).length > mostCompared
+  const form = isTooLong ? anything : formOf(given, { root: given, left: mostFollowed, fieldsLeft: mostFields }, 0)
   if (form === 'no object') return { schema: rest }
   const { properties, required, isClosed, choices } = form
   const closes = isClosed && rest['additionalProperties'] === undefined && rest['patternProperties'] === undefined
@@ -49,7 +54,7 @@ export function mergedForms(given: JsonObject): MergedForms {
       ...(required.size > 0 && { required: [...required] }),
       ...(closes && { additionalProperties: false }),
     },
-    ...(notes.length > 0 && { note: notes.join(' ') }),
+    ...(notes.length > 0 && { note: cut(notes.join(' ')) }),
   }
 }
 
@@ -58,64 +63,84 @@ const anything: Form = { properties: new Map(), required: new Set(), isClosed: f
 interface Walk {
   readonly root: JsonObject
   left: number
+  fieldsLeft: number
 }
 
 /** What cannot be read accepts anything. */
 function formOf(schema: Json | undefined, walk: Walk, depth: number): Form | 'no object' {
   if (schema === false) return 'no object'
-  if (!isJsonObject(schema) || depth > deepest || --walk.left < 0) return anything
+  if (!isJsonObject(schema) || depth > deepest || --walk.left < 0 || walk.fieldsLeft < 0) return anything
   const { type, title, properties, required, additionalProperties, patternProperties, $ref, allOf } = schema
   if (type !== undefined && ![type].flat().includes('object')) return 'no object'
-  let form: Form = {
-    title: typeof title === 'string' ? title : undefined,
-    properties: new Map(isJsonObject(properties) ? definedEntries(properties) : []),
-    required: new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []),
-    isClosed: additionalProperties === false && patternProperties === undefined,
-    choices: [],
-  }
+  const own = isJsonObject(properties) ? definedEntries(properties) : []
+  walk.fieldsLeft -= own.length
+  const parts: (Form | 'no object')[] = [
+    {
+      title: typeof title === 'string' ? title : undefined,
+      properties: new Map(own),
+      required: new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []),
+      isClosed: additionalProperties === false && patternProperties === undefined,
+      choices: [],
+    },
+  ]
   // What is found in JSON is JSON.
   const target = typeof $ref === 'string' ? (targetOf(walk.root, $ref) as Json | undefined) : undefined
   if (target !== undefined && isLegacySchema(walk.root))
     return formOf(target === schema ? true : target, walk, depth + 1)
   // A schema that names itself says nothing more by that.
-  if (isJsonObject(target) && target !== schema) form = both(form, formOf(target, walk, depth + 1))
-  if (Array.isArray(allOf)) for (const part of allOf) form = both(form, formOf(part, walk, depth + 1))
+  if (isJsonObject(target) && target !== schema) parts.push(formOf(target, walk, depth + 1))
+  if (Array.isArray(allOf)) for (const part of allOf) parts.push(formOf(part, walk, depth + 1))
   for (const alternatives of [schema['anyOf'], schema['oneOf']]) {
     if (!Array.isArray(alternatives)) continue
     const forms = alternatives.map((one: Json) => formOf(one, walk, depth + 1)).filter((one) => one !== 'no object')
-    if (forms.length > 0) form = both(form, either(forms))
+    if (forms.length > 0) parts.push(charged(forms, walk) ? either(forms) : anything)
   }
-  return form
+  const forms = parts.filter((part) => part !== 'no object')
+  return charged(forms, walk) ? every(forms) : anything
 }
 
-function both(one: Form, other: Form | 'no object'): Form {
-  if (other === 'no object') return one
-  const properties = new Map(one.properties)
-  for (const [name, schema] of other.properties) {
-    const known = properties.get(name)
-    properties.set(name, known === undefined ? schema : bothOf(known, schema))
-  }
+/** Whether these may still be put together. */
+function charged(forms: readonly Form[], walk: Walk): boolean {
+  // A single one is taken as it is.
+  if (forms.length > 1) for (const { properties, required } of forms) walk.fieldsLeft -= properties.size + required.size
+  return walk.fieldsLeft >= 0
+}
+
+function every(forms: readonly Form[]): Form {
+  const [only] = forms
+  if (forms.length === 1 && only !== undefined) return only
   return {
-    title: one.title ?? other.title,
-    properties,
-    required: new Set([...one.required, ...other.required]),
-    isClosed: one.isClosed || other.isClosed,
-    choices: [...one.choices, ...other.choices],
+    title: forms.find(({ title }) => title !== undefined)?.title,
+    properties: new Map([...schemasByName(forms)].map(([name, schemas]) => [name, schemas.reduce(bothOf)])),
+    required: new Set(forms.flatMap(({ required }) => [...required])),
+    isClosed: forms.some(({ isClosed }) => isClosed),
+    choices: forms.flatMap(({ choices }) => choices),
   }
 }
 
 function either(forms: readonly Form[]): Form {
   const [only] = forms
   if (forms.length === 1 && only !== undefined) return only
-  const names = new Set(forms.flatMap(({ properties }) => [...properties.keys()]))
+  const requiring = new Map<string, number>()
+  for (const { required } of forms) for (const name of required) requiring.set(name, (requiring.get(name) ?? 0) + 1)
+  const byName = schemasByName(forms)
   return {
-    properties: new Map(
-      [...names].map((name) => [name, eitherOf(forms.flatMap(({ properties }) => properties.get(name) ?? []))]),
-    ),
-    required: new Set([...names].filter((name) => forms.every(({ required }) => required.has(name)))),
+    properties: new Map([...byName].map(([name, schemas]) => [name, eitherOf(schemas)])),
+    required: new Set([...byName.keys()].filter((name) => requiring.get(name) === forms.length)),
     isClosed: forms.every(({ isClosed }) => isClosed),
     choices: [forms],
   }
+}
+
+/** What forms say of each field, the same schema once. */
+function schemasByName(forms: readonly Form[]): ReadonlyMap<string, readonly Json[]> {
+  const byName = new Map<string, Set<Json>>()
+  for (const { properties } of forms)
+    for (const [name, schema] of properties) {
+      const schemas = byName.get(name) ?? new Set()
+      byName.set(name, schemas.add(schema))
+    }
+  return new Map([...byName].map(([name, schemas]) => [name, [...schemas]]))
 }
 
 /** Keywords that do not depend on others beside them. */
@@ -135,16 +160,26 @@ function bothOf(one: Json, other: Json): Json {
 }
 
 function eitherOf(all: readonly Json[]): Json {
-  const different = all.filter((one, index) => all.findIndex((other) => isDeepStrictEqual(one, other)) === index)
+  const different = distinct(all)
   const [only] = different
   if (different.length === 1 && only !== undefined) return only
   const values = different.map(valuesOf)
   // Forms are often told apart by a field with one value in each.
-  if (values.every((list) => list !== undefined)) {
-    const every = values.flat()
-    return { enum: every.filter((one, index) => every.findIndex((other) => isDeepStrictEqual(one, other)) === index) }
+  return values.every((list) => list !== undefined) ? { enum: distinct(values.flat()) } : { anyOf: different }
+}
+
+/** Each value once. By their texts: each with each takes too long for many. */
+function distinct(values: readonly Json[]): readonly Json[] {
+  const byText = new Map<string, Json>()
+  for (const value of values) {
+    const text = JSON.stringify(value, (_key, part: Json) => (isJsonObject(part) ? sorted(part) : part))
+    if (!byText.has(text)) byText.set(text, value)
   }
-  return { anyOf: different }
+  return [...byText.values()]
+}
+
+function sorted(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 function valuesOf(schema: Json): readonly Json[] | undefined {
@@ -167,7 +202,10 @@ function wordsOf(forms: readonly Form[]): string | undefined {
   if (told.length < 2) return undefined
   const shown = told.slice(0, mostTold).map((fields, index) => `(${index + 1}) ${fields}`)
   const left = told.length - shown.length
-  const text = `Fields go together in one of these ways: ${shown.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`
+  return `Fields go together in one of these ways: ${shown.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`
+}
+
+function cut(text: string): string {
   return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)} [...]`
 }
 

@@ -73,9 +73,12 @@ function withValidNames(schema: JsonObject): {
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
   const all = new Set([...Object.keys(properties), ...namesIn(schema['required'])])
   const newNames = new Map<string, string>()
+  const taken = new Set(all)
+  const counts = new Map<string, number>()
   for (const name of all)
     if (!isValidName(name)) {
-      const shown = freeName(name, (taken) => all.has(taken) || [...newNames.values()].includes(taken))
+      const shown = freeName(name, taken, counts)
+      taken.add(shown)
       newNames.set(name, shown)
     }
   if (newNames.size === 0) return { schema, ownNames: new Map() }
@@ -113,10 +116,13 @@ function namesIn(list: Json | undefined): readonly string[] {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
 }
 
-function freeName(name: string, isTaken: (name: string) => boolean): string {
+/** @param counts The last number behind each name: of thousands none is tried twice. */
+function freeName(name: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
   const plain = name.replace(/[^\w.-]/g, '_').slice(0, longestName - 4) || 'field'
   let free = plain
-  for (let count = 2; isTaken(free); count++) free = `${plain}_${count}`
+  let count = counts.get(plain) ?? 1
+  while (taken.has(free)) free = `${plain}_${++count}`
+  counts.set(plain, count)
   return free
 }
 
