@@ -19,7 +19,7 @@ export const packedFiles = {
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 275 * kilobyte, unpacked: 1_060 * kilobyte },
+    mostBytes: { packed: 275 * kilobyte, unpacked: 1_090 * kilobyte },
   },
   '@halting/agent': {
     holds: [
@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 1_440 * kilobyte, unpacked: 5_480 * kilobyte },
+    mostBytes: { packed: 1_490 * kilobyte, unpacked: 5_680 * kilobyte },
   },
   '@halting/restate': {
     holds: [...library, /^dist\/(?:client\/)?index\.js(?:\.map)?$/],
@@ -59,6 +59,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_620 * kilobyte, unpacked: 6_500 * kilobyte },
+    mostBytes: { packed: 1_670 * kilobyte, unpacked: 6_650 * kilobyte },
   },
 }
