@@ -28,7 +28,7 @@ describe('a file that is read in pieces', () => {
     const encoder = new JournalEncoder(place)
     const {
       run,
-      spent: { openAgents: _, ...spent },
+      spent: { openAgents: _, sharedWindows: __, ...spent },
     } = startRun({ prompt: 'go', sessionId })
     // Half a character keeps a long text in its line.
     const texts = ['x'.repeat(900_000), `${'ä'.repeat(2_500_000)}\ud83d`, 'y\n'.repeat(300_000), 'last']
