@@ -29,7 +29,7 @@ const mostRedirects = 5
 /** With these a request is made again as it was; with the others a POST becomes a GET. */
 const sameRequest: readonly number[] = [307, 308]
 
-async function fetchFromServer(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+async function fetchFromServer(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
   let url = new URL(input instanceof Request ? input.url : input)
   let asked = init
   for (let redirects = 0; ; redirects++) {
@@ -37,7 +37,7 @@ async function fetchFromServer(input: string | URL | Request, init: RequestInit 
     const location = response.headers.get('location')
     if (![301, 302, 303, ...sameRequest].includes(response.status) || location === null) return response
     await response.body?.cancel()
-    const next = URL.canParse(location, url) ? new URL(location, url) : undefined
+    const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined
     if (next === undefined || !isSameServer(url, next))
       throw new Error(
         `The server redirects to ${next?.origin ?? 'no address'}, which is not asked: name that address instead.`,
