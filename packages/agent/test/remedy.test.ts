@@ -72,6 +72,8 @@ test.each([
   ['WebFetch', { url: 'https://*/', prompt: 'what' }],
   ['WebFetch', { url: 'https://*.example.com/', prompt: 'what' }],
   ['Bash', { command: 'npm run x:*' }],
+  ['Bash', { command: 'echo a > /opt' }],
+  ['Bash', { command: 'wc -l < /opt' }],
 ])('%s %j names no rule: it would not allow the call, or much more than that', (name, input) => {
   const cwd = temporaryFolder()
   const tool = toolNamed(createCodingTools({ cwd }), name)
