@@ -1,4 +1,4 @@
-// Holds R-AGENT-3a to R-AGENT-3d of docs/spec.md: agents that were written for other programs load, and never have more than their file allows.
+// Holds R-AGENT-3a to R-AGENT-3e of docs/spec.md: agents that were written for other programs load, and never have more than their file allows.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChildRun } from '@halting/core'
@@ -149,6 +149,32 @@ describe('a description', () => {
       'Finds bugs',
       'it has no description: the first line of its text is taken.',
     ])
+  })
+})
+
+describe('readonly, as other programs have it', () => {
+  test.each([
+    ['readonly: true', 'plan'],
+    ['readonly: "true" # no writes', 'plan'],
+    ['permissionMode: acceptEdits\nreadonly: true', 'plan'],
+    ['readonly: false\npermissionMode: dontAsk', 'dontAsk'],
+    ['readonly: false', undefined],
+    ['readonly:', undefined],
+  ])('%j', async (fields, mode) => {
+    const { agent, notes } = await read(`name: a\ndescription: d\n${fields}`)
+    expect([found(agent).permissionMode, spawned(found(agent)).permissionMode, notes]).toEqual([mode, mode, []])
+  })
+
+  test.each(['readonly: yes', 'read-only: true', 'read_only: true'])('%j makes the file no agent', async (fields) => {
+    const { agent, notes } = await read(`description: d\n${fields}`)
+    expect([agent, notes.join()]).toEqual([undefined, expect.stringContaining('is no agent')])
+  })
+
+  test('the same holds for --agents', () => {
+    const definition = { description: 'd', prompt: 'p', readonly: true }
+    expect(agentsOfJson(JSON.stringify({ a: definition }), '/')[0]?.permissionMode).toBe('plan')
+    const odd = JSON.stringify({ a: { ...definition, readonly: 'all' } })
+    expect(() => agentsOfJson(odd, '/')).toThrow('readonly takes true or false')
   })
 })
 

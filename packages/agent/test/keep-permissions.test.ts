@@ -208,6 +208,14 @@ test('whatever the list holds, the text is gone from it and all else is as it wa
   )
 })
 
+test('a list that holds a rule thousands of times takes a moment', () => {
+  const list = Array.from({ length: 20_000 }, (_, index) => (index % 2 === 0 ? 'a' : `b${index}`))
+  const begun = performance.now()
+  const next = withoutText(JSON.stringify({ permissions: { allow: list } }), ['permissions', 'allow'], 'a')
+  expect(JSON.parse(next)).toEqual({ permissions: { allow: list.filter((each) => each !== 'a') } })
+  expect(performance.now() - begun).toBeLessThan(3_000)
+})
+
 test('a rule that is withdrawn allows nothing more until somebody adds it again', () => {
   const permissions = createPermissions({ cwd: '/work', allow: ['Bash(make *)'], env: {} })
   const request = (learned: readonly PermissionUpdate[]): PermissionRequest => ({

@@ -1,4 +1,4 @@
-// Holds R-RULE-9 and R-RULE-9a of docs/spec.md.
+// Holds R-RULE-9, R-RULE-9a and R-LEARN-6c of docs/spec.md.
 import { createCodingTools, createPermissions, type PermissionOptions, type Remedy } from '@halting/agent'
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
@@ -22,7 +22,8 @@ function remedy(
 
 test.each([
   ['Write', { file_path: 'a.txt', content: '' }, { rules: ['Edit(/a.txt)'] }],
-  ['Write', { file_path: 'a [1]*.txt', content: '' }, undefined],
+  ['Write', { file_path: 'a [1]*.txt', content: '' }, { rules: [String.raw`Edit(/a \[1]\*.txt)`] }],
+  ['Write', { file_path: 'a\\b.txt', content: '' }, { rules: [String.raw`Edit(/a\\b.txt)`] }],
   ['Bash', { command: 'npm test' }, { rules: ['Bash(npm test)'] }],
   ['Bash', { command: 'npm test && git push > log' }, { rules: ['Bash(npm test)', 'Bash(git push)', 'Edit(/log)'] }],
   ['Bash', { command: 'eval "$x"' }, { rules: ['Bash'] }],
@@ -44,11 +45,36 @@ test('the rule that is offered for a file in the root allows that file and no ot
   expect(behaviorFor('src/a.txt')).toMatchObject({ behavior: 'ask' })
 })
 
+test.each(['*', '**', 'a*', '?', '[a-z].txt', 'src/*', 'src/**', '/opt/*', '/**', '~/*'])(
+  'the rule that is offered for a file named %s is about no other file',
+  (name) => {
+    const cwd = temporaryFolder()
+    const permissions = createPermissions({ cwd })
+    const requestFor = (tool: string, path: string): PermissionRequest => ({
+      call: { type: 'tool_use', id: 'call_1', name: tool, input: { file_path: path, content: '' } },
+      tool: toolNamed(createCodingTools({ cwd }), tool),
+      readOnly: tool === 'Read',
+    })
+    const rules = ['Write', 'Read'].flatMap((tool) => permissions.remedyFor(requestFor(tool, name))?.rules ?? [])
+    expect(rules).not.toEqual([])
+    const allowed = createPermissions({ cwd, allow: rules })
+    expect(allowed.decide(requestFor('Write', name))).toMatchObject({ behavior: 'allow' })
+    for (const other of ['a', 'ab', 'a.txt', 'src/a', 'src/a/b', '/opt/a', '/a', '/etc/passwd', '~/a'])
+      expect(allowed.decide(requestFor('Write', other))).toMatchObject({ behavior: 'ask' })
+    expect(allowed.decide(requestFor('Read', '/etc/passwd'))).toMatchObject({ behavior: 'ask' })
+  },
+)
+
 test.each([
-  ['Write', { file_path: 'a [1]*.txt', content: '' }],
-  ['Write', { file_path: 'a\\b.txt', content: '' }],
+  ['Write', { file_path: '/', content: '' }],
+  ['Write', { file_path: '/opt', content: '' }],
+  ['Edit', { file_path: '~', old_string: 'a', new_string: 'b' }],
+  ['WebFetch', { url: 'https://*/', prompt: 'what' }],
+  ['WebFetch', { url: 'https://*.example.com/', prompt: 'what' }],
   ['Bash', { command: 'npm run x:*' }],
-])('%s %j names no rule that would not allow it', (name, input) => {
+  ['Bash', { command: 'echo a > /opt' }],
+  ['Bash', { command: 'wc -l < /opt' }],
+])('%s %j names no rule: it would not allow the call, or much more than that', (name, input) => {
   const cwd = temporaryFolder()
   const tool = toolNamed(createCodingTools({ cwd }), name)
   const request: PermissionRequest = { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly: false }

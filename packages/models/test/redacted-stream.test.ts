@@ -3,6 +3,7 @@ import type { Model } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { noteKeyInUse } from '../src/service/known-keys.ts'
 import { createTextRedactor, withRedactedStream } from '../src/service/redacted-stream.ts'
 
 const key = 'sk-ant-abcdefgh0123456789'
@@ -136,4 +137,26 @@ test('a request that waited for its turn is redacted, too', async () => {
   await admission?.call({} as Parameters<Model['call']>[0], { signal, emit: (update) => void seen.push(update) })
   admission?.leave()
   expect([seen, left]).toEqual([[{ type: 'text_delta', index: 0, text: '[REDACTED]' }], 1])
+})
+
+test('a key that comes with the first request is redacted in the reply to it, as that of a key helper', async () => {
+  const late = 'helper-key-0123456789abcdef'
+  const seen: ModelUpdate[] = []
+  const model = withRedactedStream(
+    {
+      ...modelOf([]),
+      async call(_request, options) {
+        noteKeyInUse(late)
+        options.emit({ type: 'text_delta', index: 0, text: `It is ${late.slice(0, 9)}` })
+        options.emit({ type: 'text_delta', index: 0, text: `${late.slice(9)}.` })
+        // What comes of it is looked at by nobody here.
+        return {} as Awaited<ReturnType<Model['call']>>
+      },
+    },
+    {},
+  )
+  const request = {} as Parameters<Model['call']>[0]
+  await model.call(request, { signal: new AbortController().signal, emit: (update) => void seen.push(update) })
+  const texts = seen.map((update) => (update.type === 'text_delta' ? update.text : ''))
+  expect(texts.join('')).toBe('It is [REDACTED].')
 })

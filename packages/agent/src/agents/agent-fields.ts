@@ -10,6 +10,7 @@ const served = [
   'disallowedTools',
   'model',
   'permissionMode',
+  'readonly',
   'background',
   // Not called: what they guard is taken away.
   'hooks',

@@ -14,6 +14,8 @@ export interface SaidOfAgent {
   readonly disallowedTools?: readonly string[] | undefined
   readonly model?: unknown
   readonly permissionMode?: unknown
+  /** Of other programs: it changes nothing, as in the mode `plan`. */
+  readonly readonly?: unknown
   readonly limits?: SaidOfLimits
   readonly background?: unknown
   readonly hooks?: UncalledHooks
@@ -30,9 +32,12 @@ export function definitionOf(
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'it has no prompt'
   if (!isAbsent(model) && typeof model !== 'string') return 'model takes the name of a model'
-  const mode = permissionModes.find((known) => known === permissionMode)
-  if (!isAbsent(permissionMode) && mode === undefined)
+  const ownMode = permissionModes.find((known) => known === permissionMode)
+  if (!isAbsent(permissionMode) && ownMode === undefined)
     return `permissionMode takes one of ${permissionModes.join(', ')}`
+  if (!isAbsent(said.readonly) && !['true', 'false'].includes(String(said.readonly)))
+    return 'readonly takes true or false'
+  const mode = String(said.readonly) === 'true' ? 'plan' : ownMode
   const limits = limitsOf(said.limits ?? {})
   if (typeof limits === 'string') return limits
   if (!isAbsent(background) && !['true', 'false'].includes(String(background))) return 'background takes true or false'

@@ -153,6 +153,7 @@ async function readOne(
       disallowedTools: list(fields, 'disallowedtools'),
       model: textField(fields, 'model'),
       permissionMode: textField(fields, 'permissionmode'),
+      readonly: textField(fields, 'readonly'),
       background: textField(fields, 'background'),
       ...(fields.has('hooks') && { hooks: hooksIn(fields, below) }),
       limits: Object.fromEntries(limitNames.map((limit) => [limit, textField(fields, limit.toLowerCase())])),
@@ -217,7 +218,7 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
     if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is no object`)
     const fields = saidFields(Object.keys(said), (one, other) => one === other)
     if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
-    const { description, prompt, model, permissionMode, background } = said
+    const { description, prompt, model, permissionMode, readonly, background } = said
     const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
     const definition = definitionOf(
       {
@@ -228,6 +229,7 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
         disallowedTools,
         model,
         permissionMode,
+        readonly,
         background,
         limits: said,
         ...(said['hooks'] !== undefined && { hooks: uncalledHooksOf(said['hooks']) }),

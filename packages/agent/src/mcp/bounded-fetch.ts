@@ -3,7 +3,10 @@ import { floodBytes } from './flood.ts'
 /** Between two requests for a stream of events. A server may ask to be asked again at once, for ever. */
 const pauseMs = 1_000
 
-/** The time for the headers of an answer is that of the request; what comes after them has a bound of its own. */
+/**
+ * The time for the headers of an answer is that of the request; what comes after them has a bound of its own. A redirect is followed on the server itself
+ * alone: headers of the server, which may be keys, and what it is asked are for nobody else.
+ */
 export function boundedFetch(mostBytes: number): typeof fetch {
   let next = 0
   return async (input, init) => {
@@ -13,13 +16,45 @@ export function boundedFetch(mostBytes: number): typeof fetch {
       next = Math.max(next, now) + pauseMs
       if (waitMs > 0) await pause(waitMs, init?.signal)
     }
-    const response = await fetch(input, init)
+    const response = init?.redirect === 'manual' ? await fetch(input, init) : await fetchFromServer(input, init)
     const { body } = response
     if (body === null) return response
     const isStream = (response.headers.get('content-type') ?? '').includes('text/event-stream')
     const counted = body.pipeThrough(isStream ? eventBound(mostBytes) : bound(mostBytes))
     return new Response(counted, response)
   }
+}
+
+const mostRedirects = 5
+/** With these a request is made again as it was; with the others a POST becomes a GET. */
+const sameRequest: readonly number[] = [307, 308]
+
+async function fetchFromServer(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
+  let url = new URL(input instanceof Request ? input.url : input)
+  let asked = init
+  for (let redirects = 0; ; redirects++) {
+    const response = await fetch(redirects === 0 ? input : url, { ...asked, redirect: 'manual' })
+    const location = response.headers.get('location')
+    if (![301, 302, 303, ...sameRequest].includes(response.status) || location === null) return response
+    await response.body?.cancel()
+    const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined
+    if (next === undefined || !isSameServer(url, next))
+      throw new Error(
+        `The server redirects to ${next?.origin ?? 'no address'}, which is not asked: name that address instead.`,
+      )
+    if (redirects >= mostRedirects) throw new Error('The server redirects without end.')
+    if (!sameRequest.includes(response.status) && (asked.method ?? 'GET') !== 'GET') {
+      const { body: _, ...rest } = asked
+      asked = { ...rest, method: 'GET' }
+    }
+    url = next
+  }
+}
+
+/** The same origin, or the same host by TLS. */
+function isSameServer(from: URL, to: URL): boolean {
+  if (to.origin === from.origin) return true
+  return from.protocol === 'http:' && to.protocol === 'https:' && to.hostname === from.hostname
 }
 
 /** Over at once where the request is not wanted any more. */

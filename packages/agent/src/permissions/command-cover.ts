@@ -1,4 +1,4 @@
-import { bothEnds } from '../paths.ts'
+import { bothEnds, isDirectory } from '../paths.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
 import {
@@ -191,8 +191,9 @@ function redirectVerdicts(
   if (outside.length === 0) return [{ part, by: `${direction === 'out' ? 'writing' : 'reading'} there is allowed` }]
   return outside.flatMap((path) => {
     const why = `no rule allows it to ${direction === 'out' ? 'write' : 'read'} ${path}`
-    // Where its name would be a pattern for others too, none is.
-    const rules = rulesForPath(book, access, path).map((rule) => (/[*?[\]\\]/.test(rule) ? undefined : rule))
+    // Where its name would be a pattern for others too, none is; nor for a folder, which no redirection can open.
+    const isWide = (rule: string): boolean => /[*?[\]\\]/.test(rule) || isDirectory(path)
+    const rules = rulesForPath(book, access, path).map((rule) => (isWide(rule) ? undefined : rule))
     return rules.map((rule) => ({ part, by: undefined, why, ...named(rule) }))
   })
 }

@@ -1,6 +1,6 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionRequest } from '@halting/core'
-import { isInsideAny } from '../paths.ts'
+import { isDirectory, isInsideAny } from '../paths.ts'
 import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
 import { confinementOf } from './confine.ts'
 import type { Confinement } from '../sandbox/wall.ts'
@@ -125,10 +125,14 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
       access.kind === 'edit' && ends.some((end) => namesToSpell(book, end).size > 0)
         ? `what ${call.name} writes to ${path} is run or obeyed later, and no rule names it.`
         : `no rule allows ${call.name} on ${path}.`
+    // No file tool writes a folder, and a rule for one is about all that is in it.
+    if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
     return missing(why, rulesForEnds(book, access, ends))
   }
   if (subject.kind === 'domain') {
-    return missing(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
+    // In a rule an asterisk stands for every host.
+    const rules = subject.host.includes('*') ? [] : [`WebFetch(domain:${subject.host})`]
+    return missing(`no rule allows to fetch from ${subject.host}.`, rules)
   }
   return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
 }

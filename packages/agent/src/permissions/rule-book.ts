@@ -183,10 +183,11 @@ export function holdsProcesses(ends: readonly string[]): boolean {
   return ends.some((end) => end === '/' || end === '/proc')
 }
 
-/** One end of a path as a rule would name it. */
+/** One end of a path as a rule would name it: this file alone, whatever characters are in its name. */
 function pathForRule(end: string, cwd: string): string {
   const root = bothEnds(cwd).find((own) => isInside(end, own) && end !== own)
-  return root === undefined ? `/${end}` : end.slice(root.length)
+  const path = root === undefined ? `/${end}` : end.slice(root.length)
+  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`)
 }
 
 /** Names of the tools that a bare deny rule removes altogether. */

@@ -21,24 +21,33 @@ export function withValue(text: string, path: readonly string[], value: Json): s
  */
 export function withoutText(text: string, path: readonly string[], element: string): string {
   if (text.trim() === '') return text
-  let changed = text
-  for (;;) {
-    const list = valueAt(changed, path)
-    if (list === undefined || changed[list.start] !== '[') return changed
-    const elements = elementsOf(changed, list)
-    const at = elements.findIndex(
-      ({ start, end }) => changed[start] === '"' && JSON.parse(changed.slice(start, end)) === element,
-    )
-    const [before, found, after] = [elements[at - 1], elements[at], elements[at + 1]]
-    if (found === undefined) {
-      // It was read, so that nobody reads what this did not mean to write.
-      JSON.parse(changed.replace(/^\uFEFF/, ''))
-      return changed
-    }
-    if (after !== undefined) changed = changed.slice(0, found.start) + changed.slice(after.start)
-    else if (before !== undefined) changed = changed.slice(0, before.end) + changed.slice(found.end)
-    else changed = changed.slice(0, list.start + 1) + changed.slice(list.end - 1)
+  const list = valueAt(text, path)
+  if (list === undefined || text[list.start] !== '[') return text
+  const elements = elementsOf(text, list)
+  const isGone = ({ start, end }: Span): boolean =>
+    text[start] === '"' && JSON.parse(text.slice(start, end)) === element
+  const gone = elements.map(isGone)
+  const lastKept = gone.lastIndexOf(false)
+  const kept = elements[lastKept]
+  if (!gone.includes(true)) return text
+  // Each goes with the comma behind it; the last ones go with the comma before them.
+  const cuts = elements.flatMap(({ start }, index): readonly Span[] => {
+    const next = elements[index + 1]
+    return gone[index] === true && index < lastKept && next !== undefined ? [{ start, end: next.start }] : []
+  })
+  const last = elements.at(-1)
+  const end =
+    kept === undefined ? { start: list.start + 1, end: list.end - 1 } : { start: kept.end, end: last?.end ?? kept.end }
+  let changed = ''
+  let from = 0
+  for (const cut of [...cuts, end]) {
+    changed += text.slice(from, cut.start)
+    from = cut.end
   }
+  changed += text.slice(from)
+  // It was read, so that nobody reads what this did not mean to write.
+  JSON.parse(changed.replace(/^\uFEFF/, ''))
+  return changed
 }
 
 function valueAt(text: string, path: readonly string[]): Span | undefined {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-3, R-MCP-3b, R-MCP-3c, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-8, R-MCP-12: what servers say, by HTTP and in this process.
+// Holds rules of docs/spec.md: R-MCP-3, R-MCP-3b, R-MCP-3c, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-8, R-MCP-12, R-MCP-16l: what servers say, by HTTP and in this process.
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -159,4 +159,48 @@ test('events that are small are as many as they like', async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(event.repeat(1_000))
   })
   expect(await (await boundedFetch(1_000)(url)).text()).toBe(event.repeat(1_000))
+})
+
+const asked = {
+  method: 'POST',
+  body: '{"id":1}',
+  headers: { 'x-api-key': 'mine', authorization: 'Bearer mine', 'content-type': 'application/json' },
+}
+
+test.each([301, 302, 303, 307, 308])(
+  'headers and requests are sent to no other server: a redirect by %d',
+  async (status) => {
+    let requests = 0
+    const other = await listening((_request, response) => {
+      requests += 1
+      response.end('{}')
+    })
+    const url = await listening((_request, response) => void response.writeHead(status, { location: other }).end())
+    await expect(boundedFetch(1_000)(url, asked)).rejects.toThrow(`redirects to ${new URL(other).origin}`)
+    await expect(boundedFetch(1_000)(url, { headers: asked.headers })).rejects.toThrow('is not asked')
+    expect(requests).toBe(0)
+  },
+)
+
+test('a redirect on the server itself is followed, as to the address with a slash', async () => {
+  const seen: unknown[] = []
+  const url = await listening((request, response) => {
+    const { url: path, method } = request
+    if (path === '/mcp') return void response.writeHead(307, { location: '/mcp/' }).end()
+    if (path === '/old') return void response.writeHead(302, { location: 'mcp/' }).end()
+    if (path === '/ring') return void response.writeHead(308, { location: '/ring' }).end()
+    let body = ''
+    request.on('data', (chunk) => (body += String(chunk)))
+    request.on('end', () => {
+      seen.push([method, request.headers['x-api-key'], body])
+      response.end('{}')
+    })
+  })
+  await boundedFetch(1_000)(url, asked)
+  await boundedFetch(1_000)(url.replace('/mcp', '/old'), asked)
+  expect(seen).toEqual([
+    ['POST', 'mine', '{"id":1}'],
+    ['GET', 'mine', ''],
+  ])
+  await expect(boundedFetch(1_000)(url.replace('/mcp', '/ring'), asked)).rejects.toThrow('without end')
 })

@@ -1,7 +1,10 @@
+import type { LimitsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { captured } from '../io/captured.ts'
 import type { Program } from '../program.ts'
+import { limitNames, limitsIn } from '../session/limit-flags.ts'
 import { readLimits } from '../session/limits-argument.ts'
+import { settableLimits } from '../session/settable-limits.ts'
 import {
   compactionRemark,
   contextReport,
@@ -31,10 +34,11 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
     return textOf(contextReport(usage, width), compactionRemark(usage))
   },
   cost: ({ session }) => textOf(costReport(session.snapshot, width)),
-  limits({ session }, argument) {
+  limits({ session }, argument, { flags }) {
     if (argument === '') return textOf(limitsReport(session.snapshot, width))
     const read = readLimits(argument, session.snapshot.limits)
     if (read.kind === 'wrong') throw new UsageError(read.says)
+    checkCeilings(read.change, flags)
     session.set({ limits: read.change })
     return textOf(limitsReport(session.snapshot, width), `From now on: ${read.says}`)
   },
@@ -56,6 +60,21 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
 /** The answer to a status command, as plain text. No model is asked. @throws UsageError for an argument that cannot be read. */
 export async function statusAnswer({ name, argument }: StatusCommand, opened: Opened, place: Place): Promise<string> {
   return answers[name](opened, argument, place)
+}
+
+/**
+ * A message may hold the words of anybody: what the host started the program with is not raised by it.
+ * @throws UsageError
+ */
+function checkCeilings(change: LimitsChange, flags: Flags): void {
+  const ceilings = limitsIn(flags)
+  for (const name of limitNames) {
+    const [wanted, ceiling] = [change[name], ceilings[name]]
+    if (wanted === undefined || ceiling === undefined || (wanted !== null && wanted <= ceiling)) continue
+    throw new UsageError(
+      `This session was started with at most ${settableLimits[name].shown(ceiling)}, which no message raises. Nothing was changed. Start it again with --resume and another limit.`,
+    )
+  }
 }
 
 function textOf({ heading, rows }: StatusReport, remark?: string): string {

@@ -12,6 +12,9 @@ export const limitFlags: { readonly [name in LimitName]-?: 'maxTurns' | 'maxBudg
     maxDurationMs: 'maxDuration',
   }
 
+// The names of a record over the limits are those of the limits.
+export const limitNames = Object.keys(limitFlags) as readonly LimitName[]
+
 /** The limits that flags name, as a session sets them. */
 export function limitsIn({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Flags): {
   readonly [name in LimitName]?: number

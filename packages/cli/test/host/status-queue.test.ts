@@ -2,6 +2,7 @@
 import type { SdkMessage } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Flags } from '../../src/flags/flags.ts'
 import type { Opened } from '../../src/host/opened.ts'
 import { statusCommandOf, withStatusCommands } from '../../src/host/status-commands.ts'
 import { StatusQueue } from '../../src/host/status-queue.ts'
@@ -25,22 +26,24 @@ interface Line {
 function queueOf(
   isInRun: () => boolean,
   contextUsage: () => Promise<unknown> = () => Promise.reject(new Error('lost')),
+  flags: Flags = {},
 ) {
   const lines: Line[] = []
+  const changes: object[] = []
   const figures = { turns: 1, sessionUsd: 0.5, settledUsd: 0.25, reservedUsd: 0, settledTokens: 10, usedMs: 5 }
   const limits = { maxTurns: 3, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
   const snapshot = { ...idle, figures, limits, nextStop: null, model: 'm', permissionMode: 'default', file: undefined }
-  const session = { id: 's', snapshot, contextUsage, set: () => undefined }
+  const session = { id: 's', snapshot, contextUsage, set: (change: object) => void changes.push(change) }
   const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as Opened
   const queue = new StatusQueue({
     opened: () => opened,
     isInRun,
     write: (line) => void lines.push(line as Line),
     replayed: (id) => [{ type: 'user', uuid: id }],
-    flags: {},
+    flags,
     program: programInMemory({ cwd: '/work', env: {} }),
   })
-  return { queue, lines }
+  return { queue, lines, changes }
 }
 
 describe('which message is one', () => {
@@ -108,6 +111,32 @@ test('an argument that cannot be read is answered with the way to write it', asy
   expect(lines.at(-1)).toMatchObject({
     is_error: false,
     result: expect.stringContaining('/limits turns 60') as unknown,
+  })
+})
+
+describe('a limit that the host started the session with', () => {
+  test.each([['usd 2'], ['usd none'], ['turns +1'], ['tokens none'], ['time 2m']])(
+    'is not raised by a message: /limits %s',
+    async (argument) => {
+      const flags = { maxTurns: 3, maxBudgetUsd: 1, maxTokens: 1_000, maxDuration: 60_000 }
+      const { queue, lines, changes } = queueOf(() => false, undefined, flags)
+      queue.take({ name: 'limits', argument }, 'mine')
+      await queue.settled()
+      expect(lines.at(-1)?.result).toContain('no message raises')
+      expect(changes).toEqual([])
+    },
+  )
+
+  test.each([
+    ['usd 0.50', { maxBudgetUsd: 0.5 }],
+    ['usd 1', { maxBudgetUsd: 1 }],
+    ['turns 60', { maxTurns: 60 }],
+    ['time none', { maxDurationMs: null }],
+  ])('is lowered, and others are set: /limits %s', async (argument, limits) => {
+    const { queue, changes } = queueOf(() => false, undefined, { maxBudgetUsd: 1 })
+    queue.take({ name: 'limits', argument }, 'mine')
+    await queue.settled()
+    expect(changes).toEqual([{ limits }])
   })
 })
 

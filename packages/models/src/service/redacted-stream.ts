@@ -66,7 +66,7 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
   const redactedCall =
     (call: Model['call']): Model['call'] =>
     async (request, options) => {
-      if (formsNow().length === 0) return call(request, options)
+      // Keys may be there only once the request is made, as those of a key helper.
       const updates = new RedactedUpdates(formsNow, options)
       const reply: ModelReply = await call(request, { ...options, emit: (update) => updates.take(update) })
       updates.endAll()
