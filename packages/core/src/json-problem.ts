@@ -36,8 +36,9 @@ const words: { readonly [expected in Expected]: string } = {
 }
 
 const space = /[ \t\n\r]*/y
-/** No quote, no backslash and no control character, or an escape. */
-const stringBody = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y
+/** No quote, no backslash and no control character. */
+const plainText = /[ !#-[\]-\uffff]*/y
+const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const escapeBegun = /\\(?:u[0-9a-fA-F]{0,3})?$/
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const numberBegun = /^(?:-|\.|[eE][+-]?)$/
@@ -91,7 +92,7 @@ function endOf(pattern: RegExp, text: string, at: number): number | undefined {
 }
 
 function stringEnd(text: string, at: number): number | Error {
-  const end = endOf(stringBody, text, at) ?? at
+  const end = bodyEnd(text, at + 1)
   if (text[end] === '"') return end + 1
   if (end >= text.length) return { at: text.length, expected: 'the closing quote of a string' }
   const rest = text.slice(end, end + 6)
@@ -99,6 +100,17 @@ function stringEnd(text: string, at: number): number | Error {
   if (end + rest.length >= text.length && escapeBegun.test(rest))
     return { at: text.length, expected: 'the closing quote of a string' }
   return { at: end, expected: text[end] === '\\' ? 'a valid escape' : 'an escape for a control character' }
+}
+
+/** In steps: one expression for plain text and escapes overflows the engine's stack from some eight million characters on. */
+function bodyEnd(text: string, from: number): number {
+  let end = from
+  for (;;) {
+    end = endOf(plainText, text, end) ?? end
+    const next = endOf(escape, text, end)
+    if (next === undefined) return end
+    end = next
+  }
 }
 
 function scalarEnd(text: string, at: number, expected: string): number | Error {
