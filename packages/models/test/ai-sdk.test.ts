@@ -605,6 +605,32 @@ describe('a silence', () => {
   })
 })
 
+// F4
+describe('a stream that never ends and whose parts are there at once', () => {
+  // The bound ends the test where neither a timer nor an abort is let through.
+  function endless(part: object) {
+    const end = performance.now() + 3_000
+    const stream = new ReadableStream<LanguageModelV3StreamPart>({
+      pull: (parts) => (performance.now() < end ? parts.enqueue(part as never) : parts.error(new Error('endless'))),
+    })
+    return { ...scriptedParts([]), doStream: () => Promise.resolve({ stream }) }
+  }
+
+  test('is a timeout where it brings nothing', async () => {
+    const { error } = await call(fromAiSdk(endless({ type: 'raw', rawValue: 1 }), { requestTimeoutMs: 20 }))
+    expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'Nothing but signs of life came for 20 ms.' })
+  })
+
+  test('is left when the run is aborted', async () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(reason), 20)
+    const model = endless({ type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' })
+    expect((await call(fromAiSdk(model), { signal: controller.signal })).error).toBe(reason)
+  })
+
+  const reason = new RunAbort('user')
+})
+
 describe('the figures of a model', () => {
   const figures = (options?: Parameters<typeof fromAiSdk>[1], modelId = 'test-model'): Json => {
     const { id, contextWindow, maxOutputTokens, defaultOutputTokens } = fromAiSdk(
