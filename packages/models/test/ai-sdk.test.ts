@@ -239,6 +239,12 @@ describe('a call', () => {
     ])
   })
 
+  test('without a name is one of a tool that there is not', async () => {
+    expect(await contentOf([toolCall('{"a":1}', { toolName: '' }), finish('tool-calls')])).toEqual([
+      { ...read, name: 'unknown_tool', input: { a: 1 } },
+    ])
+  })
+
   test('that was announced and never came breaks a reply that says it is whole', async () => {
     const { error } = await ask([{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('tool-calls')])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
