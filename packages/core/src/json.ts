@@ -126,21 +126,37 @@ export function deepFreeze<T>(value: T): T {
   return value
 }
 
-/** Whether two values are the same JSON, in whatever order their fields are. Without recursion: values may be nested as deeply as they like. */
-export function isSameJson(one: unknown, other: unknown): boolean {
-  const pairs: (readonly [unknown, unknown])[] = [[one, other]]
+/**
+ * Whether two values are the same JSON, in whatever order their fields are. Without recursion: values may be nested as deeply as they like.
+ * @param mayGoOn Is asked before so many parts are compared; where it says no, the values count as different.
+ */
+export function isSameJson(one: unknown, other: unknown, mayGoOn: (parts: number) => boolean = always): boolean {
+  const pairs: (readonly [object, object])[] = []
+  /** Whether it may still be the same; values that have parts are compared later. */
+  const maybeSame = (left: unknown, right: unknown): boolean => {
+    if (left === right) return true
+    if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+    pairs.push([left, right])
+    return true
+  }
+  if (!maybeSame(one, other)) return false
   for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
     const [left, right] = pair
-    if (left === right) continue
-    if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-    if (Array.isArray(left) !== Array.isArray(right)) return false
+    if (Array.isArray(left) && Array.isArray(right)) {
+      if (!mayGoOn(1 + left.length) || left.length !== right.length) return false
+      for (let index = 0; index < left.length; index++) if (!maybeSame(left[index], right[index])) return false
+      continue
+    }
+    if (Array.isArray(left) || Array.isArray(right)) return false
     const names = Object.keys(left)
-    if (names.length !== Object.keys(right).length) return false
+    const { length } = Object.keys(right)
+    if (!mayGoOn(1 + names.length + length) || names.length !== length) return false
     for (const name of names) {
-      if (!Object.hasOwn(right, name)) return false
       // Fields of any object may be asked for.
-      pairs.push([Reflect.get(left, name), Reflect.get(right, name)])
+      if (!Object.hasOwn(right, name) || !maybeSame(Reflect.get(left, name), Reflect.get(right, name))) return false
     }
   }
   return true
 }
+
+const always = (): boolean => true

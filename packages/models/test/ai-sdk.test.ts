@@ -239,6 +239,12 @@ describe('a call', () => {
     ])
   })
 
+  test('without a name is one of a tool that there is not', async () => {
+    expect(await contentOf([toolCall('{"a":1}', { toolName: '' }), finish('tool-calls')])).toEqual([
+      { ...read, name: 'unknown_tool', input: { a: 1 } },
+    ])
+  })
+
   test('that was announced and never came breaks a reply that says it is whole', async () => {
     const { error } = await ask([{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('tool-calls')])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
@@ -603,6 +609,32 @@ describe('a silence', () => {
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'Hello' }])
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'timeout' })
   })
+})
+
+// F4
+describe('a stream that never ends and whose parts are there at once', () => {
+  // The bound ends the test where neither a timer nor an abort is let through.
+  function endless(part: object) {
+    const end = performance.now() + 3_000
+    const stream = new ReadableStream<LanguageModelV3StreamPart>({
+      pull: (parts) => (performance.now() < end ? parts.enqueue(part as never) : parts.error(new Error('endless'))),
+    })
+    return { ...scriptedParts([]), doStream: () => Promise.resolve({ stream }) }
+  }
+
+  test('is a timeout where it brings nothing', async () => {
+    const { error } = await call(fromAiSdk(endless({ type: 'raw', rawValue: 1 }), { requestTimeoutMs: 20 }))
+    expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'Nothing but signs of life came for 20 ms.' })
+  })
+
+  test('is left when the run is aborted', async () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(reason), 20)
+    const model = endless({ type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' })
+    expect((await call(fromAiSdk(model), { signal: controller.signal })).error).toBe(reason)
+  })
+
+  const reason = new RunAbort('user')
 })
 
 describe('the figures of a model', () => {

@@ -333,3 +333,17 @@ describe('usage', () => {
     expect(assembled).toMatchObject({ message: { usage: { input_tokens: 12, output_tokens: 20 } } })
   })
 })
+
+// R-WIRE-5f
+test('a call without a name is one of a tool that there is not, also where it is stored as it was written', () => {
+  const named = { type: 'tool_use', id: 'a', name: '', input: {} }
+  const json = (text: string) => delta(0, { type: 'input_json_delta', partial_json: text })
+  const contentOf = (input: string) => {
+    const { assembled } = readEvents([start, blockStart(0, named), json(input), stop(0), end('tool_use')])
+    return assembled.kind === 'complete' ? assembled.message.content : assembled
+  }
+  expect(contentOf('{"a":1}')).toEqual([{ ...named, name: 'unknown_tool', input: { a: 1 } }])
+  expect(contentOf('{"a":1.0}')).toMatchObject([
+    { name: 'unknown_tool', origin: { json: expect.stringContaining('"name":"unknown_tool","input":{"a":1.0}') } },
+  ])
+})

@@ -28,8 +28,12 @@ function coerced(schema: unknown, value: Json, level: number): Json {
   return isJsonObject(taken) ? fieldsCoerced(schema, taken, level) : taken
 }
 
+/** There are seven; a longer list would be gone through for each value. */
+const mostTypes = 20
+
 function typesOf({ type }: JsonObject): readonly unknown[] {
-  return typeof type === 'string' ? [type] : Array.isArray(type) ? type : []
+  if (typeof type === 'string') return [type]
+  return Array.isArray(type) && type.length <= mostTypes ? type : []
 }
 
 function typeOf(value: Json): string {
@@ -103,12 +107,36 @@ function parsedFrom(value: Json, first: '[' | '{'): Json | undefined {
 }
 
 function choiceOf({ enum: choices }: JsonObject, value: string): string {
-  if (!Array.isArray(choices) || choices.includes(value)) return value
-  const plain = value.trim().toLowerCase()
-  const meant = choices.filter(
-    (choice): choice is string => typeof choice === 'string' && choice.toLowerCase() === plain,
-  )
-  return meant.length === 1 && meant[0] !== undefined ? meant[0] : value
+  if (!Array.isArray(choices)) return value
+  const { all, byPlain } = choicesIn(choices)
+  return all.has(value) ? value : (byPlain.get(plainOf(value)) ?? value)
+}
+
+interface Choices {
+  readonly all: ReadonlySet<unknown>
+  /** In lower case; undefined where two are the same then. */
+  readonly byPlain: ReadonlyMap<string, string | undefined>
+}
+
+/** A list of many texts is compared with its choices one by one. */
+const knownChoices = new WeakMap<readonly Json[], Choices>()
+
+function choicesIn(choices: readonly Json[]): Choices {
+  const known = knownChoices.get(choices)
+  if (known !== undefined) return known
+  const byPlain = new Map<string, string | undefined>()
+  for (const choice of choices) {
+    if (typeof choice !== 'string') continue
+    const plain = choice.toLowerCase()
+    byPlain.set(plain, byPlain.has(plain) ? undefined : choice)
+  }
+  const found = { all: new Set<unknown>(choices), byPlain }
+  knownChoices.set(choices, found)
+  return found
+}
+
+function plainOf(value: string): string {
+  return value.trim().toLowerCase()
 }
 
 function eachCoerced(items: unknown, list: readonly Json[], level: number): readonly Json[] {
@@ -119,12 +147,12 @@ function eachCoerced(items: unknown, list: readonly Json[], level: number): read
 function fieldsCoerced(schema: JsonObject, given: JsonObject, level: number): JsonObject {
   const { properties, required } = schema
   if (!isJsonObject(properties)) return given
-  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
   let isChanged = false
   const fields = Object.entries(given).flatMap(([name, value]): readonly (readonly [string, Json])[] => {
     const field = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (value === undefined) return []
-    if (!needed.includes(name) && isNoAnswer(field, value)) {
+    if (!needed.has(name) && isNoAnswer(field, value)) {
       isChanged = true
       return []
     }

@@ -8,11 +8,27 @@ export interface Problem {
 export interface Walk {
   /** Parts of the schema that are being checked within each other. */
   level: number
-  /** Comparisons so far. */
+  /** Comparisons so far; what takes less than one counts as a part of it. */
   steps: number
   /** Why the check was given up; then it is the only problem. */
   exceeded: string | undefined
 }
+
+/** How many times a part of a value may be compared with a part of a schema. */
+const mostSteps = 1_000_000
+
+/** Counts work of a check; false when there was too much of it. */
+export function spend(walk: Walk, steps: number): boolean {
+  if (walk.exceeded !== undefined) return false
+  walk.steps += steps
+  if (walk.steps > mostSteps) walk.exceeded = 'the input is too large to be checked'
+  return walk.exceeded === undefined
+}
+
+/** Of a step: what a name takes, or a part of a value that is compared with another value; an item that is looked at; a character. */
+export const aboutPart: number = 1 / 2
+export const aboutItem: number = 1 / 4
+export const aboutCharacter: number = 1 / 16
 
 /** Compares a value with a part of a schema. `none`, the very same list, when it fits. */
 export type Check = (value: unknown, walk: Walk) => readonly Problem[]

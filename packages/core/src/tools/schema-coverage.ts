@@ -56,7 +56,7 @@ export function isFullyChecked(schema: unknown, targetOf: TargetOf): boolean {
   const parts = new Set<JsonObject>()
   /** Every part must be exact, so they are looked at one after another. One that names itself is as exact as the rest of it. */
   const covered = (part: unknown): boolean =>
-    typeof part === 'boolean' || (isJsonObject(part) && parts.add(part).has(part))
+    typeof part === 'boolean' || (isJsonObject(part) && parts.size <= mostParts && parts.add(part).has(part))
   if (!covered(schema)) return false
   for (const part of parts) {
     if (parts.size > mostParts) return false

@@ -1,5 +1,5 @@
 import { isJsonObject, isSameJson, type Json, type JsonObject } from '../json.ts'
-import { accept, joined, none, wrong, type Check, type PartOf } from './schema-check.ts'
+import { aboutPart, accept, joined, mostProblems, none, spend, wrong, type Check, type PartOf } from './schema-check.ts'
 import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
 
@@ -8,6 +8,8 @@ export interface SchemaResource {
   readonly root: JsonObject
   /** It is of a draft up to 7, where keywords beside a `$ref` do not count. */
   readonly isLegacy: boolean
+  /** What was found for a reference before. */
+  readonly targets: Map<string, unknown>
 }
 
 /** The whole of a tool's schema. A draft up to 7 that is not named is known by `definitions`, which later ones call `$defs`. */
@@ -15,7 +17,12 @@ export function resourceOf(root: JsonObject): SchemaResource {
   const { $schema: draft, definitions, $defs } = root
   const isLegacy =
     typeof draft === 'string' ? /\/draft-0[3-7]\/schema/.test(draft) : definitions !== undefined && $defs === undefined
-  return { root, isLegacy }
+  return { root, isLegacy, targets: new Map() }
+}
+
+/** A part whose references are about it alone. */
+export function innerResource({ isLegacy }: SchemaResource, root: JsonObject): SchemaResource {
+  return { root, isLegacy, targets: new Map() }
 }
 
 /** Whether the keywords are those of JSON Schema. Those of another vocabulary may mean anything. */
@@ -32,8 +39,11 @@ export function hasOwnReferences({ $id: id }: JsonObject): boolean {
  * The check of what one schema says. A value of another form, type or choice is told by that alone: whatever else the schema says is
  * about a value of its own kind.
  */
-export function keywordsOf(schema: JsonObject, { root, isLegacy }: SchemaResource, partOf: PartOf): Check {
-  const targetOf: TargetOf = (reference) => referenced(root, reference)
+export function keywordsOf(schema: JsonObject, { root, isLegacy, targets }: SchemaResource, partOf: PartOf): Check {
+  const targetOf: TargetOf = (reference) => {
+    if (!targets.has(reference)) targets.set(reference, referenced(root, reference))
+    return targets.get(reference)
+  }
   const { $ref: reference } = schema
   if (typeof reference === 'string' && isLegacy) return refCheck(reference, targetOf, partOf) ?? accept
   const gates = present([
@@ -72,7 +82,10 @@ function every(checks: readonly Check[]): Check | undefined {
   if (checks.length <= 1) return checks[0]
   return (value, walk) => {
     let found = none
-    for (const check of checks) found = joined(found, check(value, walk))
+    for (const check of checks) {
+      found = joined(found, check(value, walk))
+      if (found.length > mostProblems) break
+    }
     return found
   }
 }
@@ -99,11 +112,11 @@ function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined 
 }
 
 function typeCheck(type: Json | undefined): Check | undefined {
-  const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string')
-  const [only, ...more] = types.map(typeTest)
+  const names = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string')
+  const [only, ...more] = [...new Set(names)].map(typeTest)
   if (only === undefined) return undefined
   const fits = more.length === 0 ? only : (value: unknown) => only(value) || more.some((test) => test(value))
-  const words = `must be ${types.join(' or ')}, not `
+  const words = `must be ${names.join(' or ')}, not `
   return (value) => (fits(value) ? none : wrong(words + nameOf(value)))
 }
 
@@ -137,12 +150,15 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
   const problem = wrong(`must be one of ${values.map((option) => JSON.stringify(option)).join(', ')}`)
   const simple = new Set(values.filter((option) => typeof option !== 'object' || option === null))
   const others = values.filter((option) => typeof option === 'object' && option !== null)
-  return (value) => (simple.has(value) || others.some((option) => isSameJson(option, value)) ? none : problem)
+  return (value, walk) => {
+    const spendParts = (parts: number): boolean => spend(walk, parts * aboutPart)
+    return simple.has(value) || others.some((option) => isSameJson(option, value, spendParts)) ? none : problem
+  }
 }
 
 function constCheck(constant: Json | undefined): Check {
   const problem = wrong(`must be ${JSON.stringify(constant)}`)
-  return (value) => (isSameJson(constant, value) ? none : problem)
+  return (value, walk) => (isSameJson(constant, value, (parts) => spend(walk, parts * aboutPart)) ? none : problem)
 }
 
 /** What is checked in part may not fit after all, so only what is checked in full can exclude a value. */

@@ -1,5 +1,16 @@
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
-import { joined, mostProblems, none, wrong, type Check, type PartOf, type Problem } from './schema-check.ts'
+import {
+  aboutCharacter,
+  aboutPart,
+  joined,
+  mostProblems,
+  none,
+  spend,
+  wrong,
+  type Check,
+  type PartOf,
+  type Problem,
+} from './schema-check.ts'
 import { many } from '../text.ts'
 
 // What a schema says about values of one kind. Values of other kinds pass: the type of the schema is what is about them.
@@ -40,12 +51,23 @@ export function stringCheck(schema: JsonObject): Check | undefined {
   const [least, most] = [atLeast(minLength), atMost(maxLength)]
   const short = wrong(`must have at least ${many(least, 'character')}`)
   const long = wrong(`must have at most ${many(most, 'character')}`)
-  return (value) => {
+  return (value, walk) => {
     if (typeof value !== 'string') return none
+    const isShorter = value.length < least
+    const mayBeShorter = value.length < 2 * least
+    const mayBeLonger = value.length > most
+    if (isShorter || (!mayBeShorter && !mayBeLonger)) return isShorter ? short : none
     // Counted in characters where it matters: one may be two units long.
-    if (value.length < least || (value.length < 2 * least && Array.from(value).length < least)) return short
-    return value.length > most && Array.from(value).length > most ? long : none
+    if (!spend(walk, Math.min(value.length, mayBeShorter ? Infinity : most) * aboutCharacter)) return none
+    if (mayBeShorter && !hasMoreThan(value, Math.ceil(least) - 1)) return short
+    return mayBeLonger && hasMoreThan(value, most) ? long : none
   }
+}
+
+function hasMoreThan(text: string, limit: number): boolean {
+  let characters = 0
+  for (const _ of text) if (++characters > limit) return true
+  return characters > limit
 }
 
 export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined {
@@ -59,7 +81,7 @@ export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined
   return (value, walk) => {
     if (!Array.isArray(value)) return none
     let problems = sizes === undefined ? none : sizes(value.length)
-    if (mustDiffer) problems = joined(problems, repetition(value))
+    if (mustDiffer && spend(walk, value.length * aboutPart)) problems = joined(problems, repetition(value))
     for (let index = 0; index < value.length; index++) {
       const check = first[index] ?? others
       if (check === undefined) break
@@ -102,12 +124,14 @@ export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefin
   if (required.length === 0 && fields.size === 0 && others === undefined) return undefined
   return (value, walk) => {
     if (!isJsonObject(value)) return none
+    const names = Object.keys(value)
+    if (!spend(walk, (names.length + required.length) * aboutPart)) return none
     let problems = none
     for (const name of required) {
       if (problems.length > mostProblems) return problems
       if (value[name] === undefined || !Object.hasOwn(value, name)) problems = joined(problems, missing, `.${name}`)
     }
-    for (const name of Object.keys(value)) {
+    for (const name of names) {
       const part = value[name]
       const check = fields.get(name) ?? others
       if (part === undefined || check === undefined) continue

@@ -1,14 +1,30 @@
 import { isJsonObject, type JsonObject } from '../json.ts'
-import { hasKnownKeywords, hasOwnReferences, keywordsOf, resourceOf, type SchemaResource } from './schema-keywords.ts'
-import { accept, mostProblems, none, placeOf, wrong, type Check, type PartOf, type Walk } from './schema-check.ts'
+import {
+  hasKnownKeywords,
+  hasOwnReferences,
+  innerResource,
+  keywordsOf,
+  resourceOf,
+  type SchemaResource,
+} from './schema-keywords.ts'
+import {
+  aboutItem,
+  accept,
+  mostProblems,
+  none,
+  placeOf,
+  spend,
+  wrong,
+  type Check,
+  type PartOf,
+  type Walk,
+} from './schema-check.ts'
 
 /** Says what is wrong with a value, in words for a model; nothing when it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[]
 
 /** Parts of the schema that may be checked within each other: a field, an element, a form, a `$ref` is one each. The stack bears far more. */
 const mostLevels = 500
-/** How many times a part of a value may be compared with a part of a schema. */
-const mostSteps = 1_000_000
 
 const compiled = new WeakMap<JsonObject, SchemaCheck>()
 
@@ -21,7 +37,8 @@ const compiled = new WeakMap<JsonObject, SchemaCheck>()
  * Other keywords are not checked and make no value invalid, also within `not`. Neither is `pattern`, since an expression may take for ever:
  * use a tool's `validate` for more. A schema whose `$schema` names another vocabulary than JSON Schema accepts any value.
  *
- * A value that is nested too deeply (some hundred levels) or too large (a million comparisons) does not fit, and the only problem says so.
+ * A value that is nested too deeply (some hundred levels) or too large (a million comparisons, of which items, names
+ * and characters count as parts) does not fit, and the only problem says so.
  */
 export function compileSchema(schema: JsonObject): SchemaCheck {
   const known = compiled.get(schema)
@@ -58,7 +75,7 @@ function partsOf(resource: SchemaResource): PartOf {
     let part = parts.get(schema)
     if (part === undefined) {
       const isInner = schema !== resource.root && hasOwnReferences(schema)
-      part = isInner ? partsOf({ ...resource, root: schema })(schema) : partFor(schema, resource, partOf)
+      part = isInner ? partsOf(innerResource(resource, schema))(schema) : partFor(schema, resource, partOf)
       parts.set(schema, part)
     }
     return part
@@ -76,7 +93,7 @@ function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): 
   return (value, walk) => {
     check ??= keywordsOf(schema, resource, noting)
     // What has nothing within it cannot go on for ever.
-    if (!hasParts) return check(value, walk)
+    if (!hasParts) return spend(walk, aboutItem) ? check(value, walk) : none
     if (!mayGoOn(walk)) return none
     walk.level++
     const problems = check(value, walk)
@@ -88,8 +105,7 @@ function partFor(schema: JsonObject, resource: SchemaResource, partOf: PartOf): 
 function mayGoOn(walk: Walk): boolean {
   if (walk.exceeded !== undefined) return false
   if (walk.level >= mostLevels) walk.exceeded = 'the input is nested too deeply to be checked'
-  else if (++walk.steps > mostSteps) walk.exceeded = 'the input is too large to be checked'
-  return walk.exceeded === undefined
+  return spend(walk, 1)
 }
 
 const refuse: Check = () => wrong('is not allowed')

@@ -106,6 +106,15 @@ describe('in a run', () => {
     expect([resultTexts(result), ran]).toEqual([['1'], 1])
   })
 
+  test('takes time that grows with the input and its choices, and not with both', () => {
+    const choices = Array.from({ length: 3_000 }, (_, index) => `Choice ${index}`)
+    const values = Array.from({ length: 30_000 }, (_, index) => (index === 1 ? 'CHOICE 7' : `none ${index}`))
+    const began = performance.now()
+    const taken = coercedInput({ type: 'array', items: { type: 'string', enum: choices } }, values)
+    expect(taken).toEqual(values.with(1, 'Choice 7'))
+    expect(performance.now() - began).toBeLessThan(1_500)
+  })
+
   test('a refusal is one line that says what is wrong and names the fields', async () => {
     const result = await run(
       [calls({ name: 'Count', input: { path: { 'a\nb': 1 }, count: 'x\ny' } }, { name: 'Says', input: {} }), 'done'],

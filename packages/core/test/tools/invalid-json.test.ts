@@ -111,6 +111,11 @@ describe('where a text stops being JSON', () => {
     )
   })
 
+  test.each(['x', '\\n'])('is found behind ten million characters of a string: %j', (part) => {
+    const text = `{"a":"${part.repeat(1e7 / part.length)}`
+    expect(jsonProblemOf(text)).toMatchObject({ kind: 'cut', at: text.length })
+  })
+
   test('takes time that grows with the text', () => {
     const deep = '['.repeat(200_000)
     const began = performance.now()

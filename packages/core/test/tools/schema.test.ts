@@ -241,6 +241,33 @@ describe('no input and no schema', () => {
     expect(schemaProblems({ anyOf: [either('a'), either('b'), { type: 'null' }] }, nested(60))).toEqual(tooLarge)
   })
 
+  const numbered = <T>(count: number, item: (index: number) => T) =>
+    Array.from({ length: count }, (_, index) => item(index))
+  const long = numbered(2_000, (index) => index)
+
+  // Each has about as much work in one comparison as its value is long.
+  test.each<[string, JsonObject, Json]>([
+    [
+      'items that may be many objects',
+      { items: { enum: numbered(900, (a) => ({ a })) } },
+      numbered(900, () => ({ a: 899 })),
+    ],
+    ['constants', { allOf: numbered(1_100, () => ({ const: [...long] })) }, long],
+    ['lists without repetition', { allOf: numbered(1_100, () => ({ uniqueItems: true })) }, long],
+    ['checks of each item', { items: { allOf: numbered(2_200, () => ({ type: 'number' })) } }, long],
+    ['names', { allOf: numbered(1_100, () => ({ required: numbered(2_000, () => 'a') })) }, { a: 1 }],
+    ['characters', { allOf: numbered(350, () => ({ minLength: 49_999 })) }, 'x'.repeat(50_000)],
+  ])('multiply to take longer than a moment: %s', (_, schema, value) => {
+    expect(schemaProblems(schema, value)).toEqual(tooLarge)
+  })
+
+  test('make a large input too large by itself', () => {
+    const items = numbered(50_000, (index) => `item ${index}`)
+    const each = { type: 'string', minLength: 1, maxLength: 20, enum: items }
+    expect(schemaProblems({ type: 'array', items: each, uniqueItems: true, maxItems: 50_000 }, items)).toEqual([])
+    expect(schemaProblems({ const: items }, items.with(0, 'item 0'))).toEqual([])
+  })
+
   test('makes a long answer: twenty problems are told, and places in a few words', () => {
     const numbers = { type: 'array', items: { type: 'number' } }
     const told = schemaProblems(

@@ -4,6 +4,7 @@ import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import { tellingEvent } from '../anthropic/telling-event.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
+import { namelessTool } from '../service/nameless-tool.ts'
 import type { Assembled } from '../service/stream-reader.ts'
 import { BlockLog } from './block-log.ts'
 import { customContent, fileBlock, reasoningFile } from './file-block.ts'
@@ -183,6 +184,7 @@ export class PartReader {
     if (typeof id !== 'string' || id === '' || typeof toolName !== 'string' || typeof input !== 'string') {
       return violation('a call came without id, name or input')
     }
+    if (toolName === '') return this.#takeCall({ ...part, toolName: namelessTool })
     const begun = this.#inputs.complete(id)
     if (begun === 'twice') return violation(`the call ${id} came twice`)
     const index = begun?.index ?? this.#blocks++

@@ -20,6 +20,7 @@ type Read =
  * F2: everything else that goes wrong is a value.
  * F3: a stream that is left is cancelled; one whose message is whole may end by itself, so that its connection can be
  *     used again.
+ * F4: a stream whose parts are there at once lets timers and aborts through, also when it never ends.
  */
 export interface PartSource {
   /** Of the HTTP answer, where there was one. */
@@ -77,6 +78,15 @@ function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): 
   let end: 'none' | 'finished' | 'ended' = 'none'
   // Ends a pending read of a stream that does not heed the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
+  let lastTurn = performance.now()
+  const hadNoTurn = (): boolean => performance.now() - lastTurn >= longestTurnMs
+  const turn = (): Promise<void> =>
+    new Promise((resolve) => {
+      setImmediate(() => {
+        lastTurn = performance.now()
+        resolve()
+      })
+    })
   scope.deadlines.onBytes()
   return {
     headers,
@@ -84,6 +94,7 @@ function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): 
     async next() {
       let piece: Awaited<ReturnType<AiSdkPartReader['read']>>
       try {
+        if (hadNoTurn()) await turn()
         piece = await reader.read()
       } catch (thrown) {
         end = 'ended'
@@ -111,6 +122,9 @@ function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): 
     },
   }
 }
+
+/** How long parts are read without a turn of the event loop: reads that need not wait leave it none. */
+const longestTurnMs = 50
 
 /** How long, and for how many parts, a stream may go on after its message. */
 const drainMs = 250

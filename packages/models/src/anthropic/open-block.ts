@@ -2,6 +2,7 @@ import { invalidJsonInput, isJsonObject } from '@halting/core/adapters'
 import type { BlockOrigin } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
+import { namelessTool } from '../service/nameless-tool.ts'
 import { compact, isExact, valueText } from './exact-json.ts'
 
 /** A content block that is being streamed: what `content_block_start` said, and what the deltas added. */
@@ -16,8 +17,10 @@ export interface OpenBlock {
 }
 
 /** `eventText` is the JSON of the event that began the block. */
-export function openBlock(start: JsonObject, eventText?: string): OpenBlock {
-  const startText = eventText === undefined ? undefined : valueText(eventText, 'content_block')
+export function openBlock(said: JsonObject, eventText?: string): OpenBlock {
+  const isNameless = said.type === 'tool_use' && stringOf(said.name) === ''
+  const start = isNameless ? { ...said, name: namelessTool } : said
+  const startText = eventText === undefined || isNameless ? undefined : valueText(eventText, 'content_block')
   const isSaid = startText === undefined || isExact(startText, start)
   return {
     start,

@@ -14,6 +14,7 @@ import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { mergeChatReports, readChatUsage } from './chat-usage.ts'
 import { isCut, isFailure, meaningOf } from './finish-reason.ts'
+import { namelessTool } from '../service/nameless-tool.ts'
 import { refusedCallOf } from './refused-call.ts'
 
 /** The `origin.api` of what this protocol wrote. */
@@ -331,9 +332,6 @@ interface ToldCall {
 function holdsSomething(detail: JsonObject): boolean {
   return ['text', 'summary', 'data', 'signature'].some((field) => stringOf(detail[field]) !== '')
 }
-
-/** A call must have a name to be answered; that there is no such tool is what the model is told. */
-const namelessTool = 'unknown_tool'
 
 /** Services say it in several shapes; a chunk has choices and none of these fields. */
 function isError({ error, type, object, choices, message, detail }: JsonObject): boolean {
