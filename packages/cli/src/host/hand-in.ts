@@ -12,6 +12,8 @@ export interface HandInPorts {
   readonly open: () => Promise<Opened>
   /** Answers a command that needs no model. */
   readonly answer: (command: StatusCommand, id: string) => void
+  /** Resolves when the commands before are answered; undefined where a message has nothing to wait for. */
+  readonly answering: () => Promise<void> | undefined
   /** Told of a message that could not be handed in. */
   readonly fails: (thrown: unknown) => void
   /** Nothing is handed in any more. */
@@ -48,7 +50,9 @@ export class HandIn {
         const message = readUserMessage(line)
         const { content, isComposed } = message
         if (this.#isAnswered(session, message, line)) return
-        this.#prompt(session, message, line, isComposed ? { content } : await prepare(content))
+        const ready = isComposed ? { content } : await prepare(content)
+        await this.#ports.answering()
+        this.#prompt(session, message, line, ready)
       })
       return
     }
@@ -58,7 +62,12 @@ export class HandIn {
       const { content, isComposed } = message
       if (this.#isAnswered(session, message, line)) return
       const ready = isComposed ? { content } : prepare(content)
-      if (ready instanceof Promise) this.#later(async () => this.#prompt(session, message, line, await ready))
+      const answering = this.#ports.answering()
+      if (ready instanceof Promise || answering !== undefined)
+        this.#later(async () => {
+          await answering
+          this.#prompt(session, message, line, await ready)
+        })
       else this.#prompt(session, message, line, ready)
     } catch (thrown) {
       this.#ports.fails(thrown)

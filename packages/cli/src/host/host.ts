@@ -103,6 +103,7 @@ class Host {
       opened: () => this.#opened,
       open: () => this.#open(),
       answer: (command, id) => this.#status.take(command, id),
+      answering: () => this.#status.answering,
       // Where there is no session, that is what is told.
       fails: (thrown) => {
         if (this.#broken === undefined) this.#fails(messageOf(thrown))

@@ -28,6 +28,7 @@ interface Waiting extends StatusCommand {
  *
  * S1: they are answered in their order, and never between the lines of a run: a command that arrives during a run waits for its end.
  * S2: each has one result.
+ * S3: a message that arrives behind one begins no run before it is answered. A run that is under way may take the message meanwhile.
  */
 export class StatusQueue {
   readonly #ports: StatusPorts
@@ -50,6 +51,11 @@ export class StatusQueue {
   /** Resolves when every command that was taken is answered. Never rejects. */
   async settled(): Promise<void> {
     await this.#working
+  }
+
+  /** Resolves when what was taken is answered; undefined where nothing is, and during a run, for whose end it waits. */
+  get answering(): Promise<void> | undefined {
+    return this.#isBusy ? undefined : this.#working
   }
 
   /** A run may have ended. */

@@ -73,6 +73,14 @@ describe('the order of lines', () => {
     expect((await one.end()).status).toBe(0)
   })
 
+  test('results come in the order of messages that were sent in one write, commands too', async () => {
+    const one = await host([{ content: 'Hello.' }])
+    one.send(user('/compact'), user('/context'), user('hi'), user('/limits turns 9'))
+    const { lines } = await one.end()
+    const results = lines.filter(isResult).map(({ result }) => /^\w+/.exec(String(result))?.[0])
+    expect(results).toEqual(['There', 'Context', 'Hello', 'Limits'])
+  })
+
   test('a message before initialize waits for it, and one without it needs none', async () => {
     const one = await host([{ content: 'Hello.' }])
     one.send(user('hi'), {
