@@ -27,7 +27,7 @@ export async function outputOfCall(
   const blocks = await shownBlocks(content, options)
   // A server says the same in its text; one that does not is shown the data itself.
   const isSaid = structuredContent === undefined || blocks.length > 0
-  const all = isSaid ? blocks : bounded([textBlock(JSON.stringify(structuredContent, undefined, 2))], options)
+  const all = isSaid ? blocks : bounded([textBlock(dataText(structuredContent, options))], options)
   const details = detailsOf(structuredContent)
   const [only] = all
   return {
@@ -36,6 +36,12 @@ export async function outputOfCall(
     ...(isError === true && { isError }),
     ...(details !== undefined && { details }),
   }
+}
+
+/** In lines, unless it is cut anyway: deep data has hundreds of times as many blanks as characters, which fill the memory. */
+function dataText(data: unknown, { limits }: ShowOptions): string {
+  const compact = JSON.stringify(data)
+  return compact.length > limits.outputTokens * charactersPerToken ? compact : JSON.stringify(data, undefined, 2)
 }
 
 /** Blocks of a server as blocks of a message, within the bound for one result. */

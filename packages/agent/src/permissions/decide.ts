@@ -1,6 +1,6 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionRequest } from '@halting/core'
-import { isDirectory, isInsideAny } from '../paths.ts'
+import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../paths.ts'
 import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
 import { confinementOf } from './confine.ts'
 import type { Confinement } from '../sandbox/wall.ts'
@@ -105,6 +105,16 @@ type Coverage =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
 
+/** Whether a folder is the person's own, or one that holds it, such as the root. */
+function holdsHome(folder: string): boolean {
+  try {
+    return bothEnds(homeFolder()).some((home) => isInside(home, folder))
+  } catch {
+    // No home is known.
+    return folder === '/'
+  }
+}
+
 const covered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
 
 function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
@@ -127,6 +137,8 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
         : `no rule allows ${call.name} on ${path}.`
     // No file tool writes a folder, and a rule for one is about all that is in it.
     if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
+    // One key that is pressed for one search would let all that a person has be read.
+    if (ends.some(holdsHome)) return missing(why, [])
     return missing(why, rulesForEnds(book, access, ends))
   }
   if (subject.kind === 'domain') {

@@ -11,8 +11,8 @@ export interface PathPattern {
   readonly anchors: readonly string[]
   /** What the path below an anchor, or a folder above it, looks like. */
   readonly glob: GlobPattern
-  /** The same with one spelling for names that look the same. */
-  readonly foldedGlob: GlobPattern
+  /** The same with one spelling for names that look the same; absent where no other name looks like what is written. */
+  readonly foldedGlob?: GlobPattern
   /** The paths that it names, if it is no pattern but a name. */
   readonly named: readonly string[]
   /** The folders and files that it fits whole. */
@@ -51,7 +51,7 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
     source: spec,
     anchors,
     glob,
-    foldedGlob: globPattern(foldedName(below)),
+    ...(hasCounterparts(spec) && { foldedGlob: globPattern(foldedName(below)) }),
     stems: isBareName ? [] : wholeStems(anchors, segments),
     named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
@@ -82,8 +82,8 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
  * the same (`calledPath`), and the person who wrote the rule sees no difference.
  */
 export function withLookAlikes(pattern: PathPattern): PathPattern {
-  const { source, anchors, foldedGlob } = pattern
-  if (!hasCounterparts(source)) return pattern
+  const { anchors, foldedGlob } = pattern
+  if (foldedGlob === undefined) return pattern
   const foldedBelow = (path: string): readonly (readonly string[])[] =>
     anchors
       .filter((root) => isInside(path, root))

@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { entriesByBytes } from '../first-entries.ts'
 import { fitsPath, type GlobPattern, stateBelow } from '../glob-pattern.ts'
 import { isExactPath, realPath } from '../paths.ts'
+import { foldedName } from '../same-looking.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A pattern of paths with the folders from which it counts, such as those of deny rules. */
 export interface PlacePattern {
   readonly anchors: readonly string[]
   readonly glob: GlobPattern
+  /** The pattern for names that look the same (`foldedName`); absent where none does. */
+  readonly foldedGlob?: GlobPattern
   /** Paths that are named without a pattern: they count also where nothing is there. */
   readonly named?: readonly string[]
 }
@@ -24,7 +27,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
   let entriesLeft = mostEntries
   const found = new Set<string>()
   const seen = new Set<string>()
-  const look = (folder: Folder, segments: readonly string[], glob: GlobPattern): void => {
+  const look = (folder: Folder, segments: readonly string[], wanted: Wanted): void => {
     for (const entry of entriesOf(folder)) {
       entriesLeft -= 1
       if (entriesLeft < 0) {
@@ -32,31 +35,44 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
           `The deny rules for files have more than ${mostEntries} files to look at before a command can run in the sandbox. Write rules that name their folder, such as Read(./config/.env).`,
         )
       }
-      const inner = [...segments, entry.name]
-      if (fitsPath(glob, inner)) found.add(placeOf(entry))
-      else if (entry.isFolder) enter(entry.path, entry, inner, glob)
-      else if (entry.isLink) enter(realPathOf(entry), entry, inner, glob)
+      const inner = [...segments, wanted.nameOf(entry.name)]
+      if (fitsPath(wanted.glob, inner)) found.add(placeOf(entry))
+      else if (entry.isFolder) enter(entry.path, entry, inner, wanted)
+      else if (entry.isLink) enter(realPathOf(entry), entry, inner, wanted)
     }
   }
   /** Every folder once for the same wants: links may lead in circles. */
-  const enter = (real: string, folder: Folder, segments: readonly string[], glob: GlobPattern): void => {
-    const state = stateBelow(glob, segments)
+  const enter = (real: string, folder: Folder, segments: readonly string[], wanted: Wanted): void => {
+    const state = stateBelow(wanted.glob, segments)
     const key = `${state}:${real}`
     if (state === undefined || seen.has(key)) return
     // The texts of two folders may be the same where they are not what the folders are called.
     if (isExactPath(real)) seen.add(key)
-    look(folder, segments, glob)
+    look(folder, segments, wanted)
   }
-  for (const { anchors, glob } of patterns) {
-    const own = glob.at(-1) === 'any' ? glob.slice(0, -1) : glob
-    for (const anchor of anchors) {
-      if (own.length === 0) found.add(anchor)
-      else enter(realPath(anchor), { path: anchor }, [], own)
+  for (const { anchors, ...pattern } of patterns) {
+    for (const { glob, nameOf } of wantedBy(pattern)) {
+      const own = glob.at(-1) === 'any' ? glob.slice(0, -1) : glob
+      for (const anchor of anchors) {
+        if (own.length === 0) found.add(anchor)
+        else enter(realPath(anchor), { path: anchor }, [], { glob: own, nameOf })
+      }
+      // Wants of one pattern say nothing about those of the next.
+      seen.clear()
     }
-    // Wants of one pattern say nothing about those of the next.
-    seen.clear()
   }
   return [...found]
+}
+
+/** A pattern, and how names are compared with it. */
+interface Wanted {
+  readonly glob: GlobPattern
+  readonly nameOf: (name: string) => string
+}
+
+function wantedBy({ glob, foldedGlob }: Omit<PlacePattern, 'anchors'>): readonly Wanted[] {
+  const written: Wanted = { glob, nameOf: (name) => name }
+  return foldedGlob === undefined ? [written] : [written, { glob: foldedGlob, nameOf: foldedName }]
 }
 
 /** With its bytes where these are not UTF-8. */

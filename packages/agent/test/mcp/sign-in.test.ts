@@ -411,3 +411,14 @@ test.skipIf(!isBubblewrapThere)('commands in the sandbox do not read sign-ins (s
   expect(text).toContain('it was tried')
   expect(text).not.toContain('access-1')
 })
+
+test('a server that wants another scope at each call does not fill the sign-in', async () => {
+  const { signIns } = kept()
+  const url = 'https://example.org/mcp'
+  const [client, tokens] = [{ client_id: 'c' }, { access_token: 't', token_type: 'Bearer' }]
+  await signIns.keep({ url, authorizationServer: 'https://example.org', client, tokens })
+  await signIns.want(url, 'files:read')
+  for (const each of ['a', 'b', 'c']) await signIns.want(url, each.repeat(3_000))
+  const { wantedScope = '' } = (await signIns.find(url)) ?? {}
+  expect([wantedScope.startsWith('files:read a'), wantedScope.length]).toEqual([true, 3_011])
+})

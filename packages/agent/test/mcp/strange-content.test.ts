@@ -1,10 +1,12 @@
 // Holds rules of docs/spec.md: R-MCP-3, R-MCP-3b, R-MCP-3c, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-8, R-MCP-12, R-MCP-16l: what servers say, by HTTP and in this process.
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Json } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { boundedFetch } from '../../src/mcp/bounded-fetch.ts'
 import { Flood } from '../../src/mcp/flood.ts'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
+import { outputOfCall } from '../../src/mcp/results.ts'
 import { answerTo, type Said, saying, tool } from './saying-server.ts'
 import { call, hostile, readyServers, textOf, until } from './support.ts'
 
@@ -159,6 +161,22 @@ test('events that are small are as many as they like', async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(event.repeat(1_000))
   })
   expect(await (await boundedFetch(1_000)(url)).text()).toBe(event.repeat(1_000))
+})
+
+test('deep data takes no more memory than it has characters', async () => {
+  let deep: Json = Array.from({ length: 50_000 }, () => 7)
+  for (let level = 0; level < 490; level++) deep = [deep]
+  const { content } = await outputOfCall(
+    { structuredContent: deep },
+    { limits: { outputTokens: 1_000, imagesOfResult: 1 }, fitImage: () => Promise.reject(new Error('no image')) },
+  )
+  // In lines it had 50 million characters.
+  expect(content).toMatch(/\[\.\.\. 9\d{4} characters left out here/)
+  const small = await outputOfCall(
+    { structuredContent: { a: [1] } },
+    { limits: { outputTokens: 1_000, imagesOfResult: 1 }, fitImage: () => Promise.reject(new Error('no image')) },
+  )
+  expect(small.content).toBe(JSON.stringify({ a: [1] }, undefined, 2))
 })
 
 const asked = {

@@ -56,6 +56,16 @@ test.skipIf(!isBubblewrapThere).each(rows)('%j shuts %j (needs bubblewrap)', asy
   expect(all.filter((line) => !text.split('\n').includes(line))).toEqual(shut)
 })
 
+test('a name that looks like the one of a deny rule is shut, too', () => {
+  const { project } = makeTree()
+  mkdirSync(join(project, 'my\u00a0files'))
+  for (const name of ['my keys', 'my\u202fkeys', 'my_keys']) writeFileSync(join(project, 'my\u00a0files', name), '')
+  const { read } = createPermissions({ cwd: project, deny: ['Read(./my files/my keys)'] }).deniedPlaces()
+  expect(expanded(read).toSorted()).toEqual(
+    ['my keys', 'my\u202fkeys'].map((name) => join(project, 'my\u00a0files', name)),
+  )
+})
+
 test('deny rules that a person gave in the session are those of the sandbox from then on, and may be taken back', async () => {
   const { project } = makeTree()
   const permissions = createPermissions({ cwd: project, deny: ['Read(./a)', 'WebFetch(domain:a.com)'] })

@@ -30,6 +30,8 @@ export interface SignIn {
   readonly expiresAtMs?: number
 }
 
+const longestScope = 4_000
+
 /**
  * The sign-ins of a person, a file each.
  * I1: a sign-in is found by the whole address of its server: another address has none of it, whatever its name.
@@ -63,7 +65,9 @@ export class SignIns {
   async want(url: string, scope: string): Promise<void> {
     await this.locked(url, async () => {
       const found = await this.find(url)
-      if (found !== undefined) await this.keep({ ...found, wantedScope: computeScopeUnion(found.wantedScope, scope) })
+      const wantedScope = computeScopeUnion(found?.wantedScope, scope) ?? ''
+      // A server may name another scope at each call: an address with all of them leads nowhere.
+      if (found !== undefined && wantedScope.length <= longestScope) await this.keep({ ...found, wantedScope })
     })
   }
 
