@@ -62,6 +62,17 @@ test('every service with a key or an address is asked at once, and who gives no 
   expect([claude.keys, chat.keys, hanging.keys]).toEqual([['key-a'], ['Bearer key-o'], [undefined]])
 })
 
+test('a name that is the key is not shown', async () => {
+  const { url } = await service(200, list('one', 'key-of-a-person-1234567890', 'two\nlines', 'three'))
+  const env = { OPENAI_API_KEY: 'key-of-a-person-1234567890', OPENAI_BASE_URL: `${url}/v1` }
+  const asked = askServices({ env, settings: {} }, 3_000).find(({ service: name }) => name === 'openai-compatible')
+  expect(await asked?.answer).toEqual({
+    kind: 'models',
+    names: ['openai-compatible/one', 'openai-compatible/three'],
+    left: 2,
+  })
+})
+
 test('a service without a key is not asked, and one address is asked once', () => {
   const local = { OLLAMA_HOST: nobody, LLAMACPP_BASE_URL: nobody, VLLM_BASE_URL: nobody, LMSTUDIO_BASE_URL: nobody }
   const prefixes = (env: Readonly<Record<string, string>>) => reachableServices(env).map(({ prefix }) => prefix)

@@ -1,4 +1,4 @@
-import { isJsonObject } from './json.ts'
+import { isJsonObject, jsonOf, type JsonObject } from './json.ts'
 
 /** Why a text is not the JSON object that was wanted. */
 export interface JsonProblem {
@@ -110,6 +110,25 @@ const invalidField = 'INVALID_JSON'
  */
 export function invalidJsonInput(text: string): { readonly INVALID_JSON: string } {
   return { [invalidField]: text }
+}
+
+/** The input for arguments that are not an object: what they say as a text, or an input that never runs. */
+export function inputFromArguments(given: unknown): JsonObject {
+  const text = typeof given === 'string' ? given : JSON.stringify(given)
+  if (text === undefined || text.trim() === '') return noArguments
+  const parsed = typeof given === 'string' ? parsedObject(text) : undefined
+  return parsed ?? Object.freeze(invalidJsonInput(text))
+}
+
+const noArguments: JsonObject = Object.freeze({})
+
+function parsedObject(text: string): JsonObject | undefined {
+  try {
+    const parsed = jsonOf(JSON.parse(text))
+    return isJsonObject(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The text of such an input; undefined for any other. */

@@ -45,6 +45,21 @@ test('stands behind what the reply had said', () => {
   })
 })
 
+test.each([
+  ['', []],
+  ['{}', []],
+  ['{"a":', []],
+  ['{"a":1}', [{ id: 'a', input: { a: 1 } }]],
+])('a call that had %j when another was refused is there only where it was whole', (written, whole) => {
+  const call = { index: 0, id: 'a', type: 'function', function: { name: 'Delete', arguments: written } }
+  const chunk = { id: 'c', model: 'm', choices: [{ index: 0, delta: { role: 'assistant', tool_calls: [call] } }] }
+  const { assembled, updates } = readChunks([chunk, failed('{"name": "Read", "arguments": {')])
+  const calls = [...whole, { name: 'Read', input: { INVALID_JSON: expect.any(String) } }]
+  expect(assembled).toMatchObject({ kind: 'complete', message: { content: calls } })
+  expect(assembled.kind === 'complete' && assembled.message.content).toHaveLength(calls.length)
+  expect(updates.filter(({ type }) => type === 'block')).toHaveLength(calls.length)
+})
+
 test('the model is told, and may call again', async () => {
   const done = { id: 'd', model: 'm', choices: [{ index: 0, delta: { content: 'Done.' }, finish_reason: 'stop' }] }
   const refusal = JSON.stringify(failed('{"name": "Write", "arguments": {"text": "a'))

@@ -1,4 +1,4 @@
-// Holds R-TOOL-2b of docs/spec.md: arguments that are not a JSON object run nothing, and the model is told what is wrong with them, and where.
+// Holds R-TOOL-2b and R-TOOL-2c of docs/spec.md: arguments that are not a JSON object run nothing, and the model is told what is wrong with them, and where.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { invalidJsonInput, invalidJsonOf } from '../../src/adapters/index.ts'
@@ -51,6 +51,25 @@ describe('arguments that are not a JSON object', () => {
     const [result] = results(await run([calls({ name: 'Nowhere', input: invalidJsonInput(text) }), 'done']))
     expect(result?.content).toContain('were cut off after 20009 characters')
     expect(JSON.stringify(result?.content).length).toBeLessThan(2_000)
+  })
+
+  test.each([
+    ['{"text":"a', undefined],
+    ['[1]', undefined],
+    ['null', undefined],
+    [[], undefined],
+    [5, undefined],
+    ['{"text":"a"}', { text: 'a' }],
+    ['', {}],
+    [undefined, {}],
+  ])('from a model that hands them on as %j', async (input, received) => {
+    const ran: unknown[] = []
+    const tool = { ...loose(ran), inputSchema: {} }
+    const ended = await run([calls({ name: tool.name, input: input as never }), 'done'], { tools: [tool] })
+    expect([ended.terminal.reason, ran]).toEqual(['completed', received === undefined ? [] : [received]])
+    const text = typeof input === 'string' ? input : JSON.stringify(input)
+    const [, reply] = ended.state.transcript.messages()
+    expect(reply?.content).toMatchObject([{ input: received ?? { INVALID_JSON: text } }])
   })
 
   test('are no others: a field of that name beside another, or that is not a text, is an input', () => {

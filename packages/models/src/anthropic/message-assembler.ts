@@ -150,6 +150,11 @@ export class MessageAssembler {
     return place
   }
 
+  /** Leaves out the blocks that have not ended: they never will. */
+  dropOpen(): void {
+    this.#open.clear()
+  }
+
   /** What was begun here begins anew. */
   #drop(place: number): void {
     this.#open.delete(place)

@@ -148,6 +148,7 @@ export class ChatReader implements StreamReader {
     if (!this.#hasBegun) this.#begin({})
     this.#closeHeld()
     this.#closeRunning()
+    this.#assembler.dropOpen()
     const index = this.#blocks++
     const input = invalidJsonInput(refused.text)
     const id = `call-${madeId(`${this.#seed} refused`)}`
@@ -277,10 +278,11 @@ export class ChatReader implements StreamReader {
     return isFirst || came.kind === 'more' ? { kind: 'last' } : ping
   }
 
-  /** R1: what is not whole in a reply that was cut was cut itself. */
+  /** R1: what is not whole in a reply that was cut was cut itself. So was what a refusal ended. */
   #closeCalls(): void {
+    const wasCut = this.#hasRefusedCall || isCut(this.#finishReason)
     for (const call of this.#calls.calls) {
-      if (isCut(this.#finishReason) && (!call.scanner.isWhole() || call.isOpening)) continue
+      if (wasCut && (!call.scanner.isWhole() || call.isOpening)) continue
       const told = this.#begunCall(call)
       if (!told.hasInput) this.#tellInput(told, call.input)
       this.#endCall(told)

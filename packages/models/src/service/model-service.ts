@@ -56,7 +56,11 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
         redactor.add(key.credential.apiKey, key.credential.authToken)
         const asked = { ...key.headers, ...headers, accept: 'application/json' }
         const answer = await transport({ url, headers: asked }, signal)
-        return answerOf(answer.status, await textOf(answer))
+        const said = answerOf(answer.status, await textOf(answer))
+        if (said.kind !== 'answered' || said.models === undefined) return said
+        // A service may repeat the key where names are expected. All at once: each text takes a while.
+        const names = said.models.map((name) => name.replaceAll('\n', ' ')).join('\n')
+        return { ...said, models: names === '' ? [] : redactor.text(names).split('\n') }
       } catch (thrown) {
         if (signal.aborted) return { kind: 'failed', message: `it did not answer within ${timeoutMs / 1_000} s` }
         return { kind: 'failed', message: redactor.text(messageOf(networkError(thrown, url))) }

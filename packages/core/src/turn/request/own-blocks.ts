@@ -1,4 +1,5 @@
 import { isJsonObject, jsonOf, type Json, type JsonObject } from '../../json.ts'
+import { inputFromArguments } from '../../json-problem.ts'
 import { isToolUse, type ContentBlock, type ToolUseBlock } from '../../messages.ts'
 import type { ModelUpdate } from '../../model/model.ts'
 import type { Transcript } from '../../transcript.ts'
@@ -128,7 +129,14 @@ function inPlace(place: ToldPlace, given: unknown): ContentBlock | undefined {
 
 function ownBlock(given: unknown): ContentBlock | undefined {
   const copy = jsonOf(given)
-  return isBlock(copy) ? copy : undefined
+  if (!isBlock(copy)) return undefined
+  return isToolUse(copy) ? withObjectInput(copy) : copy
+}
+
+/** A model of a program's own may hand the arguments on as they were written. Services take objects only (spec R-TOOL-2b). */
+function withObjectInput(call: ToolUseBlock): ToolUseBlock {
+  const { input } = call
+  return isJsonObject(input) ? call : Object.freeze({ ...call, input: inputFromArguments(input) })
 }
 
 function withId<B extends ContentBlock & { readonly id: string }>(block: B, id: string): B {
