@@ -19,7 +19,7 @@ export const packedFiles = {
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 275 * kilobyte, unpacked: 1_090 * kilobyte },
+    mostBytes: { packed: 280 * kilobyte, unpacked: 1_115 * kilobyte },
   },
   '@halting/agent': {
     holds: [
