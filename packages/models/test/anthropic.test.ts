@@ -343,11 +343,11 @@ describe('a service that is silent', () => {
       beginStream(response)
       for (const event of textRecording.events) {
         await write(response, bytesOf([event]))
-        await new Promise((resolve) => void setTimeout(resolve, 40))
+        await new Promise((resolve) => void setTimeout(resolve, 60))
       }
       response.end()
     })
-    const { reply } = await call(modelAt(server.url, { idleTimeoutMs: 300, requestTimeoutMs: 300 }))
+    const { reply } = await call(modelAt(server.url, { idleTimeoutMs: 500, requestTimeoutMs: 500 }))
     expect(reply).toEqual({ message: messageOf(textRecording.events) })
   })
 })

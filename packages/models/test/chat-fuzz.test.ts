@@ -202,6 +202,8 @@ test('over a real connection each ends with a reply or a ModelError, wherever it
       expect(error !== undefined).toBe(reply === undefined)
       const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
       const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+      // Of two messages nothing is kept (R6).
+      if (error instanceof ModelError && error.message.includes('two messages')) return
       expect(inOrder).toEqual(reply?.message.content ?? inOrder.filter(isNothingToGoOnFrom))
     }),
     { numRuns: drawn(500) },

@@ -11,7 +11,7 @@ import { type Played, TroubledSession } from './troubled-session.ts'
 installProgram()
 
 const depth = process.env['HALTING_DEEP']
-const count = Number(process.env['HALTING_SESSIONS'] ?? (depth === 'all' ? 200 : depth === '1' ? 8 : 2))
+const count = Number(process.env['HALTING_SESSIONS'] ?? (depth === 'all' ? 200 : depth === '1' ? 4 : 2))
 const firstSeed = Number(process.env['HALTING_SEED'] ?? '1') * 10_000
 
 const sessions = new Map<string, TroubledSession>()
