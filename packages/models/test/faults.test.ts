@@ -104,7 +104,7 @@ function cellOf(cell: string, protocol: FaultProtocol): string {
 /** Only where silence is the fault may it run into a limit. */
 function limitsFor(fault: StreamFault): ServiceOptions {
   if (fault === 'endless event') return { maxEventLength: endlessLimit }
-  return isEndless(fault) ? { idleTimeoutMs: 300, requestTimeoutMs: 400 } : {}
+  return isEndless(fault) ? { idleTimeoutMs: 1_000, requestTimeoutMs: 1_300 } : {}
 }
 
 function isEndless(fault: StreamFault): boolean {
