@@ -17,7 +17,7 @@ installProgram()
 const patienceMs = 60_000
 
 /** Of a large file; a hundred thousand in the deep checks. */
-const lines = isWhole ? 100_000 : 20_000
+const lines = isWhole ? 100_000 : 30_000
 const large = ['ours', 'claude-code', 'codex'] as const
 const pathOf = (folder: 'hostile' | 'large', name: string): string => join(here(), folder, `${name}.jsonl`)
 /** A name that would be markup, and a path that leads elsewhere. */
