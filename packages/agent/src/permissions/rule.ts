@@ -87,8 +87,10 @@ export function parseRules(
 function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
   const { spec } = rule
   if (spec.kind !== 'path') return [rule]
-  const others = bracketReadings(spec.pattern.source).flatMap((reading) => {
-    const pattern = reading === spec.pattern.source ? { problem: '' } : pathPattern(reading, roots)
+  const { source } = spec.pattern
+  const others = bracketReadings(source).flatMap((reading) => {
+    if (reading === source) return []
+    const pattern = pathPattern(reading, roots)
     return 'problem' in pattern ? [] : [{ ...rule, spec: { kind: 'path', pattern }, isOtherReading: true } as const]
   })
   return [rule, ...others]

@@ -4,6 +4,7 @@ const depth = process.env['HALTING_DEEP']
 
 /** What takes long is tried too. */
 export const isDeep: boolean = depth === '1' || depth === 'all'
+/** Nothing is left out. */
 export const isWhole: boolean = depth === 'all'
 
 /** How many of so many cases are drawn. */

@@ -1,14 +1,8 @@
 // How much is drawn at random: a twentieth for somebody who waits, a sixth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all; streams are cut at every byte then.
 
-const depth = process.env['HALTING_DEEP']
+import { drawn, isDeep, isWhole, sampled } from '../../../core/test/support/deep.ts'
 
-/** What takes long is tried too. */
-export const isDeep: boolean = depth === '1' || depth === 'all'
-/** Nothing is left out. */
-export const isWhole: boolean = depth === 'all'
-
-/** How many of so many cases are drawn. */
-export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 6 : 20)))
+export { drawn, isDeep, isWhole, sampled }
 
 /** Every place where a stream of this length can be cut; those near its ends and a sample between, where there are too many. */
 export function* cutsOf(length: number, every: { readonly edge: number; readonly step: number }): Generator<number> {
@@ -26,13 +20,4 @@ export function* cutsOf(length: number, every: { readonly edge: number; readonly
 export function amiss(outcomes: ReadonlySet<string>, expected: readonly string[]): readonly string[] {
   const unexpected = [...outcomes].filter((outcome) => !expected.includes(outcome))
   return isWhole ? [...unexpected, ...expected.filter((outcome) => !outcomes.has(outcome))] : unexpected
-}
-
-/** All cases with HALTING_DEEP=all; of others one in `deep` for `.ci/run`, and one in `quick` for somebody who waits. */
-export function sampled<T>(
-  cases: readonly T[],
-  { deep, quick }: { readonly deep: number; readonly quick: number },
-): readonly T[] {
-  const step = isWhole ? 1 : isDeep ? deep : quick
-  return cases.filter((_, at) => at % step === 0)
 }

@@ -41,29 +41,23 @@ export const repairPrompts: Repair = listRepair('prompts', 'prompt', (prompt, re
   return defined({ name, title: textIn(title), description: textIn(description), arguments: read })
 })
 
-export const repairResources: Repair = listRepair('resources', 'resource', (resource, report) => {
-  const { uri, name, title, description, mimeType } = resource
-  if (typeof uri !== 'string') return leftOut('resource', resource, 'it has no uri', report)
-  return defined({
-    uri,
-    name: textIn(name) ?? uri,
-    title: textIn(title),
-    description: textIn(description),
-    mimeType: textIn(mimeType),
-  })
-})
+export const repairResources: Repair = placeRepair('resources', 'resource', 'uri')
 
-export const repairTemplates: Repair = listRepair('resourceTemplates', 'resource template', (template, report) => {
-  const { uriTemplate, name, title, description, mimeType } = template
-  if (typeof uriTemplate !== 'string') return leftOut('resource template', template, 'it has no uriTemplate', report)
-  return defined({
-    uriTemplate,
-    name: textIn(name) ?? uriTemplate,
-    title: textIn(title),
-    description: textIn(description),
-    mimeType: textIn(mimeType),
+export const repairTemplates: Repair = placeRepair('resourceTemplates', 'resource template', 'uriTemplate')
+
+function placeRepair(field: string, what: string, place: 'uri' | 'uriTemplate'): Repair {
+  return listRepair(field, what, (item, report) => {
+    const { [place]: uri, name, title, description, mimeType } = item
+    if (typeof uri !== 'string') return leftOut(what, item, `it has no ${place}`, report)
+    return defined({
+      [place]: uri,
+      name: textIn(name) ?? uri,
+      title: textIn(title),
+      description: textIn(description),
+      mimeType: textIn(mimeType),
+    })
   })
-})
+}
 
 /** What a server says of itself at the beginning. The protocol version is left to the client: it must be one that both know. */
 export const repairHandshake: Repair = (result) => {
