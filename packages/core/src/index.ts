@@ -34,7 +34,9 @@ export type { Ended, ErrorPolicy } from './run-context.ts'
 export { outputSchema, type OutputSchema } from './output-schema.ts'
 export type { LoopEvent, ToolStatus } from './events.ts'
 export type { Transition } from './allowance.ts'
-export { endings, type Ending, type RunSummary, type Terminal, type TerminalReason } from './stop/terminal.ts'
+export type { Ending, TerminalReason } from './endings/ending.ts'
+export { endings } from './endings/table.ts'
+export type { RunSummary, Terminal } from './stop/terminal.ts'
 export { Transcript, type TranscriptEntry } from './transcript.ts'
 
 // Stopping and going on.

@@ -1,7 +1,7 @@
 import { usdOf } from '../budget/prices.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
-import type { TerminalReason } from '../stop/terminal.ts'
+import type { TerminalReason } from '../endings/ending.ts'
 import type { RunIdentity, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { lastMomentOf } from '../steps/fold.ts'

@@ -16,7 +16,9 @@ import {
 import { copyOfProgress, freshProgress, withModelUsage, type RunIdentity } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
-import { endings, type Terminal, type TerminalReason } from '../stop/terminal.ts'
+import type { TerminalReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
+import type { Terminal } from '../stop/terminal.ts'
 import type { TranscriptEntry, UserEntry } from '../transcript.ts'
 import type { StepRecord } from './log.ts'
 
