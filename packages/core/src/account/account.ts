@@ -1,6 +1,6 @@
 import { usdOf } from '../budget/prices.ts'
-import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
-import { StopSignals } from '../stop/signals.ts'
+import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
+import { StopSignals } from '../endings/signals.ts'
 import type { TerminalReason } from '../endings/ending.ts'
 import type { RunIdentity, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'

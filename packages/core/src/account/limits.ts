@@ -4,7 +4,7 @@ import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import type { StepRecord } from '../steps/log.ts'
 import { endings } from '../endings/table.ts'
-import type { Terminal } from '../stop/terminal.ts'
+import type { Terminal } from '../endings/terminal.ts'
 
 /** The limits that are told: those of the options, a cost guard's, and how often the same turns came. */
 export type LimitName = 'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'

@@ -15,7 +15,7 @@ import type { StepLog } from '../steps/log.ts'
 import { steadyClock } from '../steps/clock.ts'
 import { systemClock } from '../steps/system-clock.ts'
 import { endings } from '../endings/table.ts'
-import type { Terminal } from '../stop/terminal.ts'
+import type { Terminal } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import {
   StageStop,
@@ -28,7 +28,7 @@ import {
 } from './stage.ts'
 import { cappedModel } from './capped-model.ts'
 import { endingOf, givenOutcome, type StageEnding } from './stage-outcome.ts'
-import type { StageIdentity, StageReason, StageRecord, StageReport } from './stage-record.ts'
+import type { StageIdentity, StageRecord, StageReport } from './stage-record.ts'
 
 /** What stages of one list share. */
 export interface StageSurroundings {

@@ -1,4 +1,4 @@
-import type { StopReason } from '../stop/reason.ts'
+import type { StopReason } from './reason.ts'
 
 /** Where a run ended (spec R-END-1): a closed set. */
 export type TerminalReason =

@@ -4,7 +4,7 @@ import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
 import { endings } from '../endings/table.ts'
-import type { ModelFigures, Terminal } from '../stop/terminal.ts'
+import type { ModelFigures, Terminal } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
 /** What a result tells of the run beside its ending. */

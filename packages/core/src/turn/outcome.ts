@@ -1,7 +1,7 @@
 import type { Transition } from '../allowance.ts'
 import type { HaltingError } from '../errors.ts'
 import type { Eventually } from '../eventually.ts'
-import type { StopSignal } from '../stop/signal.ts'
+import type { StopSignal } from '../endings/signal.ts'
 import type { TerminalReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
 import type { Attachment, AssistantEntry } from '../transcript.ts'

@@ -1,4 +1,4 @@
-import type { TerminalReason } from '../endings/ending.ts'
+import type { TerminalReason } from './ending.ts'
 import type { HaltingError } from '../errors.ts'
 import type { Usage } from '../messages.ts'
 import type { StopReason } from './reason.ts'
