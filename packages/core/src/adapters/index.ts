@@ -90,7 +90,16 @@ export type { InboxMessage } from '../steps/control.ts'
 export type { ExecutionContinuationJson } from '../endings/continuation.ts'
 export type { StopSignalInit, StopSignalJson } from '../endings/signal.ts'
 export type { AgentStopInit } from '../endings/stop-exception.ts'
-export type { ResultSubtype } from '../endings/ending.ts'
+export { endingLimits } from '../endings/ending.ts'
+export type {
+  EndingAction,
+  EndingAdvice,
+  EndingDetail,
+  EndingLimit,
+  EndingLimitFacts,
+  EndingPresentation,
+  ResultSubtype,
+} from '../endings/ending.ts'
 export type { ModelFigures } from '../endings/terminal.ts'
 export { errorTextOf, lastAnswer, stopOf } from '../sdk/result-message.ts'
 export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'

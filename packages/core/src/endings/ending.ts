@@ -57,10 +57,14 @@ export const endingLimits: { readonly [limit in EndingLimit]: EndingLimitFacts }
   noProgress: { unit: 'repeats', raisedBy: null },
 }
 
+/** Raise the limit of the row and continue with the counters of the run. */
+interface RaiseLimit {
+  readonly kind: 'raise-limit'
+}
+
 /** One thing to do after an ending. Frontends decide by which key, button or command. */
 export type EndingAction =
-  /** Raise the limit of the row and continue with the counters of the run. */
-  | { readonly kind: 'raise-limit' }
+  | RaiseLimit
   /** Ask once more, without tools, for a last answer. */
   | { readonly kind: 'last-answer' }
   /** Continue with this prompt. */
@@ -76,8 +80,7 @@ export type EndingAction =
 /** Advice as a text, or as its kind where it depends on the limit, or on the options that a frontend was started with. */
 export type EndingAdvice =
   | string
-  /** Raise the limit of the row. */
-  | { readonly kind: 'raise-limit' }
+  | RaiseLimit
   /** Permit compaction. With `otherwise`: only where it was switched off, else this text. */
   | { readonly kind: 'permit-compaction'; readonly otherwise?: string }
   /** Give compaction more room than it had. */
@@ -108,7 +111,7 @@ export interface EndingPresentation {
   readonly advice: {
     /** One prompt a process. */
     readonly command: EndingAdvice
-    readonly editor: EndingAdvice
+    readonly editor: string | RaiseLimit
     readonly terminal: string
   }
   /** What is offered after it, the most useful first (spec R-TERM-26). */
