@@ -1,5 +1,5 @@
 // One row an ending: what the program knows of an ending is in the row of the one table. Outside of it there is no record by reason or by category,
-// and no switch over reasons: such a second table would be forgotten when an ending is added.
+// no switch over reasons and no list of them: such a second table would be forgotten when an ending is added.
 import { readFileSync } from 'node:fs'
 import { parseSync, Visitor } from 'oxc-parser'
 import { packages, report, root, sourceFiles } from './packages.mjs'
@@ -8,6 +8,8 @@ const room = 'packages/core/src/endings/'
 
 /** Files with a table of their own, and why. */
 const exceptions = {
+  'packages/core/src/decide.ts': 'The categories that no hook overrides are a rule of the decision, beside it.',
+  'packages/core/src/testing/explorer/answers.ts': 'What the guard of the explorer may raise.',
   'packages/agent/src/telemetry/content.ts':
     'By category, whose sentences may be exported: a matter of privacy, not of an ending.',
   'packages/core/src/testing/explorer/explore.ts': 'Counts paths by their ending.',
@@ -63,11 +65,23 @@ function tablesIn(path) {
       const names = node.cases.map(({ test }) => test?.value)
       if (areReasons(names) || isReasonOf(node.discriminant)) add(node, 'a switch over reasons')
     },
+    LogicalExpression(node) {
+      if (areReasons(comparedIn(node))) add(node, 'a list of reasons')
+    },
+    ArrayExpression(node) {
+      if (areReasons(node.elements.map((element) => element?.value))) add(node, 'a list of reasons')
+    },
     ObjectExpression(node) {
       if (areReasons(node.properties.map(({ key }) => key?.name ?? key?.value))) add(node, 'an object by reason')
     },
   }).visit(program)
   return tables
+}
+
+/** `reason === 'a' || reason === 'b'`: the texts that are compared. */
+function comparedIn(node) {
+  if (node.type === 'LogicalExpression') return [...comparedIn(node.left), ...comparedIn(node.right)]
+  return node.type === 'BinaryExpression' && /^[!=]==$/.test(node.operator) ? [node.right.value, node.left.value] : []
 }
 
 /** `terminal.reason`. */

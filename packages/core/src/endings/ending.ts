@@ -130,12 +130,16 @@ export interface Ending extends EndingPresentation {
   /** Which results the calls of the last message have (spec R-END-4). */
   readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
   readonly subtype: ResultSubtype
+  /** `terminal_reason` of the result message, where it is not the reason (spec R-SDK-5). */
+  readonly sdkName: string | null
   /** Exit code of the terminal program; null where nobody is left to read it. */
   readonly exitCode: number | null
   /** Whether a hook may ask to go on although the run would end (spec R-DEC-2). */
   readonly overridable: boolean
   /** Whether `wrapUp` asks for a last answer here (spec R-DEC-6). */
   readonly wrapsUp: boolean
+  /** What the transcript says at its end, whoever raised it: what failed, that the turns are used up, or nothing. */
+  readonly transcriptSays: 'failure' | 'max_turns_reached' | 'nothing'
   /** The limit that it reports, which makes it a possible next stop of a run and of a what-if; null for none. */
   readonly limit: EndingLimit | null
   /** The bound that a stage after a run has reached when its question ended so; null: the stage failed. */

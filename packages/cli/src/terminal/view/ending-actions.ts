@@ -1,5 +1,5 @@
 import { endings, type LimitsChange, type PermissionDecision, type Terminal } from '@halting/core'
-import type { EndingAction as ActionOfRow, EndingLimit } from '@halting/core/adapters'
+import type { EndingAction, EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '../../session/waiting-calls.ts'
@@ -19,7 +19,7 @@ type EndingEffect =
   | { readonly type: 'why' }
 
 /** One thing to do next: what is typed (and sent) for it, and its words. */
-export interface EndingAction {
+export interface OfferedAction {
   /** '' for a line that is sent empty. */
   readonly typed: '' | 't' | 'w' | 'y' | 'allow' | 'deny'
   readonly label: string
@@ -35,29 +35,29 @@ export interface ActionContext {
 const moreTurns = 20
 const moreUsd = 0.5
 
-export const why: EndingAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
+export const why: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
 
-export function goOn(label: string, limits: LimitsChange = {}): EndingAction {
+export function goOn(label: string, limits: LimitsChange = {}): OfferedAction {
   return { typed: '', label, effect: { type: 'go_on', limits } }
 }
 
-function says(label: string, text: string): EndingAction {
+function says(label: string, text: string): OfferedAction {
   return { typed: '', label, effect: { type: 'prompt', text } }
 }
 
 /** What is offered after an ending (spec R-TERM-26): the actions of its row, with the keys and figures of this program. */
-export function endingActions(terminal: Terminal, context: ActionContext): readonly EndingAction[] {
+export function endingActions(terminal: Terminal, context: ActionContext): readonly OfferedAction[] {
   const { actions, limit } = endings[terminal.reason]
   const raise = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
   return actions.flatMap((action) => shownActions(action, terminal, context, raise))
 }
 
 function shownActions(
-  action: ActionOfRow,
+  action: EndingAction,
   terminal: Terminal,
   { canResume, limits }: ActionContext,
   raise: Raise | 'unknown' | undefined,
-): readonly EndingAction[] {
+): readonly OfferedAction[] {
   switch (action.kind) {
     case 'raise-limit':
       if (raise === undefined || raise === 'unknown') return []
@@ -128,7 +128,7 @@ function cents(usd: number): number {
 }
 
 /** After a raise of another limit, more turns beside: where there is a limit of turns. A prompt begins a run with turns of its own. */
-function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly EndingAction[] {
+function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly OfferedAction[] {
   if (maxTurns === null || raised.maxTurns !== undefined) return []
   return [
     {
@@ -140,7 +140,7 @@ function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly 
 }
 
 /** The calls that wait are named in the message. No key that is pressed by habit lets them run. */
-function approvals({ signal }: Terminal): readonly EndingAction[] {
+function approvals({ signal }: Terminal): readonly OfferedAction[] {
   const ids = pendingOf(signal.context).map(({ id }) => id)
   if (ids.length === 0) return []
   const all = (decision: PermissionDecision): EndingEffect => ({
@@ -159,6 +159,6 @@ function approvals({ signal }: Terminal): readonly EndingAction[] {
 }
 
 /** What was typed after an ending, and sent: one of its actions, if it is nothing else than that. */
-export function actionFor(typed: string, offered: readonly EndingAction[]): EndingAction | undefined {
+export function actionFor(typed: string, offered: readonly OfferedAction[]): OfferedAction | undefined {
   return offered.find((action) => action.typed === typed.trim())
 }

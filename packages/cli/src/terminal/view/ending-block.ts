@@ -3,7 +3,7 @@ import type { EndingDetail } from '@halting/core/adapters'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
-import { actionFor, endingActions, goOn, why, type ActionContext, type EndingAction } from './ending-actions.ts'
+import { actionFor, endingActions, goOn, why, type ActionContext, type OfferedAction } from './ending-actions.ts'
 import { dollars, dollarsAndMore, dollarsAtMost } from '../../io/dollars.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
 import type { TodoItem } from '../../session/todos.ts'
@@ -20,7 +20,7 @@ export interface EndingInput extends ActionContext {
 /** What is printed after a run, and what can be done next. */
 export interface EndingShown {
   readonly block: Block
-  readonly actions: readonly EndingAction[]
+  readonly actions: readonly OfferedAction[]
 }
 
 export { actionFor }
@@ -69,7 +69,7 @@ function shortFigures({ summary, costUsd, committedUsd, durationMs }: Terminal):
 
 function stoppedBlock(
   { terminal, changes, todos }: EndingInput,
-  actions: readonly EndingAction[],
+  actions: readonly OfferedAction[],
   style: Style,
 ): Block {
   const { announcement, advice } = endings[terminal.reason]
@@ -154,7 +154,7 @@ const units: { readonly [unit in Extract<EndingDetail, { readonly kind: 'figures
 }
 
 /** Each action stays whole: one that does not fit stands on the next line. */
-function actionLines(actions: readonly EndingAction[], width: number): readonly string[] {
+function actionLines(actions: readonly OfferedAction[], width: number): readonly string[] {
   const parts = [...actions.map(({ typed, label }) => `${typed}↵ ${label}`), 'or type a prompt']
   const lines: string[] = []
   for (const part of parts) {
