@@ -28,7 +28,7 @@ const more = {
 
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
-  core: [940, 3_900],
+  core: [950, 3_930],
   models: [280, 1_115],
   agent: [1_490, 5_680],
   restate: [195, 800],

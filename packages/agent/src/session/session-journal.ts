@@ -15,7 +15,7 @@ import {
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
-import { redactedValue } from '../redact/redacted-value.ts'
+import { redactedValue } from '@halting/core/redact'
 import { makeDurableFolder, writeWhole } from './durable.ts'
 import { checkFunction, checkObject, checkText } from './given.ts'
 import { holdSession } from './hold-session.ts'

@@ -1,6 +1,6 @@
 import type { ContentBlock, MessageContent, StopReason, StopSignal } from '@halting/core'
 import { headOf, isText, wellFormed } from '@halting/core/adapters'
-import { redactSecrets } from '../redact/secrets.ts'
+import { redactSecrets } from '@halting/core/redact'
 import type { Guard } from './guard.ts'
 import type { TelemetryOptions, ToldContent } from './options.ts'
 

@@ -1,6 +1,6 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
 import type { LoopEvent, MessageContent, Transition } from '@halting/core'
-import { isOwnHook } from '../own-hook.ts'
+import { isOwnHook } from '@halting/core/adapters'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
 import { nameOf, wordsOf } from './content.ts'

@@ -1,5 +1,7 @@
-import { secretForms } from '@halting/core/adapters'
-import { redactedMark } from './mark.ts'
+import { secretForms } from '../text.ts'
+
+/** Replaces a secret in a redacted text. */
+export const redactedMark = '[REDACTED]'
 
 /** No letter or digit stands before one, */
 const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
