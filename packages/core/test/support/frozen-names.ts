@@ -1,7 +1,7 @@
 // The public names of @halting/core, one entry after another, values before types. Held by ../public-names.test.ts.
 
 export const frozen: {
-  readonly [entry in 'main' | 'steps' | 'adapters' | 'after' | 'redact' | 'testing']: readonly string[]
+  readonly [entry in 'main' | 'steps' | 'adapters' | 'after' | 'redact' | 'session' | 'testing']: readonly string[]
 } = {
   main: [
     'Agent',
@@ -430,6 +430,31 @@ export const frozen: {
     'type StagesOptions',
   ],
   redact: ['redactSecrets', 'redactedMark', 'redactedValue'],
+  session: [
+    'EventListeners',
+    'checkPrompt',
+    'createSession',
+    'nextStop',
+    'type Activity',
+    'type BackgroundTask',
+    'type ContextUsage',
+    'type InterruptOptions',
+    'type Interrupted',
+    'type LeftOfRun',
+    'type LimitsInForce',
+    'type NextStop',
+    'type PromptOptions',
+    'type Question',
+    'type QueuedMessage',
+    'type RewindOptions',
+    'type Rewound',
+    'type Session',
+    'type SessionEvent',
+    'type SessionFigures',
+    'type SessionFile',
+    'type SessionParts',
+    'type SessionSnapshot',
+  ],
   testing: [
     'allReplies',
     'checkDriver',

@@ -1,6 +1,9 @@
 // Holds rules of docs/spec.md: R-LIVE-1 to R-LIVE-7, R-LIVE-9.
-import { allowAll, ConfigurationError, tool, type QueryOptions } from '@halting/core'
-import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { allowAll } from '../../src/tools/permissions.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import { tool } from '../../src/tools/define-tool.ts'
+import type { QueryOptions } from '../../src/query-options.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'
 import { course, looks, sessionOf, shown } from './support.ts'
 

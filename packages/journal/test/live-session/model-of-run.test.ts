@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJournal } from '@halting/journal'
+import { openJournal } from '../../src/open-journal.ts'
 import { agentTool, allowAll, tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { course, looks, sessionOf } from './support.ts'
+import { course, looks, sessionOf } from '../../../core/test/live-session/support.ts'
 
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 const small = (replies: readonly ScriptedReply[]) => scriptedModel(replies, { id: 'small' })

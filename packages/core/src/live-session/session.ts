@@ -1,18 +1,13 @@
-import type {
-  AbortCause,
-  JsonObject,
-  LimitsChange,
-  LoopEvent,
-  MessageContent,
-  PermissionDecision,
-  SdkMessage,
-  SdkResult,
-  SettingsChange,
-  Terminal,
-  Thinking,
-  Usage,
-} from '@halting/core'
-import type { CanUseToolOptions, PermissionAnswer } from '@halting/core/adapters'
+import type { AbortCause } from '../cancel/abort.ts'
+import type { JsonObject } from '../json.ts'
+import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { LoopEvent } from '../events.ts'
+import type { MessageContent, Usage } from '../messages.ts'
+import type { PermissionDecision } from '../tools/permission-decision.ts'
+import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
+import type { Terminal } from '../stop/terminal.ts'
+import type { Thinking } from '../model/model.ts'
+import type { CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 import type { NextStop } from './next-stop.ts'
 
 /**
@@ -67,6 +62,7 @@ export interface Session {
   close(): Promise<void>
 }
 
+/** How a message is handed in. */
 export interface PromptOptions {
   /** A name of the caller's own, such as a UUID; one is made when absent. */
   readonly id?: string
@@ -79,6 +75,7 @@ export interface PromptOptions {
   readonly model?: string
 }
 
+/** How a run is interrupted. */
 export interface InterruptOptions {
   /** Messages that wait: `keep`: they are the next run (the default); `give_back`: they are taken back and given to the caller. */
   readonly queue?: 'keep' | 'give_back'
@@ -86,6 +83,7 @@ export interface InterruptOptions {
   readonly because?: AbortCause
 }
 
+/** What an interruption did. */
 export interface Interrupted {
   /** Whether a run went on. */
   readonly wasRunning: boolean
@@ -251,6 +249,7 @@ export type SessionEvent =
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'closed' }
 
+/** Where a rewind goes, and what of. */
 export interface RewindOptions {
   /** The message of the person, by its id or a uuid that was told of it. */
   readonly before: string
@@ -260,6 +259,7 @@ export interface RewindOptions {
   readonly dryRun?: boolean
 }
 
+/** What a rewind reverted. */
 export interface Rewound {
   /** The message as it was said: for an editor. */
   readonly content: MessageContent
@@ -270,6 +270,7 @@ export interface Rewound {
   readonly left: readonly { readonly path: string; readonly because: string }[]
 }
 
+/** What fills the context window. */
 export interface ContextUsage {
   readonly totalTokens: number
   readonly maxTokens: number | null

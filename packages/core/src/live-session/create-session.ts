@@ -1,16 +1,14 @@
-import {
-  type AbortCause,
-  ConfigurationError,
-  type LimitsChange,
-  type LoopEvent,
-  type MessageContent,
-  type PermissionDecision,
-  QueryEngine,
-  type SdkMessage,
-  type SdkResult,
-  type SettingsChange,
-} from '@halting/core'
-import { checkApprovals, compactCommand, type PermissionAnswer } from '@halting/core/adapters'
+import type { AbortCause } from '../cancel/abort.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { LoopEvent } from '../events.ts'
+import type { MessageContent } from '../messages.ts'
+import type { PermissionDecision } from '../tools/permission-decision.ts'
+import { QueryEngine } from '../engine.ts'
+import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
+import { checkApprovals } from '../tools/answer-shape.ts'
+import { compactCommand } from '../prompts.ts'
+import type { PermissionAnswer } from '../tools/can-use-tool.ts'
 import { EventListeners } from './event-listeners.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'

@@ -1,5 +1,5 @@
-import { sharedAbort } from '@halting/core/adapters'
-import type { QueryEngine } from '@halting/core'
+import { sharedAbort } from '../cancel/abort.ts'
+import type { QueryEngine } from '../engine.ts'
 import type { SessionParts } from './parts.ts'
 import type { SessionEvent } from './session.ts'
 

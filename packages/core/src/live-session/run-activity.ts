@@ -1,5 +1,5 @@
-import type { LoopEvent } from '@halting/core'
-import { spendsTurn } from '@halting/core/adapters'
+import type { LoopEvent } from '../events.ts'
+import { spendsTurn } from '../allowance.ts'
 import type { Activity } from './session.ts'
 
 const idle: Activity = Object.freeze({ type: 'idle' })

@@ -1,4 +1,5 @@
-import { checkAnswer, type CanUseTool, type CanUseToolOptions, type PermissionAnswer } from '@halting/core/adapters'
+import { checkAnswer } from '../tools/answer-shape.ts'
+import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 import type { Question, SessionEvent } from './session.ts'
 
 /** One that is open, and who waits for it. */

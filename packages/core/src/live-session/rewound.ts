@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@halting/core'
+import { ConfigurationError } from '../errors.ts'
 import type { Rewound } from './session.ts'
 
 /** No file was changed back. */

@@ -1,5 +1,6 @@
-import type { MessageContent, QueryEngine } from '@halting/core'
-import type { InboxMessage } from '@halting/core/steps'
+import type { MessageContent } from '../messages.ts'
+import type { QueryEngine } from '../engine.ts'
+import type { InboxMessage } from '../steps/control.ts'
 import type { QueuedMessage } from './session.ts'
 
 /** What a message is handed in with. */

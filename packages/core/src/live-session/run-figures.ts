@@ -1,5 +1,7 @@
-import type { LoopEvent, Terminal } from '@halting/core'
-import { figuresIn, spendsTurn } from '@halting/core/adapters'
+import type { LoopEvent } from '../events.ts'
+import type { Terminal } from '../stop/terminal.ts'
+import { figuresIn } from '../figures-in.ts'
+import { spendsTurn } from '../allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 

@@ -1,5 +1,5 @@
-import type { LoopEvent } from '@halting/core'
-import type { Background, TaskNote } from '@halting/core/adapters'
+import type { LoopEvent } from '../events.ts'
+import type { Background, TaskNote } from '../background.ts'
 import type { BackgroundTask } from './session.ts'
 
 /** Ended tasks that are still shown: the newest. */

@@ -1,10 +1,19 @@
-import type { LoopEvent, QueryEngine, QueryOptions, SdkMessage } from '@halting/core'
-import type { KeptSession, PersonsMessage } from '@halting/core/steps'
-import type { SessionJournal } from '@halting/journal'
+import type { LoopEvent } from '../events.ts'
+import type { QueryEngine } from '../engine.ts'
+import type { QueryOptions } from '../query-options.ts'
+import type { SdkMessage } from '../sdk/sdk-messages.ts'
+import type { KeptSession } from '../steps/fold-session.ts'
+import type { PersonsMessage } from '../rewind.ts'
 import type { Rewound } from './session.ts'
 
-/** A session on disk, such as `openJournal` gives it. */
-export type SessionFile = KeptSession & Pick<SessionJournal, 'path' | 'rewind' | 'messageOf'>
+/** A session on disk, such as `openJournal` of `@halting/journal` returns it. */
+export interface SessionFile extends KeptSession {
+  readonly path: string
+  /** The conversation goes back to before this message of a person. */
+  rewind(message: string): Promise<PersonsMessage>
+  /** The message of a person to before which `rewind` would go. */
+  messageOf(message: string): Promise<PersonsMessage>
+}
 
 /** What a session is made of: what the program, or a coding agent, has opened. */
 export interface SessionParts {

@@ -1,4 +1,6 @@
-import type { AbortCause, QueryEngine, SdkMessage } from '@halting/core'
+import type { AbortCause } from '../cancel/abort.ts'
+import type { QueryEngine } from '../engine.ts'
+import type { SdkMessage } from '../sdk/sdk-messages.ts'
 import type { QueuedMessage } from './session.ts'
 
 /** What begins a run. */

@@ -1,6 +1,7 @@
+// By the names of the packages: tests of the journal use this file as well.
 import type { QueryOptions } from '@halting/core'
+import { createSession, type Session, type SessionEvent, type SessionParts } from '@halting/core/session'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { createSession, type Session, type SessionEvent, type SessionParts } from '@halting/agent/session'
 
 /** A session over a scripted model, that is kept nowhere, and all that it tells. */
 export function sessionOf(

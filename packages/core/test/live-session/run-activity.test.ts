@@ -1,5 +1,6 @@
 // What a run does that is no plain turn, as R-TERM-23 has it told.
-import type { LoopEvent, Transition } from '@halting/core'
+import type { LoopEvent } from '../../src/events.ts'
+import type { Transition } from '../../src/allowance.ts'
 import { expect, test } from 'vitest'
 import { RunActivity } from '../../src/live-session/run-activity.ts'
 

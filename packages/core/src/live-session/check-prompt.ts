@@ -1,5 +1,6 @@
-import { ConfigurationError, type MessageContent } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { ConfigurationError } from '../errors.ts'
+import type { MessageContent } from '../messages.ts'
+import { isJsonObject } from '../json.ts'
 
 /** Of replies and results: in what a person says no service takes them. */
 const ofOthers: ReadonlySet<unknown> = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking'])
