@@ -1,6 +1,8 @@
 // The public names of @halting/core, one entry after another, values before types. Held by ../public-names.test.ts.
 
-export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after' | 'testing']: readonly string[] } = {
+export const frozen: {
+  readonly [entry in 'main' | 'steps' | 'adapters' | 'after' | 'redact' | 'session' | 'testing']: readonly string[]
+} = {
   main: [
     'Agent',
     'AgentBuilder',
@@ -235,6 +237,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'budgetWaitText',
     'checkAnswer',
     'checkApprovals',
+    'codeOf',
     'coercedInput',
     'compactCommand',
     'compileSchema',
@@ -257,6 +260,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'isAgentTool',
     'isJsonObject',
     'isOfPerson',
+    'isOwnHook',
     'isPdf',
     'isText',
     'isToolResult',
@@ -431,6 +435,32 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'type StageRecord',
     'type StageReport',
     'type StagesOptions',
+  ],
+  redact: ['redactSecrets', 'redactedMark', 'redactedValue'],
+  session: [
+    'EventListeners',
+    'checkPrompt',
+    'createSession',
+    'nextStop',
+    'type Activity',
+    'type BackgroundTask',
+    'type ContextUsage',
+    'type InterruptOptions',
+    'type Interrupted',
+    'type LeftOfRun',
+    'type LimitsInForce',
+    'type NextStop',
+    'type PromptOptions',
+    'type Question',
+    'type QueuedMessage',
+    'type RewindOptions',
+    'type Rewound',
+    'type Session',
+    'type SessionEvent',
+    'type SessionFigures',
+    'type SessionFile',
+    'type SessionParts',
+    'type SessionSnapshot',
   ],
   testing: [
     'allReplies',
