@@ -1,5 +1,5 @@
 import type { AccountedEnding } from '@halting/core/steps'
-import { counted, elapsed, many, money } from '../io/figures.ts'
+import { counted, elapsed, many, money } from '@halting/inspector/figures'
 import type { ToldSession } from '@halting/inspector'
 
 /** The figures of a session in words: a name and a value each. What a run carried over from another counts once. */

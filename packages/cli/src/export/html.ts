@@ -1,7 +1,7 @@
 import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
-import { inputSummary } from '../headless/summaries.ts'
-import { elapsed } from '../io/figures.ts'
+import { inputSummary } from '../headless/input-summary.ts'
+import { elapsed } from '@halting/inspector/figures'
 import { escaped } from './escaped.ts'
 import { endingText, figuresOf } from './figures.ts'
 import { pageHead } from './page-head.ts'
@@ -17,15 +17,10 @@ import {
   type ToldSession,
 } from '@halting/inspector'
 import { shortened } from '@halting/inspector/visible'
+import type { NextStep } from '../why/next-step.ts'
 
 // One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
 // keys work.
-
-/** What a person who reads may do next, in words and as a command. */
-export interface NextStep {
-  readonly says: string
-  readonly command?: string
-}
 
 /** Longer texts are shown by their head and tail, in characters: a page of them would not open. */
 const longestText = 50_000

@@ -1,5 +1,5 @@
-import { inputSummary } from '../headless/summaries.ts'
-import { elapsed } from '../io/figures.ts'
+import { inputSummary } from '../headless/input-summary.ts'
+import { elapsed } from '@halting/inspector/figures'
 import { endingText, figuresOf } from './figures.ts'
 import { jsonText, changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/inspector'
 import { visible } from '@halting/inspector/visible'

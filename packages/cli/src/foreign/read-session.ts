@@ -1,8 +1,7 @@
-import { resolve } from 'node:path'
 import { readJournal, redactedValue } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
-import { isJsonObject, noUsage } from '@halting/core/adapters'
+import { noUsage } from '@halting/core/adapters'
 import {
   freeModels,
   isCopiedRun,
@@ -12,11 +11,7 @@ import {
   type ForeignTrajectory,
   type StepRecord,
 } from '@halting/core/steps'
-import { createKeyRedactor, createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
-import type { Flags } from '../flags/flags.ts'
-import type { Program } from '../program.ts'
-import { settingsFor } from '../session/run-settings.ts'
-import { usable } from '../session/usable.ts'
+import { createKeyRedactor } from '@halting/models'
 
 /** A session of this program or of another one, as records. */
 export interface AnySession {
@@ -36,37 +31,6 @@ export interface AnySession {
 
 /** Prices are asked for only once a session of another program is there, or one of ours with a model that cost nothing: the others have their own. */
 export type PricesFor = () => Promise<Prices>
-
-/** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
-export function priceFlags(
-  { settings, settingSources }: Pick<Flags, 'settings' | 'settingSources'>,
-  { cwd }: Pick<Program, 'cwd'>,
-): readonly string[] {
-  const sources = settingSources === undefined ? [] : ['--setting-sources', settingSources.join(',')]
-  if (settings === undefined) return sources
-  if (!settings.trimStart().startsWith('{')) return [...sources, '--settings', resolve(cwd, settings)]
-  const modelPrices = pricesIn(settings)
-  return modelPrices === undefined ? sources : [...sources, '--settings', JSON.stringify({ modelPrices })]
-}
-
-function pricesIn(settings: string): unknown {
-  try {
-    const read: unknown = JSON.parse(settings)
-    return isJsonObject(read) ? read['modelPrices'] : undefined
-  } catch {
-    // Whoever asks for prices is told what is wrong with it.
-    return undefined
-  }
-}
-
-/** The table of prices with what the settings say of them. */
-export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): PricesFor {
-  let prices: Promise<Prices> | undefined
-  return () =>
-    (prices ??= settingsFor(flags, program).then(({ settings: { modelPrices = [] } }) =>
-      createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each)))),
-    ))
-}
 
 /**
  * Reads one, whoever recorded it. Of copied lines those that are read together give one; of what was begun and came to its end only the end is read
@@ -109,11 +73,6 @@ function withCopyTold(
     return records
   const { start } = first
   return [{ ...first, start: { ...start, run: { ...start.run, isCopy: true } } }, ...rest]
-}
-
-/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
-export function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
-  return usable(readAnySession(path, prices))
 }
 
 /** Models without a price, for each run of a session of ours. */

@@ -8,7 +8,7 @@ import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text
 import type { AnySession } from '../foreign/read-session.ts'
 import { LimitSums } from './limit-sums.ts'
 import { outliersOf } from './outliers.ts'
-import { dayOf, isWithin, type Period } from './period.ts'
+import { dayOf, isWithin, type Period } from './days.ts'
 import { runFactsOf, type RunFacts } from './run-facts.ts'
 import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
 import { TighterLimits } from './tighter.ts'

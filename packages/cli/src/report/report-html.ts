@@ -2,13 +2,12 @@ import { costText } from '@halting/inspector/what-if-words'
 import { escaped } from '../export/escaped.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
-import type { Breakdown } from '../flags/flags.ts'
-import { counted, elapsed, many } from '../io/figures.ts'
+import { counted, elapsed, many } from '@halting/inspector/figures'
 import { bars } from './chart.ts'
-import { dayOf } from './period.ts'
+import { dayOf } from './days.ts'
 import { reportStyle } from './report-style.ts'
 import { flagOf, worthTelling } from './tighter.ts'
-import type { Report, SessionSpent, SpentRow } from './told.ts'
+import type { Breakdown, Report, SessionSpent, SpentRow } from './told.ts'
 import {
   endingName,
   factsOf,

@@ -1,12 +1,11 @@
 import { costText } from '@halting/inspector/what-if-words'
-import type { Breakdown } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
 import { tableLines } from './table.ts'
 import { worthTelling } from './tighter.ts'
-import type { Report, SessionSpent, SpentRow } from './told.ts'
+import type { Breakdown, Report, SessionSpent, SpentRow } from './told.ts'
 import {
   endingName,
   factsOf,

@@ -5,6 +5,9 @@ import type { OtherLimits, Phase } from '@halting/core/steps'
 // What a report tells, as JSON. Dollars are US dollars. What nobody told and was charged at worst case is in `unknownUsd` and `unknownTokens`, beside
 // `costUsd` and `tokens`.
 
+/** By what a report can list what was spent. */
+export type Breakdown = 'day' | 'model' | 'folder'
+
 /** What was spent. */
 export interface Spent {
   readonly runs: number

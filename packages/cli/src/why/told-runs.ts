@@ -1,11 +1,30 @@
 import { stagesOf, type RecordedStage } from '@halting/core/after'
-import { accountOf, type StepRecord } from '@halting/core/steps'
+import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
 import type { AnySession } from '../foreign/read-session.ts'
-import { many } from '../io/figures.ts'
+import { many } from '@halting/inspector/figures'
+import type { NextStep } from './next-step.ts'
 import { terminalOf } from './terminal-of.ts'
-import { untoldIn } from './untold.ts'
+import { untoldIn, type Untold } from './untold.ts'
 import { foreignAccount } from './why-foreign.ts'
-import type { WhyText } from './why-text.ts'
+
+/** What is told of one session. */
+export interface WhyText {
+  readonly sessionId: string
+  readonly cwd: string
+  /** Of the newest run. */
+  readonly account: Account
+  /** What of it nobody told. */
+  readonly untold: Untold
+  /** What came after it. */
+  readonly stages: readonly RecordedStage[]
+  readonly goOn: NextStep
+  /** How the runs before it ended. */
+  readonly before: readonly string[]
+  /** The process that writes it at this moment. */
+  readonly heldBy?: number
+  /** What else is to be said of a session of another program. */
+  readonly about: readonly string[]
+}
 
 /** What is known of a run beside its records. */
 interface BesideRun {

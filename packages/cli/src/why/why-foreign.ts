@@ -1,9 +1,7 @@
-import { programNames, type ForeignSession } from '@halting/agent/foreign'
+import { programNames } from '@halting/agent/foreign'
 import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../foreign/read-session.ts'
-import { shellQuoted } from '../io/shell-quote.ts'
-import type { GoOn, Where } from './go-on.ts'
 
 /** An account of a run of another program: with which limits it ran is not on record, and allowances it had none. */
 export function foreignAccount(records: readonly StepRecord[]): Account {
@@ -21,13 +19,4 @@ export function aboutRecord({ foreign, runs, unpriced }: AnySession): readonly s
     recordedText([{ foreign, costUsd }]),
     skippedText([skipped]),
   ].filter((text) => text !== '')
-}
-
-/** It goes on in a session of ours, with a copy of what was said. */
-export function goOnForeign({ program }: ForeignSession, { sessionId, sessionCwd, cwd }: Where): GoOn {
-  const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Go on.'])}`
-  return {
-    says: `This goes on with a copy of it; the file of ${programNames[program]} stays as it is:`,
-    command: sessionCwd === cwd || sessionCwd === '' ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`,
-  }
 }

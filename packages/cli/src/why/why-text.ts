@@ -1,32 +1,12 @@
 import type { Account, LimitFigures, Phase, StepFigures } from '@halting/core/steps'
-import type { RecordedStage } from '@halting/core/after'
 import { wrapped } from '../io/columns.ts'
 import { costText } from '@halting/inspector/what-if-words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
-import type { GoOn } from './go-on.ts'
+import type { WhyText } from './told-runs.ts'
 import { untoldText, type Untold } from './untold.ts'
-
-/** What is told of one session. */
-export interface WhyText {
-  readonly sessionId: string
-  readonly cwd: string
-  /** Of the newest run. */
-  readonly account: Account
-  /** What of it nobody told. */
-  readonly untold: Untold
-  /** What came after it. */
-  readonly stages: readonly RecordedStage[]
-  readonly goOn: GoOn
-  /** How the runs before it ended. */
-  readonly before: readonly string[]
-  /** The process that writes it at this moment. */
-  readonly heldBy?: number
-  /** What else is to be said of a session of another program. */
-  readonly about: readonly string[]
-}
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
 export function whyText(
