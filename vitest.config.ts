@@ -144,6 +144,7 @@ export default defineConfig({
       project('core', ['packages/core/test/**/*.test.ts'], { alias: ofCore }),
       project('models', ['packages/models/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('agent', ['packages/agent/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
+      project('analysis', ['packages/analysis/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('cli', ['packages/cli/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('inspector', ['packages/inspector/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('restate', ['packages/restate/test/**/*.test.ts'], { alias: withBuiltCore }),

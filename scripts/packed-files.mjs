@@ -31,6 +31,7 @@ const kilobytes = {
   core: [940, 3_900],
   models: [280, 1_115],
   agent: [1_490, 5_680],
+  analysis: [80, 320],
   restate: [195, 800],
   inspector: [200, 800],
 }

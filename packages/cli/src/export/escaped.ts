@@ -1,4 +1,4 @@
-import { visible } from '@halting/inspector/visible'
+import { visible } from '@halting/analysis/words'
 
 const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

@@ -8,7 +8,7 @@ import { usable } from '../session/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '../why/terminal-of.ts'
-import { plainText, toldSession, type ToldSession } from '@halting/inspector'
+import { plainText, toldSession, type ToldSession } from '@halting/analysis/view'
 import { createKeyRedactor } from '@halting/models'
 import { writeNew } from './write-new.ts'
 

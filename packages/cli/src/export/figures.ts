@@ -1,6 +1,6 @@
 import type { AccountedEnding } from '@halting/core/steps'
-import { counted, elapsed, many, money } from '@halting/inspector/figures'
-import type { ToldSession } from '@halting/inspector'
+import { counted, elapsed, many, money } from '@halting/analysis/words'
+import type { ToldSession } from '@halting/analysis/view'
 
 /** The figures of a session in words: a name and a value each. What a run carried over from another counts once. */
 export function figuresOf({ runs, sessionId, cwd }: ToldSession): readonly (readonly [name: string, value: string])[] {

@@ -1,7 +1,6 @@
 import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
-import { inputSummary } from '../headless/input-summary.ts'
-import { elapsed } from '@halting/inspector/figures'
+import { inputSummary, elapsed, jsonText, shortened } from '@halting/analysis/words'
 import { escaped } from './escaped.ts'
 import { endingText, figuresOf } from './figures.ts'
 import { pageHead } from './page-head.ts'
@@ -9,14 +8,12 @@ import { pageStyle } from './page-style.ts'
 import { prose } from './prose.ts'
 import {
   changeLines,
-  jsonText,
   plainText,
   type Part,
   type ToldCall,
   type ToldRun,
   type ToldSession,
-} from '@halting/inspector'
-import { shortened } from '@halting/inspector/visible'
+} from '@halting/analysis/view'
 import type { NextStep } from '../why/next-step.ts'
 
 // One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that

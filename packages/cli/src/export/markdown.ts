@@ -1,8 +1,6 @@
-import { inputSummary } from '../headless/input-summary.ts'
-import { elapsed } from '@halting/inspector/figures'
+import { inputSummary, elapsed, jsonText, visible } from '@halting/analysis/words'
 import { endingText, figuresOf } from './figures.ts'
-import { jsonText, changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/inspector'
-import { visible } from '@halting/inspector/visible'
+import { changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/analysis/view'
 
 // What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.
 

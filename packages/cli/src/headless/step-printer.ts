@@ -4,7 +4,7 @@ import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { roomNews } from './room.ts'
-import { inputSummary } from './input-summary.ts'
+import { inputSummary } from '@halting/analysis/words'
 import { lastLinesOfFailed, resultSummary } from './summaries.ts'
 
 /**

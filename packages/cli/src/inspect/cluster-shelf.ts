@@ -1,4 +1,4 @@
-import type { InspectedSession } from '@halting/inspector'
+import type { InspectedSession } from '@halting/analysis/view'
 import { sessionsOfCluster } from '../cluster/list.ts'
 import { sessionOfCluster } from '../cluster/of-cluster.ts'
 import type { Flags } from '../flags/flags.ts'

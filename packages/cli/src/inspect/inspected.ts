@@ -1,5 +1,5 @@
 import { redactedValue } from '@halting/agent'
-import type { InspectedSession } from '@halting/inspector'
+import type { InspectedSession } from '@halting/analysis/view'
 import { contextWindowOf, createKeyRedactor } from '@halting/models'
 import type { AnySession } from '../foreign/read-session.ts'
 import { styleFor } from '../io/style.ts'

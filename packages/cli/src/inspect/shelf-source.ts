@@ -8,10 +8,10 @@ import {
   viewOf,
   type InspectedSession,
   type SessionRow,
-  type SessionSource,
   type SessionView,
   type TranscriptPart,
-} from '@halting/inspector'
+} from '@halting/analysis/view'
+import type { SessionSource } from '@halting/inspector'
 import { UsageError } from '../usage-error.ts'
 import type { Entry, Shelf } from './shelf.ts'
 

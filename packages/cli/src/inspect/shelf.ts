@@ -1,4 +1,4 @@
-import type { InspectedSession, SessionRow } from '@halting/inspector'
+import type { InspectedSession, SessionRow } from '@halting/analysis/view'
 
 /** A session that stands somewhere, before it is read. */
 export interface Entry extends Pick<SessionRow, 'key' | 'sessionId' | 'path' | 'changedAt' | 'isLive'> {

@@ -1,4 +1,4 @@
-import { costText } from '@halting/inspector/what-if-words'
+import { costText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'

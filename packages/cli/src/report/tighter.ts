@@ -1,5 +1,5 @@
 import { whatIf, type OtherLimits, type Trajectory } from '@halting/core/steps'
-import { changes } from '@halting/inspector/changing-calls'
+import { changes } from '@halting/analysis'
 import type { LimitTried } from './told.ts'
 
 const minute = 60_000

@@ -1,7 +1,6 @@
-import { costText } from '@halting/inspector/what-if-words'
+import { costText, counted, elapsed, many, money } from '@halting/analysis/words'
 import { programNames, type SessionKind } from '@halting/agent/foreign'
 import { untoldText } from '../why/untold.ts'
-import { counted, elapsed, many, money } from '@halting/inspector/figures'
 import { dayOf } from './days.ts'
 import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './told.ts'
 import { flagOf } from './tighter.ts'

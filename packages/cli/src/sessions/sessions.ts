@@ -21,7 +21,7 @@ import { nearest } from '../flags/nearest.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
-import { shownIn } from '../session/said-in.ts'
+import { displayTranscript } from '@halting/analysis/transcript'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -184,7 +184,7 @@ async function notesOfSession({ sessionId }: KeptFile, places: readonly MemoryPl
 async function transcriptOf(path: string): Promise<Transcript> {
   const read = await readJournal(path)
   const runs = redactedValue(read.runs, createKeyRedactor(process.env))
-  return shownIn(foldSession(runs))
+  return displayTranscript(foldSession(runs))
 }
 
 /** The first line that somebody said with this in it. */

@@ -1,7 +1,7 @@
 import type { ForeignSession, SessionKind } from '@halting/agent/foreign'
 import { HaltingError } from '@halting/core'
 import type { OtherLimits, PastCall, PastTurn, Trajectory } from '@halting/core/steps'
-import { whatIfPriced } from '@halting/inspector/changing-calls'
+import { whatIfPriced } from '@halting/analysis'
 import type { PastSession } from '../foreign/read-session.ts'
 import type { ManySessions } from '../foreign/session-files.ts'
 import type { RunAnswer } from './told.ts'

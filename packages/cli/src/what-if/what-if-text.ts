@@ -1,6 +1,6 @@
 import { programNames } from '@halting/agent/foreign'
 import type { OtherLimits, WhatIf } from '@halting/core/steps'
-import { spentText, verdictText } from '@halting/inspector/what-if-words'
+import { spentText, verdictText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'

@@ -1,7 +1,7 @@
 import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
 import type { AnySession } from '../foreign/read-session.ts'
-import { many } from '@halting/inspector/figures'
+import { many } from '@halting/analysis/words'
 import type { NextStep } from './next-step.ts'
 import { terminalOf } from './terminal-of.ts'
 import { untoldIn, type Untold } from './untold.ts'

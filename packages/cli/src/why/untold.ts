@@ -1,5 +1,5 @@
 import { recordedWork, type StepRecord } from '@halting/core/steps'
-import { counted, many, moneyAtMost } from '@halting/inspector/figures'
+import { counted, many, moneyAtMost } from '@halting/analysis/words'
 
 /** Attempts at models of which nobody told what they came to. */
 export interface Untold {

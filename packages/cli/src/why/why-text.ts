@@ -1,6 +1,6 @@
 import type { Account, LimitFigures, Phase, StepFigures } from '@halting/core/steps'
 import { wrapped } from '../io/columns.ts'
-import { costText } from '@halting/inspector/what-if-words'
+import { costText } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'

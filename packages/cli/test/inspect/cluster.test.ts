@@ -1,4 +1,5 @@
-import type { SessionRow, SessionSource } from '@halting/inspector'
+import type { SessionRow } from '@halting/analysis/view'
+import type { SessionSource } from '@halting/inspector'
 import { createClusterClient } from '@halting/restate/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ClusterShelf } from '../../src/inspect/cluster-shelf.ts'

@@ -1,5 +1,6 @@
 import { HaltingError } from '@halting/core'
-import type { InspectedSession, SessionRow, SessionSource } from '@halting/inspector'
+import type { InspectedSession, SessionRow } from '@halting/analysis/view'
+import type { SessionSource } from '@halting/inspector'
 import { expect, test } from 'vitest'
 import type { Entry, Shelf } from '../../src/inspect/shelf.ts'
 import { ShelfSource } from '../../src/inspect/shelf-source.ts'

@@ -9,7 +9,7 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { rowOf, toldSession, transcriptParts, viewOf } from '@halting/inspector'
+import { rowOf, toldSession, transcriptParts, viewOf } from '@halting/analysis/view'
 import { assert, nat, property } from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { drawn } from '../../../agent/test/support/deep.ts'

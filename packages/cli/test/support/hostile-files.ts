@@ -10,7 +10,7 @@ import {
   says,
   scriptedSession,
   scriptedWorld,
-} from '../../../inspector/test/support/sessions.ts'
+} from '../../../analysis/test/support/sessions.ts'
 
 /** Fields by which a reader knows what something is, or which other thing is meant: with another text there it is another record, or none. */
 const structural: ReadonlySet<string> = new Set(

@@ -1,4 +1,5 @@
-import type { SessionRow, SessionSource, SessionView } from '@halting/inspector'
+import type { SessionRow, SessionView } from '@halting/analysis/view'
+import type { SessionSource } from '@halting/inspector'
 
 /** What `halting inspect` serves at the address that it printed, but for records and transcripts. */
 export function sourceAt(address: string): SessionSource {

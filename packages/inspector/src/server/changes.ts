@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { SessionRow } from '../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import type { Answer } from './answer.ts'
 import type { SessionSource } from './source.ts'
 

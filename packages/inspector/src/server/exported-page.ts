@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import type { RunView, SessionView } from '../view/types.ts'
+import type { RunView, SessionView } from '@halting/analysis/view'
 import { mostAtOnce } from './asked.ts'
 import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
 import type { SessionSource } from './source.ts'

@@ -7,7 +7,7 @@ import {
   type Trajectory,
 } from '@halting/core/steps'
 import { ContextKinds } from './context-kinds.ts'
-import type { InspectedSession } from './inspected.ts'
+import type { InspectedSession } from './inspected-session.ts'
 import { timelineOf, type PlacelessItem } from './items.ts'
 import { placedParts } from './parts.ts'
 import { pointsOf } from './points.ts'

@@ -1,7 +1,10 @@
 // What a file holds may be made to be much more when it is told: a row, a part and a record stay what a browser takes.
 import type { StepRecord } from '@halting/core/steps'
 import { beforeAll, expect, test } from 'vitest'
-import { jsonText, rowOf, transcriptParts, viewOf } from '../../src/index.ts'
+import { jsonText } from '../../src/words/json-text.ts'
+import { rowOf } from '../../src/view/row.ts'
+import { transcriptParts } from '../../src/view/parts.ts'
+import { viewOf } from '../../src/view/view.ts'
 import { says, scriptedSession, scriptedWorld, sessionOf } from '../support/sessions.ts'
 
 let recorded: readonly StepRecord[] = []

@@ -1,7 +1,7 @@
-import { changeLines } from '../told/change-lines.ts'
-import { jsonText } from '../json-text.ts'
-import { plainText, toldParts, type Part } from '../told/told-session.ts'
-import type { InspectedSession } from './inspected.ts'
+import { changeLines } from './change-lines.ts'
+import { jsonText } from '../words/json-text.ts'
+import { plainText, toldParts, type Part } from './session-transcript.ts'
+import type { InspectedSession } from './inspected-session.ts'
 import type { CallPart, TranscriptPart } from './types.ts'
 
 /** The transcript of one run of a session, as the page shows it. Runs count from 0. */

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { readForeignSession } from '@halting/agent/foreign'
 import { accountOf, foldSession, recordsOfForeign, rewindRecord } from '@halting/core/steps'
 import { describe, expect, test } from 'vitest'
-import { rowOf, transcriptParts, viewOf, type InspectedSession, type TranscriptPart } from '../../src/index.ts'
+import { rowOf } from '../../src/view/row.ts'
+import { transcriptParts } from '../../src/view/parts.ts'
+import { viewOf } from '../../src/view/view.ts'
+import type { InspectedSession } from '../../src/view/inspected-session.ts'
+import type { TranscriptPart } from '../../src/view/types.ts'
 import {
   calls,
   hostileSession,

@@ -5,7 +5,10 @@ import { recordedStep } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { transcriptParts, viewOf, type InspectedSession, type RunView, type TimelineItem } from '../../src/index.ts'
+import { transcriptParts } from '../../src/view/parts.ts'
+import { viewOf } from '../../src/view/view.ts'
+import type { InspectedSession } from '../../src/view/inspected-session.ts'
+import type { RunView, TimelineItem } from '../../src/view/types.ts'
 import {
   calls,
   largeSession,

@@ -11,7 +11,7 @@ import {
 } from '@halting/core'
 import { foldSession, recordsOfForeign, type ForeignTurn } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '@halting/core/testing'
-import type { InspectedSession } from '../../src/index.ts'
+import { type InspectedSession } from '../../src/view/inspected-session.ts'
 
 /** Sessions that other programs recorded. */
 export const foreignSamples: string = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')

@@ -1,8 +1,10 @@
 // A model chooses the ids of its calls. Whatever it takes, no call hides what another one did, or is told by its name.
 import type { ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { transcriptParts, viewOf, type TranscriptPart } from '../../src/index.ts'
-import { agentPathOf } from '../../src/told/agent-path.ts'
+import { transcriptParts } from '../../src/view/parts.ts'
+import { viewOf } from '../../src/view/view.ts'
+import type { TranscriptPart } from '../../src/view/types.ts'
+import { agentPathOf } from '../../src/view/agent-path.ts'
 import { says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
 
 const calling = (...calls: readonly (readonly [id: string, name: string])[]): ScriptedReply => ({

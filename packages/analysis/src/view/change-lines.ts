@@ -1,5 +1,5 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { ToldCall } from './told-session.ts'
+import type { ToldCall } from './session-transcript.ts'
 
 /** Lines of a change, as a patch has them: a sign, and the line. */
 export type ChangeLines = readonly string[]

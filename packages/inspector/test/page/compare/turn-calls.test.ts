@@ -1,11 +1,11 @@
 // What a turn called, as runs are compared by it.
 import type { LoopOptions } from '@halting/core'
 import { expect, test } from 'vitest'
-import { viewOf } from '../../src/index.ts'
-import { aligned } from '../../src/page/compare/align.ts'
-import { divergenceText } from '../../src/page/compare/differences.ts'
-import { turnsOf } from '../../src/page/compare/turns.ts'
-import { calls, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
+import { viewOf } from '@halting/analysis/view'
+import { aligned } from '../../../src/page/compare/align.ts'
+import { divergenceText } from '../../../src/page/compare/differences.ts'
+import { turnsOf } from '../../../src/page/compare/turns.ts'
+import { calls, says, scriptedSession, scriptedWorld } from '../../../../analysis/test/support/sessions.ts'
 
 test('a turn has each of its calls once, with what became of it: also of those that a subagent answered or that failed', async () => {
   const world = scriptedWorld()

@@ -1,10 +1,10 @@
 import type { ContentBlock, MessageContent, ModelMessage, TranscriptEntry } from '@halting/core'
 import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
 import { accountOf, foldRun, foldSession, recordedStep, type Account, type StepRecord } from '@halting/core/steps'
-import { counted, many } from '../figures.ts'
+import { counted, many } from '../words/figures.ts'
 import { agentPathOf } from './agent-path.ts'
-import { jsonText } from '../json-text.ts'
-import { openEntries } from './open-entries.ts'
+import { jsonText } from '../words/json-text.ts'
+import { openEntries } from '../transcript/open-entries.ts'
 
 /** A session as a person reads it: what was said and done in each run, with its figures. */
 export interface ToldSession {

@@ -1,8 +1,8 @@
 import { endings, type MessageContent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { accountOf, isCopiedRun, type Account, type StepRecord } from '@halting/core/steps'
-import { plainText } from '../told/told-session.ts'
-import type { InspectedSession } from './inspected.ts'
+import { plainText } from './session-transcript.ts'
+import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow } from './types.ts'
 
 /** Longer titles are cut: a list shows a line. */

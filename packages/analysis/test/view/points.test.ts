@@ -1,6 +1,7 @@
 // What stands at each turn adds up to what `halting why` tells of the run.
 import { describe, expect, test } from 'vitest'
-import { viewOf, type RunView } from '../../src/index.ts'
+import { viewOf } from '../../src/view/view.ts'
+import type { RunView } from '../../src/view/types.ts'
 import { timesBetween } from '../../src/view/times.ts'
 import { isDeep } from '../../../agent/test/support/deep.ts'
 import { calls, largeSession, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'

@@ -1,0 +1,2 @@
+// `@halting/analysis`: what the records of finished sessions come to. It reads no file, so it runs in a browser, too.
+export { changes, whatIfPriced } from './what-if/changing-calls.ts'
