@@ -1,11 +1,11 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { ToldCall } from './session-transcript.ts'
+import type { TranscriptCall } from './session-transcript.ts'
 
 /** Lines of a change, as a patch has them: a sign, and the line. */
 export type ChangeLines = readonly string[]
 
 /** What a call of Edit or Write changed: as its result tells, else as it was asked for. None for other calls. */
-export function changeLines({ name, input, details, isError }: ToldCall): ChangeLines {
+export function changeLines({ name, input, details, isError }: TranscriptCall): ChangeLines {
   if (isError || !isJsonObject(input)) return []
   const hunks = isJsonObject(details) ? details['structuredPatch'] : undefined
   if (Array.isArray(hunks) && hunks.length > 0) return hunks.flatMap(hunkLines)

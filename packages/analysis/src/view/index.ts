@@ -5,12 +5,12 @@ export { transcriptParts } from './parts.ts'
 export { rowOf, unreadRow } from './row.ts'
 export {
   plainText,
-  toldSession,
-  type ToldSession,
+  sessionTranscript,
+  type SessionTranscript,
   type Part,
-  type ToldCall,
-  type ToldRun,
-  toldParts,
+  type TranscriptCall,
+  type RunTranscript,
+  partsOfMessages,
 } from './session-transcript.ts'
 export type {
   SessionRow,
@@ -26,3 +26,7 @@ export type {
   TurnPoint,
 } from './types.ts'
 export { viewOf } from './view.ts'
+export { replayLines, type ReplayLine } from './replay-lines.ts'
+export type { SessionSource } from './session-source.ts'
+export { ShelfSource, type OpenShelf } from './shelf-source.ts'
+export type { Entry, Shelf } from './shelf.ts'

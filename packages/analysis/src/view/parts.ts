@@ -1,12 +1,12 @@
 import { changeLines } from './change-lines.ts'
 import { jsonText } from '../words/json-text.ts'
-import { plainText, toldParts, type Part } from './session-transcript.ts'
+import { plainText, partsOfMessages, type Part } from './session-transcript.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { CallPart, TranscriptPart } from './types.ts'
 
 /** The transcript of one run of a session, as the page shows it. Runs count from 0. */
 export function transcriptParts({ runs }: Pick<InspectedSession, 'runs'>, run: number): readonly TranscriptPart[] {
-  return toldParts(runs, run).map(shownPart)
+  return partsOfMessages(runs, run).map(shownPart)
 }
 
 /** What parts of a transcript are known by: a reply by its message, a call by its id, what was handed in by the id of that. */
@@ -23,7 +23,7 @@ export function placedParts(
 ): { readonly parts: readonly Part[]; readonly places: ReadonlyMap<string, number> } {
   const places = new Map<string, number>()
   let compactions = 0
-  const parts = toldParts(runs, run, (entry, place) => {
+  const parts = partsOfMessages(runs, run, (entry, place) => {
     if (entry.kind === 'assistant') places.set(placeOfReply(entry.message.id), place)
     if (entry.kind === 'user' && entry.inboxId !== undefined) places.set(placeOfInbox(entry.inboxId), place)
     // What a hook replaced is no step of a compaction.

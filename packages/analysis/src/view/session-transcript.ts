@@ -7,13 +7,13 @@ import { jsonText } from '../words/json-text.ts'
 import { openEntries } from '../transcript/open-entries.ts'
 
 /** A session as a person reads it: what was said and done in each run, with its figures. */
-export interface ToldSession {
+export interface SessionTranscript {
   readonly sessionId: string
   readonly cwd: string
-  readonly runs: readonly ToldRun[]
+  readonly runs: readonly RunTranscript[]
 }
 
-export interface ToldRun {
+export interface RunTranscript {
   readonly account: Account
   readonly parts: readonly Part[]
 }
@@ -23,10 +23,10 @@ export type Part =
   | { readonly kind: 'person'; readonly by: string; readonly content: MessageContent }
   | { readonly kind: 'answer' | 'thinking'; readonly text: string }
   | { readonly kind: 'note'; readonly text: string; readonly more?: string }
-  | ToldCall
+  | TranscriptCall
 
 /** A call of a tool with what came of it. */
-export interface ToldCall {
+export interface TranscriptCall {
   readonly kind: 'call'
   readonly callId: string
   readonly name: string
@@ -42,15 +42,17 @@ export interface ToldCall {
 }
 
 /** Puts together what the records tell, of a run that did not end too. */
-export function toldSession({
+export function sessionTranscript({
   sessionId,
   cwd,
   runs,
-}: Pick<ToldSession, 'sessionId' | 'cwd'> & { readonly runs: readonly (readonly StepRecord[])[] }): ToldSession {
+}: Pick<SessionTranscript, 'sessionId' | 'cwd'> & {
+  readonly runs: readonly (readonly StepRecord[])[]
+}): SessionTranscript {
   return {
     sessionId,
     cwd,
-    runs: runs.map((records, index) => ({ account: accountOf(records), parts: toldParts(runs, index) })),
+    runs: runs.map((records, index) => ({ account: accountOf(records), parts: partsOfMessages(runs, index) })),
   }
 }
 
@@ -58,7 +60,7 @@ export function toldSession({
 export type NoteEntry = (entry: TranscriptEntry, place: number) => void
 
 /** What was said and done in one of the runs of a session. */
-export function toldParts(
+export function partsOfMessages(
   runs: readonly (readonly StepRecord[])[],
   index: number,
   noteEntry: NoteEntry = () => {},
@@ -128,7 +130,7 @@ class Recorded {
 /** Numbers in a text by their size: `agent:9:…` comes before `agent:10:…`. */
 const byPlace = new Intl.Collator('en', { numeric: true }).compare
 
-type OpenCall = { -readonly [field in keyof ToldCall]: ToldCall[field] }
+type OpenCall = { -readonly [field in keyof TranscriptCall]: TranscriptCall[field] }
 
 function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () => {}): readonly Part[] {
   const parts: Part[] = []

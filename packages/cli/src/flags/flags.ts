@@ -1,4 +1,4 @@
-import type { Breakdown } from '../report/told.ts'
+import type { Breakdown } from '@halting/analysis/report'
 
 export const inputFormats = ['text', 'stream-json'] as const
 type InputFormat = (typeof inputFormats)[number]

@@ -1,8 +1,7 @@
 import type { ReadTogether } from '@halting/agent/foreign'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import type { AnySession, PricesFor } from './read-session.ts'
-import { sessionsInFiles, type ManySessions } from './session-files.ts'
+import { type AnySession, type PricesFor, sessionsInFiles, type ManySessions } from '@halting/analysis/sessions'
 import { pricesFor } from './session-prices.ts'
 
 /** Where they are, and what is read of each. */

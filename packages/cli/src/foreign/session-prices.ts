@@ -6,7 +6,7 @@ import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { settingsFor } from '../session/run-settings.ts'
 import { usable } from '../session/usable.ts'
-import { readAnySession, type AnySession, type PricesFor } from './read-session.ts'
+import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
 
 /** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
 export function priceFlags(

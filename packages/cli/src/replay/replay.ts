@@ -3,7 +3,7 @@ import { elapsed, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import { findFile } from '../session/find-session.ts'
-import { replayLines, type ReplayLine } from './replay-lines.ts'
+import { replayLines, type ReplayLine } from '@halting/analysis/view'
 
 /** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
 export async function replaySession(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {

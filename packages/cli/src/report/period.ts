@@ -1,6 +1,6 @@
 import type { Flags, NamedMoment } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
-import type { Period } from './days.ts'
+import type { Period } from '@halting/analysis/report'
 
 const usualDays = 7
 

@@ -2,16 +2,14 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { manySessions } from '../foreign/many-sessions.ts'
-import { readAnySession, type AnySession } from '../foreign/read-session.ts'
+import { readAnySession, type AnySession } from '@halting/analysis/sessions'
 import { oneLine, told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import type { Period } from './days.ts'
-import { gatherReport } from './gather-report.ts'
+import { type Period, gatherReport, type Report } from '@halting/analysis/report'
 import { periodOf } from './period.ts'
 import { reportText } from './report-text.ts'
-import type { Report } from './told.ts'
 import { whichSessions, type Which } from './which.ts'
 
 /** `halting report [FOLDER]`: what sessions cost, how they ended, what limits saved and lost, which tools fail. Asks nobody, changes nothing. */
@@ -27,7 +25,7 @@ export async function report(flags: Flags, words: readonly string[], program: Pr
   const chunks = wantsJson(flags)
     ? [`${JSON.stringify(found)}\n`]
     : format === 'html'
-      ? (await import('./report-html.ts')).reportHtml(found, flags.by)
+      ? (await import('@halting/analysis/report')).reportHtml(found, flags.by)
       : [reportText(found, { by: flags.by, width: output.width, style })]
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)

@@ -10,7 +10,7 @@ import type { Program } from '../program.ts'
 import { findFiles } from '../session/find-session.ts'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
-import { isBelow } from './gather-report.ts'
+import { isBelow } from '@halting/analysis/report'
 
 /** Which sessions a report is of. */
 export interface Which {

@@ -1,21 +1,25 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { suggestLimits, type OtherLimits } from '@halting/core/steps'
-import { changes } from '@halting/analysis'
+import { changes, answerRuns, type WhatIfAnswers } from '@halting/analysis'
 import { copiesLeftOut } from '@halting/analysis/words'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
-import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
-import { pastTrajectory, readPastSession, type PastSession } from '../foreign/read-session.ts'
+import {
+  recordedText,
+  skippedText,
+  unpricedText,
+  pastTrajectory,
+  readPastSession,
+  type PastSession,
+  type ManySessions,
+} from '@halting/analysis/sessions'
 import { manySessions } from '../foreign/many-sessions.ts'
-import type { ManySessions } from '../foreign/session-files.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFiles } from '../session/find-session.ts'
 import { limitsIn } from '../session/limit-flags.ts'
-import { answerRuns } from './answer-runs.ts'
-import type { Told } from './told.ts'
 import { whatIfText } from './what-if-text.ts'
 
 /** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: where other limits would have stopped sessions. Asks nobody, changes nothing. */
@@ -39,7 +43,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     const why = skipped[0] ?? (copies > 0 ? copiesLeftOut(copies) : 'no run is on record')
     throw new UsageError(`Nothing to look at: ${why}`)
   }
-  const told: Told = {
+  const told: WhatIfAnswers = {
     answers,
     suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
     runs,

@@ -2,13 +2,13 @@ import { realpath } from 'node:fs/promises'
 import { keptSessions, readAnswers, type KeptFile } from '@halting/agent'
 import { findForeign, programNames, type ForeignSession } from '@halting/agent/foreign'
 import { foldSession } from '@halting/core/steps'
-import type { AnySession } from '../foreign/read-session.ts'
+import type { AnySession } from '@halting/analysis/sessions'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { waitingCalls } from '../session/waiting-calls.ts'
 import { whose } from '../session/whose.ts'
 import { answeredGoOn, goOn, type GoOn, type Where } from './go-on.ts'
-import { terminalOf } from './terminal-of.ts'
+import { terminalOf } from '@halting/analysis/why'
 
 /** What has a session go on, and a command only where that does what it says. */
 export async function wayOn(session: AnySession, path: string, program: Program): Promise<GoOn> {

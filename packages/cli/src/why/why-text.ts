@@ -5,12 +5,11 @@ import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
-import type { WhyText } from './told-runs.ts'
-import { untoldText, type Untold } from './untold.ts'
+import { type RunExplanation, unreportedUsageText, type UnreportedUsage } from '@halting/analysis/why'
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
 export function whyText(
-  { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: WhyText,
+  { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: RunExplanation,
   width: number,
   style: Style,
 ): string {
@@ -25,7 +24,7 @@ export function whyText(
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
-    [said(totalsLine(account, untold)), ...[untoldText(untold)].filter((text) => text !== '').map(said)],
+    [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
     withTitle('Limits', barLines(account.limits.map(limitRow(totals)), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
     waitsLine(account).map(said),
@@ -109,7 +108,7 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
 }
 
 /** What this run came to; where it carries counters, what they stand at, too. */
-function totalsLine({ totals, carried }: Account, untold: Untold): string {
+function totalsLine({ totals, carried }: Account, untold: UnreportedUsage): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
   const unknownUsd = subtracted(committedUsd, costUsd)
   const isCarried = carried.turns > 0 || carried.tokens > 0

@@ -6,12 +6,11 @@ import { forkSession, openJournal } from '@halting/agent'
 import { readForeignSession, takeOver } from '@halting/agent/foreign'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import type { SessionRow } from '@halting/analysis/view'
+import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
 import { FileShelf } from '../../src/inspect/file-shelf.ts'
-import { ShelfSource, type OpenShelf } from '../../src/inspect/shelf-source.ts'
-import type { Report } from '../../src/report/told.ts'
-import type { Told } from '../../src/what-if/told.ts'
+import type { Report } from '@halting/analysis/report'
+import type { WhatIfAnswers } from '@halting/analysis'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
@@ -60,11 +59,11 @@ async function listed(): Promise<readonly SessionRow[]> {
   return rows.toSorted((a, b) => a.key.localeCompare(b.key))
 }
 
-async function whatIf(...args: readonly string[]): Promise<Told> {
+async function whatIf(...args: readonly string[]): Promise<WhatIfAnswers> {
   const { status, stdout, stderr } = await run(['what-if', ...args, '--max-turns', '1', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   // What the program says of itself.
-  return JSON.parse(stdout) as Told
+  return JSON.parse(stdout) as WhatIfAnswers
 }
 
 interface Sums {

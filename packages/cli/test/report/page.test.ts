@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { SessionSource } from '@halting/inspector'
+import type { SessionSource } from '@halting/analysis/view'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { keepSession, week } from '../support/kept-week.ts'

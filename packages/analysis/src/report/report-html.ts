@@ -1,12 +1,13 @@
-import { costText, counted, elapsed, many } from '@halting/analysis/words'
+import { costText } from '../words/what-if-words.ts'
+import { counted, elapsed, many } from '../words/figures.ts'
 import { escaped } from '../export/escaped.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
 import { bars } from './chart.ts'
 import { dayOf } from './days.ts'
 import { reportStyle } from './report-style.ts'
-import { flagOf, worthTelling } from './tighter.ts'
-import type { Breakdown, Report, SessionSpent, SpentRow } from './told.ts'
+import { flagOf, worthTelling } from './tighter-limits.ts'
+import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
 import {
   endingName,
   factsOf,
@@ -19,7 +20,7 @@ import {
   shareText,
   spentText,
   triedText,
-} from './words.ts'
+} from './report-words.ts'
 
 // One file that needs nothing else (`pageHead`). Every text of a session is text of the page: titles, folders, names of tools and of models.
 

@@ -1,10 +1,10 @@
 import type { ForeignSession, SessionKind } from '@halting/agent/foreign'
 import { HaltingError } from '@halting/core'
 import type { OtherLimits, PastCall, PastTurn, Trajectory } from '@halting/core/steps'
-import { whatIfPriced } from '@halting/analysis'
-import type { PastSession } from '../foreign/read-session.ts'
-import type { ManySessions } from '../foreign/session-files.ts'
-import type { RunAnswer } from './told.ts'
+import { whatIfPriced } from './changing-calls.ts'
+import type { PastSession } from '../sessions/read-session.ts'
+import type { ManySessions } from '../sessions/session-files.ts'
+import type { RunAnswer } from './run-answer.ts'
 
 /** A run that was read, and where it stands. */
 type PastRun = Omit<RunAnswer, 'answer'> & { readonly trajectory: Trajectory }

@@ -1,4 +1,4 @@
-import { visible } from '@halting/analysis/words'
+import { visible } from '../words/visible.ts'
 
 const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

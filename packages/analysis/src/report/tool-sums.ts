@@ -1,5 +1,5 @@
 import type { CallOutcome, PastRequest, ToolFigures } from '@halting/core/steps'
-import type { ToolRow } from './told.ts'
+import type { ToolRow } from './report-model.ts'
 
 interface Row {
   calls: number

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import { loop, startRun, tool, type LoopOptions } from '@halting/core'
 import { accountOf, createMemorySteps, recordedWork, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import type { AnySession } from '../../src/foreign/read-session.ts'
+import type { AnySession } from '../../src/sessions/read-session.ts'
 import { Collector } from '../../src/report/collect.ts'
-import type { Report } from '../../src/report/told.ts'
+import type { Report } from '../../src/report/report-model.ts'
 
 const prices: NonNullable<LoopOptions['prices']> = {
   cost: (model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) * (model === 'dear' ? 3e-6 : 7e-7),

@@ -1,6 +1,6 @@
 import type { TerminalReason } from '@halting/core'
 import type { RunFacts } from './run-facts.ts'
-import type { LimitRow, RunName } from './told.ts'
+import type { LimitRow, RunName } from './report-model.ts'
 
 interface Row {
   runs: number

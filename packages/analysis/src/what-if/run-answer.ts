@@ -16,7 +16,7 @@ export interface RunAnswer {
 }
 
 /** What is told of all runs together. */
-export interface Told {
+export interface WhatIfAnswers {
   /** None where only limits were asked for. */
   readonly answers: readonly RunAnswer[]
   readonly suggested: readonly SuggestedLimit[] | undefined

@@ -1,9 +1,10 @@
-import { costText, counted, elapsed, many, money } from '@halting/analysis/words'
+import { costText } from '../words/what-if-words.ts'
+import { counted, elapsed, many, money } from '../words/figures.ts'
 import { programNames, type SessionKind } from '@halting/agent/foreign'
-import { untoldText } from '../why/untold.ts'
+import { unreportedUsageText } from '../why/unreported-usage.ts'
 import { dayOf } from './days.ts'
-import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './told.ts'
-import { flagOf } from './tighter.ts'
+import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './report-model.ts'
+import { flagOf } from './tighter-limits.ts'
 
 // What is said in words, the same in the terminal and on the page.
 
@@ -135,7 +136,7 @@ export function factsOf({ service, cache, compactions, afterRuns, totals }: Repo
     ...(service.untold === 0
       ? []
       : [
-          untoldText({
+          unreportedUsageText({
             attempts: service.untold,
             unreported: service.unreported,
             tokens: totals.unknownTokens,

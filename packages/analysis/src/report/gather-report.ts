@@ -1,12 +1,12 @@
 import { isAbsolute, relative } from 'node:path'
 import { HaltingError } from '@halting/core'
-import type { AnySession } from '../foreign/read-session.ts'
-import type { ManySessions } from '../foreign/session-files.ts'
-import { writerOf } from '../session/writer-of.ts'
+import type { AnySession } from '../sessions/read-session.ts'
+import type { ManySessions } from '../sessions/session-files.ts'
+import { writerOf } from '../sessions/writer-of.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 import { Collector } from './collect.ts'
 import type { Period } from './days.ts'
-import type { Report } from './told.ts'
+import type { Report } from './report-model.ts'
 
 /** What a report covers. */
 export interface ReportScope {

@@ -1,18 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import {
-  rowOf,
-  transcriptParts,
-  unreadRow,
-  viewOf,
-  type InspectedSession,
-  type SessionRow,
-  type SessionView,
-  type TranscriptPart,
-} from '@halting/analysis/view'
-import type { SessionSource } from '@halting/inspector'
-import { UsageError } from '../usage-error.ts'
+import { rowOf, unreadRow } from './row.ts'
+import { transcriptParts } from './parts.ts'
+import { viewOf } from './view.ts'
+import type { InspectedSession } from './inspected-session.ts'
+import type { SessionRow, SessionView, TranscriptPart } from './types.ts'
+import type { SessionSource } from './session-source.ts'
 import type { Entry, Shelf } from './shelf.ts'
 
 /** So many sessions stay read: what is looked at, and what it is compared with. */
@@ -41,6 +35,7 @@ export interface OpenShelf extends SessionSource {
 /** What the inspector shows of a shelf. Of a session nothing is read twice as long as it does not change. */
 export class ShelfSource<Found extends Entry> implements OpenShelf {
   readonly #shelf: Shelf<Found>
+  readonly #isForPerson: (error: unknown) => boolean
   readonly #rows = new Map<string, KeptRow>()
   readonly #opened = new Map<string, Promise<Opened>>()
   /** What stood there when somebody looked last. */
@@ -49,8 +44,10 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   #hasLooked = false
   #watching: AbortController | undefined
 
-  constructor(shelf: Shelf<Found>) {
+  /** `isForPerson` tells which errors of the shelf have a message for a person. */
+  constructor(shelf: Shelf<Found>, isForPerson: (error: unknown) => boolean = () => false) {
     this.#shelf = shelf
+    this.#isForPerson = isForPerson
   }
 
   get title(): string {
@@ -63,7 +60,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 
   async *list(signal: AbortSignal): AsyncGenerator<SessionRow> {
-    for (const found of await asked(this.#look())) {
+    for (const found of await this.#asked(this.#look())) {
       if (signal.aborted) return
       const row = await this.#rowOf(found)
       yield row
@@ -145,14 +142,14 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
 
   async #find(key: string): Promise<Found | undefined> {
     const seen = this.#seen.get(key)
-    const found = seen === undefined ? undefined : await asked(this.#shelf.lookAt(seen))
-    return found ?? (await asked(this.#look())).find((each) => each.key === key)
+    const found = seen === undefined ? undefined : await this.#asked(this.#shelf.lookAt(seen))
+    return found ?? (await this.#asked(this.#look())).find((each) => each.key === key)
   }
 
   async #rowOf(found: Found): Promise<SessionRow> {
     const kept = this.#rows.get(found.key)
     if (kept?.signature === found.signature) return kept.row
-    const row = asked(this.#shelf.readForRow(found))
+    const row = this.#asked(this.#shelf.readForRow(found))
       .then(rowOf)
       .catch((error: unknown) => {
         if (isOfSystem(error)) this.#rows.delete(found.key)
@@ -174,7 +171,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     const { key, signature } = found
     const before = await this.#opened.get(key)?.catch(() => undefined)
     if (before?.signature === signature) return before
-    const opening = asked(this.#shelf.read(found)).then((session) => {
+    const opening = this.#asked(this.#shelf.read(found)).then((session) => {
       return { signature, session, view: viewOf(session), parts: new Map() }
     })
     // The one that was asked for last goes last.
@@ -186,6 +183,15 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     })
     return opening
   }
+
+  /** What is the matter is told to the page, which takes a HaltingError for words that are meant for a person. */
+  async #asked<Value>(answer: Promise<Value>): Promise<Value> {
+    try {
+      return await answer
+    } catch (error) {
+      throw this.#isForPerson(error) ? new HaltingError('driver', messageOf(error), { cause: error }) : error
+    }
+  }
 }
 
 /** What the system refuses now it may give the next time. */
@@ -196,13 +202,4 @@ function isOfSystem(error: unknown): boolean {
 /** One that breaks what reads it hides no other. */
 function problemOf(error: unknown): string {
   return error instanceof HaltingError ? error.message : `Nothing can be told of it: ${messageOf(error)}.`
-}
-
-/** What is the matter is told to the page, which takes a HaltingError for words that are meant for a person. */
-async function asked<Value>(answer: Promise<Value>): Promise<Value> {
-  try {
-    return await answer
-  } catch (error) {
-    throw error instanceof UsageError ? new HaltingError('driver', messageOf(error), { cause: error }) : error
-  }
 }

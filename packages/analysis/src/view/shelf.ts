@@ -1,4 +1,5 @@
-import type { InspectedSession, SessionRow } from '@halting/analysis/view'
+import type { InspectedSession } from './inspected-session.ts'
+import type { SessionRow } from './types.ts'
 
 /** A session that stands somewhere, before it is read. */
 export interface Entry extends Pick<SessionRow, 'key' | 'sessionId' | 'path' | 'changedAt' | 'isLive'> {

@@ -2,7 +2,7 @@ import { isJsonObject, isText, isToolUse, textOf } from '@halting/core/adapters'
 import type { ContentBlock } from '@halting/core'
 import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
-import { elapsed } from '@halting/analysis/words'
+import { elapsed } from '../words/figures.ts'
 
 /** What happened in a step of a run, in words. */
 export interface ReplayLine {

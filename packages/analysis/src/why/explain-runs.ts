@@ -1,20 +1,20 @@
 import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
-import type { AnySession } from '../foreign/read-session.ts'
-import { many } from '@halting/analysis/words'
+import type { AnySession } from '../sessions/read-session.ts'
+import { many } from '../words/figures.ts'
 import type { NextStep } from './next-step.ts'
 import { terminalOf } from './terminal-of.ts'
-import { untoldIn, type Untold } from './untold.ts'
-import { foreignAccount } from './why-foreign.ts'
+import { unreportedUsageIn, type UnreportedUsage } from './unreported-usage.ts'
+import { foreignAccount } from './foreign-account.ts'
 
 /** What is told of one session. */
-export interface WhyText {
+export interface RunExplanation {
   readonly sessionId: string
   readonly cwd: string
   /** Of the newest run. */
   readonly account: Account
   /** What of it nobody told. */
-  readonly untold: Untold
+  readonly untold: UnreportedUsage
   /** What came after it. */
   readonly stages: readonly RecordedStage[]
   readonly goOn: NextStep
@@ -28,13 +28,13 @@ export interface WhyText {
 
 /** What is known of a run beside its records. */
 interface BesideRun {
-  readonly about: WhyText['about']
-  readonly goOn?: WhyText['goOn'] | undefined
+  readonly about: RunExplanation['about']
+  readonly goOn?: RunExplanation['goOn'] | undefined
   readonly heldBy?: number | undefined
 }
 
 /** What `halting why` tells of any run of a session, counted from 0. What all of them share is looked for once: there may be ten thousand. */
-export function toldRuns(session: AnySession): (run: number, beside: BesideRun) => WhyText {
+export function explainRuns(session: AnySession): (run: number, beside: BesideRun) => RunExplanation {
   const { sessionId, cwd, runs, foreign } = session
   const stages = stagesByRun(runs)
   return (run, { goOn = { says: '' }, about, heldBy }) => {
@@ -44,7 +44,7 @@ export function toldRuns(session: AnySession): (run: number, beside: BesideRun) 
       sessionId,
       cwd,
       account,
-      untold: untoldIn(records),
+      untold: unreportedUsageIn(records),
       stages: stages.get(account.run.runId) ?? [],
       goOn,
       before: endingsBefore(runs, run),

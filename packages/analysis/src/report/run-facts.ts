@@ -9,7 +9,7 @@ import {
   type StepRecord,
   type Trajectory,
 } from '@halting/core/steps'
-import { changes } from '@halting/analysis'
+import { changes } from '../what-if/changing-calls.ts'
 
 /** What is asked of one run, while its session is in memory. */
 export interface RunFacts {

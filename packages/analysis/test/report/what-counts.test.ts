@@ -4,9 +4,9 @@ import { agentTool, loop, startRun, tool, type LoopOptions, type RunState, type 
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { Collector } from '../../src/report/collect.ts'
-import type { Report } from '../../src/report/told.ts'
-import { factsOf, headline, triedText } from '../../src/report/words.ts'
-import { worthTelling } from '../../src/report/tighter.ts'
+import type { Report } from '../../src/report/report-model.ts'
+import { factsOf, headline, triedText } from '../../src/report/report-words.ts'
+import { worthTelling } from '../../src/report/tighter-limits.ts'
 
 const usage = { input_tokens: 900, output_tokens: 100 }
 const asks = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })

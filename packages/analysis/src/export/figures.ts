@@ -1,10 +1,14 @@
 import type { AccountedEnding } from '@halting/core/steps'
-import { counted, elapsed, many, money } from '@halting/analysis/words'
-import type { ToldSession } from '@halting/analysis/view'
+import { counted, elapsed, many, money } from '../words/figures.ts'
+import type { SessionTranscript } from '../view/session-transcript.ts'
 
 /** The figures of a session in words: a name and a value each. What a run carried over from another counts once. */
-export function figuresOf({ runs, sessionId, cwd }: ToldSession): readonly (readonly [name: string, value: string])[] {
-  const sum = (of: (run: ToldSession['runs'][number]) => number): number =>
+export function figuresOf({
+  runs,
+  sessionId,
+  cwd,
+}: SessionTranscript): readonly (readonly [name: string, value: string])[] {
+  const sum = (of: (run: SessionTranscript['runs'][number]) => number): number =>
     runs.reduce((total, run) => total + of(run), 0)
   const continued = new Set(runs.map(({ account }) => account.run.continues))
   const turns = sum(({ account }) => (continued.has(account.run.runId) ? 0 : account.totals.turns))

@@ -1,11 +1,15 @@
-import { inputSummary, elapsed, jsonText, visible } from '@halting/analysis/words'
+import { inputSummary } from '../words/input-summary.ts'
+import { elapsed } from '../words/figures.ts'
+import { jsonText } from '../words/json-text.ts'
+import { visible } from '../words/visible.ts'
 import { endingText, figuresOf } from './figures.ts'
-import { changeLines, plainText, type Part, type ToldCall, type ToldSession } from '@halting/analysis/view'
+import { changeLines } from '../view/change-lines.ts'
+import { plainText, type Part, type TranscriptCall, type SessionTranscript } from '../view/session-transcript.ts'
 
 // What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.
 
 /** The session as Markdown, part by part. */
-export function* markdownOf(session: ToldSession, title: string): Iterable<string> {
+export function* markdownOf(session: SessionTranscript, title: string): Iterable<string> {
   yield `# ${codeSpan(title)}\n\n`
   for (const [name, value] of figuresOf(session)) yield `- ${name}: ${codeSpan(value)}\n`
   const last = session.runs.at(-1)
@@ -38,7 +42,7 @@ function* partText(part: Part, level: number): Iterable<string> {
   }
 }
 
-function* callText(call: ToldCall, level: number, heading: (text: string) => string): Iterable<string> {
+function* callText(call: TranscriptCall, level: number, heading: (text: string) => string): Iterable<string> {
   const took = call.durationMs === undefined ? '' : `, ${elapsed(call.durationMs)}`
   const how = call.result === undefined ? ', no result on record' : call.isError ? ', failed' : ''
   yield heading(`${codeSpan(`${call.name} ${inputSummary(call.input).slice(0, 200)}`)}${how}${took}`)

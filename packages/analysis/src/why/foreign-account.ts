@@ -1,7 +1,7 @@
 import { programNames } from '@halting/agent/foreign'
 import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
-import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
-import type { AnySession } from '../foreign/read-session.ts'
+import { recordedText, skippedText, unpricedText } from '../sessions/foreign-text.ts'
+import type { AnySession } from '../sessions/read-session.ts'
 
 /** An account of a run of another program: with which limits it ran is not on record, and allowances it had none. */
 export function foreignAccount(records: readonly StepRecord[]): Account {

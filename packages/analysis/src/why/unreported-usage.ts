@@ -1,8 +1,8 @@
 import { recordedWork, type StepRecord } from '@halting/core/steps'
-import { counted, many, moneyAtMost } from '@halting/analysis/words'
+import { counted, many, moneyAtMost } from '../words/figures.ts'
 
 /** Attempts at models of which nobody told what they came to. */
-export interface Untold {
+export interface UnreportedUsage {
   readonly attempts: number
   /** Those of them whose reply is there: the service reported no usage. */
   readonly unreported: number
@@ -13,7 +13,7 @@ export interface Untold {
   readonly chargedTokens: number
 }
 
-export function untoldIn(records: readonly StepRecord[]): Untold {
+export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsage {
   const requests = recordedWork(records).requests.filter(({ isAtWorst }) => isAtWorst)
   const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0)
   return {
@@ -26,7 +26,12 @@ export function untoldIn(records: readonly StepRecord[]): Untold {
 }
 
 /** In a sentence; '' where each told it. */
-export function untoldText({ attempts, unreported, tokens, usd }: Omit<Untold, 'chargedTokens'>): string {
+export function unreportedUsageText({
+  attempts,
+  unreported,
+  tokens,
+  usd,
+}: Omit<UnreportedUsage, 'chargedTokens'>): string {
   if (attempts === 0) return ''
   const most = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
   const broken = attempts - unreported

@@ -1,4 +1,4 @@
-import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
+import type { SessionRow, SessionView, TranscriptPart } from './types.ts'
 
 /** Where the inspector gets its sessions from: files, a cluster, or one file that was exported. */
 export interface SessionSource {

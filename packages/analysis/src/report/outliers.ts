@@ -1,4 +1,4 @@
-import type { Outlier, SessionSpent } from './told.ts'
+import type { Outlier, SessionSpent } from './report-model.ts'
 
 /** Of fewer sessions nothing is unusual. */
 const fewest = 8

@@ -1,6 +1,6 @@
 import { whatIf, type OtherLimits, type Trajectory } from '@halting/core/steps'
-import { changes } from '@halting/analysis'
-import type { LimitTried } from './told.ts'
+import { changes } from '../what-if/changing-calls.ts'
+import type { LimitTried } from './report-model.ts'
 
 const minute = 60_000
 

@@ -1,10 +1,15 @@
 import { HaltingError } from '@halting/core'
-import type { InspectedSession, SessionRow } from '@halting/analysis/view'
-import type { SessionSource } from '@halting/inspector'
+import type { InspectedSession } from '../../src/view/inspected-session.ts'
+import type { SessionRow } from '../../src/view/types.ts'
+import type { SessionSource } from '../../src/view/session-source.ts'
 import { expect, test } from 'vitest'
-import type { Entry, Shelf } from '../../src/inspect/shelf.ts'
-import { ShelfSource } from '../../src/inspect/shelf-source.ts'
-import { UsageError } from '../../src/usage-error.ts'
+import type { Entry, Shelf } from '../../src/view/shelf.ts'
+import { ShelfSource } from '../../src/view/shelf-source.ts'
+
+/** An error of a shelf whose message is meant for a person. */
+class ErrorForPerson extends Error {}
+
+const isForPerson = (error: unknown): boolean => error instanceof ErrorForPerson
 
 /** A shelf in memory that counts how often each session is read. */
 class MemoryShelf implements Shelf {
@@ -64,7 +69,7 @@ async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {
 
 test('a session is read once for each list until it changes, however many ask', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
   await Promise.all([rowsOf(source), rowsOf(source)])
   await rowsOf(source)
@@ -76,7 +81,7 @@ test('a session is read once for each list until it changes, however many ask', 
 
 test('a row is that of the list, read again when its session changed; one that went has none', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
   expect(await source.row('a')).toBeUndefined()
   const [a] = await rowsOf(source)
@@ -97,13 +102,13 @@ test('a list that nobody reads any more reads nothing more', async () => {
   const shelf = new MemoryShelf()
   for (let number = 0; number < 10; number++) shelf.there.set(`s-${number}`, 1)
   const ending = new AbortController()
-  for await (const row of new ShelfSource(shelf).list(ending.signal)) if (row.key === 's-1') ending.abort()
+  for await (const row of new ShelfSource(shelf, isForPerson).list(ending.signal)) if (row.key === 's-1') ending.abort()
   expect(shelf.reads).toHaveLength(2)
 })
 
 test('a session that cannot be read, or breaks what reads it, is a row with its problem, and hides no other', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
   expect(await rowsOf(source)).toMatchObject([
     { key: 'bad', problem: 'The session bad is damaged.' },
@@ -117,15 +122,15 @@ test('a session that cannot be read, or breaks what reads it, is a row with its 
 
 test('what is the matter with all of it is told in words for a person', async () => {
   const shelf = new MemoryShelf()
-  shelf.problem = new UsageError('The cluster does not answer.')
-  const told = await rowsOf(new ShelfSource(shelf)).catch((error: unknown) => error)
+  shelf.problem = new ErrorForPerson('The cluster does not answer.')
+  const told = await rowsOf(new ShelfSource(shelf, isForPerson)).catch((error: unknown) => error)
   expect(told).toBeInstanceOf(HaltingError)
   expect(told).toMatchObject({ message: 'The cluster does not answer.' })
 })
 
 test('pieces are those of the view that was told, until the session is asked for anew', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   shelf.there.set('a', 1)
   expect(await source.session('a')).toMatchObject({ row: { title: 'v1' } })
   shelf.there.set('a', 2)
@@ -139,7 +144,7 @@ test('pieces are those of the view that was told, until the session is asked for
 
 test('the sessions that were shown last stay read, and no more of them', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   for (const key of ['a', 'b', 'c', 'd']) shelf.there.set(key, 1)
   for (const key of ['a', 'b', 'c', 'd', 'b', 'c', 'd']) await source.session(key)
   expect(shelf.reads).toEqual(['all a v1', 'all b v1', 'all c v1', 'all d v1'])
@@ -149,7 +154,7 @@ test('the sessions that were shown last stay read, and no more of them', async (
 
 test('everybody hears of what changed, came and went, whoever looked; after the last has left nobody looks', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
   await rowsOf(source)
   const heard: string[][] = [[], []]
@@ -167,7 +172,7 @@ test('everybody hears of what changed, came and went, whoever looked; after the 
   shelf.there.set('a', 3)
   await expect.poll(() => heard.every((keys) => keys.filter((key) => key === 'a').length === 2)).toBe(true)
   for (const stop of stops) stop()
-  shelf.problem = new UsageError('nobody may look')
+  shelf.problem = new ErrorForPerson('nobody may look')
   shelf.there.set('a', 4)
   await new Promise((resolve) => setTimeout(resolve, 30))
   expect(heard[0]?.filter((key) => key === 'a')).toHaveLength(2)
@@ -175,12 +180,12 @@ test('everybody hears of what changed, came and went, whoever looked; after the 
 
 test('what cannot be looked at for a while is looked at again', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf)
+  const source = new ShelfSource(shelf, isForPerson)
   shelf.there.set('a', 1)
   await rowsOf(source)
   const heard: string[] = []
   const stop = source.watch((keys) => void heard.push(...keys))
-  shelf.problem = new UsageError('The cluster does not answer.')
+  shelf.problem = new ErrorForPerson('The cluster does not answer.')
   await new Promise((resolve) => setTimeout(resolve, 20))
   shelf.there.set('a', 2)
   shelf.problem = undefined

@@ -1,5 +1,5 @@
 import { programNames, type ForeignSession, type LongLine, type Skipped } from '@halting/agent/foreign'
-import { many, money } from '@halting/analysis/words'
+import { many, money } from '../words/figures.ts'
 
 /** What was passed over in files of other programs, in a sentence; '' for nothing. */
 export function skippedText(all: readonly Skipped[]): string {

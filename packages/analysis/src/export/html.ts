@@ -1,19 +1,22 @@
 import { endings, type ContentBlock, type MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
-import { inputSummary, elapsed, jsonText, shortened } from '@halting/analysis/words'
+import { inputSummary } from '../words/input-summary.ts'
+import { elapsed } from '../words/figures.ts'
+import { jsonText } from '../words/json-text.ts'
+import { shortened } from '../words/visible.ts'
 import { escaped } from './escaped.ts'
 import { endingText, figuresOf } from './figures.ts'
 import { pageHead } from './page-head.ts'
 import { pageStyle } from './page-style.ts'
 import { prose } from './prose.ts'
+import { changeLines } from '../view/change-lines.ts'
 import {
-  changeLines,
   plainText,
   type Part,
-  type ToldCall,
-  type ToldRun,
-  type ToldSession,
-} from '@halting/analysis/view'
+  type TranscriptCall,
+  type RunTranscript,
+  type SessionTranscript,
+} from '../view/session-transcript.ts'
 import type { NextStep } from '../why/next-step.ts'
 
 // One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
@@ -26,7 +29,7 @@ const longestText = 50_000
 const longestOpen = 6_000
 
 /** The session as a page. */
-export function* htmlOf(session: ToldSession, title: string, next: NextStep): Iterable<string> {
+export function* htmlOf(session: SessionTranscript, title: string, next: NextStep): Iterable<string> {
   const last = session.runs.at(-1)
   yield `${pageHead(title, pageStyle)}<body>
 <a class="skip" href="#said">To what was said</a>
@@ -50,13 +53,13 @@ ${next.command === undefined ? '' : `<pre>${escaped(next.command)}</pre>`}
   yield '</main>\n</body>\n</html>\n'
 }
 
-function endOf({ account: { ending } }: ToldRun): string {
+function endOf({ account: { ending } }: RunTranscript): string {
   const isBad = ending === null || endings[ending.reason].exitCode !== 0
   return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}</div>\n`
 }
 
 /** Where there are several runs: by what was asked in each. */
-function navOf(runs: readonly ToldRun[]): string {
+function navOf(runs: readonly RunTranscript[]): string {
   if (runs.length < 2) return ''
   const items = runs.map(({ parts }, index) => {
     const first = parts.find((part) => part.kind === 'person')
@@ -100,7 +103,7 @@ function* partHtml(part: Part): Iterable<string> {
   }
 }
 
-function* callHtml(call: ToldCall): Iterable<string> {
+function* callHtml(call: TranscriptCall): Iterable<string> {
   const changes = changeLines(call)
   const took = call.durationMs === undefined ? '' : elapsed(call.durationMs)
   const how = call.result === undefined ? 'no result on record' : call.isError ? 'failed' : ''
