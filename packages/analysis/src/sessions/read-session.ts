@@ -1,4 +1,5 @@
-import { readJournal, redactedValue } from '@halting/agent'
+import { readJournal } from '@halting/journal'
+import { redactedValue } from '@halting/core/redact'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'

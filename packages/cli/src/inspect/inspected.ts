@@ -1,4 +1,4 @@
-import { redactedValue } from '@halting/agent'
+import { redactedValue } from '@halting/core/redact'
 import type { InspectedSession, Entry } from '@halting/analysis/view'
 import { contextWindowOf, createKeyRedactor } from '@halting/models'
 import type { AnySession } from '@halting/analysis/sessions'
