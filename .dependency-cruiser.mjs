@@ -29,6 +29,13 @@ export default {
       to: { pathNot: '^packages/core/src/' },
     },
     {
+      name: 'analysis-needs-no-agent',
+      comment: 'A report over finished sessions loads no tool and no shell analysis.',
+      severity: 'error',
+      from: { path: '^packages/analysis/(?:src|test)/' },
+      to: { path: '^(?:node_modules/(?:@halting/)?|packages/)(?:agent|policy)(?:/|$)' },
+    },
+    {
       name: 'src-knows-no-tests',
       severity: 'error',
       from: { path: '^packages/[^/]+/src/' },

@@ -44,7 +44,7 @@ const onlyDeep = [
   'packages/agent/test/mcp/real-servers.test.ts',
   'packages/agent/test/million-files.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
-  'packages/agent/test/session/foreign/long-lines.test.ts',
+  'packages/analysis/test/foreign/long-lines.test.ts',
   'packages/agent/test/schema-oracle.test.ts',
   'packages/journal/test/check-driver.test.ts',
   'packages/journal/test/disk-failures.test.ts',

@@ -77,6 +77,18 @@ test('a run of one prompt loads only what it uses', async () => {
   expect(texts.join('').length).toBeLessThan(1_800_000)
 })
 
+test.each([
+  { command: 'report', prints: /sessions? of this folder/ },
+  { command: 'why', prints: /completed/ },
+  { command: 'sessions', prints: /hi/ },
+])('halting $command loads no tool, and nothing of what a session that runs needs', async ({ command, prints }) => {
+  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
+  await run(['-p', 'hi'], { env })
+  const sources = sourcesIn(await loadedBy([command], {}, prints))
+  expect(sources.filter((path) => /agent\/src\/session\/|journal\/src\//.test(path))).not.toEqual([])
+  expect(sources.filter((path) => /agent\/src\/(?:tools|mcp|sandbox|shell)\//.test(path))).toEqual([])
+})
+
 test('it asks its model without the client of `fetch`, and over plain HTTP without TLS', async () => {
   const list = join(here(), 'modules.txt')
   const told = join(here(), 'tell-modules.cjs')

@@ -1,4 +1,4 @@
-import type { SessionKind } from '@halting/agent/foreign'
+import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { TerminalReason } from '@halting/core'
 import type { OtherLimits, Phase } from '@halting/core/steps'
 

@@ -1,6 +1,7 @@
 import { costText } from '../words/what-if-words.ts'
 import { counted, elapsed, many, money } from '../words/figures.ts'
-import { programNames, type SessionKind } from '@halting/agent/foreign'
+import { programNames } from '../foreign/session.ts'
+import type { SessionKind } from '../foreign/read-foreign.ts'
 import { unreportedUsageText } from '../why/unreported-usage.ts'
 import { dayOf } from './days.ts'
 import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './report-model.ts'

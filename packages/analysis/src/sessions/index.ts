@@ -1,5 +1,4 @@
 // `@halting/analysis/sessions`: reads sessions from files, whichever program recorded them.
-export { recordedText, skippedText, unpricedText } from './foreign-text.ts'
 export {
   unpricedIn,
   type AnySession,

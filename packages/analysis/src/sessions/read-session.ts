@@ -1,6 +1,8 @@
 import { readJournal } from '@halting/journal'
 import { redactedValue } from '@halting/core/redact'
-import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
+import { kindOfSession, readForeignSession } from '../foreign/read-foreign.ts'
+import type { ForeignSession } from '../foreign/session.ts'
+import type { ReadTogether } from '../foreign/read-together.ts'
 import type { Prices } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
+import { ReadTogether } from '../foreign/read-together.ts'
+import { withoutSubagents } from '../foreign/agent-files.ts'
 
 /** Sessions to look at one after another, and how one is read. */
 export interface ManySessions<Session> {

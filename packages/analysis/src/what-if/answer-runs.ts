@@ -1,4 +1,5 @@
-import type { ForeignSession, SessionKind } from '@halting/agent/foreign'
+import type { ForeignSession } from '../foreign/session.ts'
+import type { SessionKind } from '../foreign/read-foreign.ts'
 import { HaltingError } from '@halting/core'
 import type { OtherLimits, PastCall, PastTurn, Trajectory } from '@halting/core/steps'
 import { whatIfPriced } from './changing-calls.ts'

@@ -1,4 +1,4 @@
-import type { SessionKind } from '@halting/agent/foreign'
+import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { SuggestedLimit, WhatIf } from '@halting/core/steps'
 
 /** The answer for one run. */

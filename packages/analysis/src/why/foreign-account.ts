@@ -1,6 +1,6 @@
-import { programNames } from '@halting/agent/foreign'
+import { programNames } from '../foreign/session.ts'
 import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
-import { recordedText, skippedText, unpricedText } from '../sessions/foreign-text.ts'
+import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../sessions/read-session.ts'
 
 /** An account of a run of another program: with which limits it ran is not on record, and allowances it had none. */

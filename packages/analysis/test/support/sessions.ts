@@ -14,7 +14,7 @@ import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } fr
 import { type InspectedSession } from '../../src/view/inspected-session.ts'
 
 /** Sessions that other programs recorded. */
-export const foreignSamples: string = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+export const foreignSamples: string = join(import.meta.dirname, '../foreign/samples')
 
 /** Records as a file gives them back. */
 function asJson(records: readonly StepRecord[]): readonly StepRecord[] {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/view/view.ts'
 import type { RunView } from '../../src/view/types.ts'
 import { timesBetween } from '../../src/view/times.ts'
-import { isDeep } from '../../../agent/test/support/deep.ts'
+import { isDeep } from '../../../core/test/support/deep.ts'
 import { calls, largeSession, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
 
 const phasesOf = ({ account }: RunView) =>

@@ -1,4 +1,4 @@
-import type { ReadTogether } from '@halting/agent/foreign'
+import type { ReadTogether } from '@halting/analysis/foreign'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { type AnySession, type PricesFor, sessionsInFiles, type ManySessions } from '@halting/analysis/sessions'

@@ -4,7 +4,6 @@ import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting
 import type { Prices } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { settingsFor } from '../session/run-settings.ts'
 import { usable } from '../session/usable.ts'
 import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
 
@@ -33,10 +32,14 @@ function pricesIn(settings: string): unknown {
 /** The table of prices with what the settings say of them. */
 export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): PricesFor {
   let prices: Promise<Prices> | undefined
-  return () =>
-    (prices ??= settingsFor(flags, program).then(({ settings: { modelPrices = [] } }) =>
-      createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each)))),
-    ))
+  return () => (prices ??= readPrices(flags, program))
+}
+
+async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
+  // Settings hold permission rules, and with them the shell analysis: a session that has its prices on record loads none of it.
+  const { settingsFor } = await import('../session/run-settings.ts')
+  const { modelPrices = [] } = (await settingsFor(flags, program)).settings
+  return createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each))))
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */

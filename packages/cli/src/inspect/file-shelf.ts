@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { keptSessions } from '@halting/journal'
-import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
+import { ReadTogether, withoutSubagents } from '@halting/analysis/foreign'
 import type { InspectedSession, Entry, Shelf } from '@halting/analysis/view'
 import type { Flags } from '../flags/flags.ts'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'

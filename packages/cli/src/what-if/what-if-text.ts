@@ -1,4 +1,4 @@
-import { programNames } from '@halting/agent/foreign'
+import { programNames } from '@halting/analysis/foreign'
 import type { OtherLimits, WhatIf } from '@halting/core/steps'
 import { spentText, verdictText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'

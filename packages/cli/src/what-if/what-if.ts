@@ -6,15 +6,8 @@ import { copiesLeftOut } from '@halting/analysis/words'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
-import {
-  recordedText,
-  skippedText,
-  unpricedText,
-  pastTrajectory,
-  readPastSession,
-  type PastSession,
-  type ManySessions,
-} from '@halting/analysis/sessions'
+import { recordedText, skippedText, unpricedText } from '@halting/analysis/foreign'
+import { pastTrajectory, readPastSession, type PastSession, type ManySessions } from '@halting/analysis/sessions'
 import { manySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { keptSessions, readAnswers, type KeptFile } from '@halting/journal'
-import { findForeign, programNames, type ForeignSession } from '@halting/agent/foreign'
+import { findForeign, programNames, type ForeignSession } from '@halting/analysis/foreign'
 import { foldSession } from '@halting/core/steps'
 import type { AnySession } from '@halting/analysis/sessions'
 import { shellQuoted } from '../io/shell-quote.ts'

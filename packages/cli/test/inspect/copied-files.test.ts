@@ -13,7 +13,7 @@ import { here, installProgram, run } from '../support/program.ts'
 installProgram()
 
 const [kept, other] = ['a', 'b'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000001`) as [string, string]
-const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 const folderOf = (name: string): string => join(here(), name)
 
 beforeAll(async () => {

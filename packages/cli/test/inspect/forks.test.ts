@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkSession, openJournal } from '@halting/journal'
-import { readForeignSession, takeOver } from '@halting/agent/foreign'
+import { readForeignSession, takeOver } from '@halting/analysis/foreign'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
@@ -19,7 +19,7 @@ installProgram()
 
 const ids = ['a', 'b', 'c', 'd', 'e'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000001`)
 const [origin = '', fork = '', grandchild = '', untouched = '', taken = ''] = ids
-const sample = join(import.meta.dirname, '../../../agent/test/session/foreign/samples/claude-code-polling.jsonl')
+const sample = join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-polling.jsonl')
 const fileOf = (id: string): string => join(here(), 'forks', `${id}.jsonl`)
 
 /** A run in a session that is there. */

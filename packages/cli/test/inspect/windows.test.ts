@@ -10,7 +10,7 @@ import { here, installProgram } from '../support/program.ts'
 
 installProgram()
 
-const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 
 async function windowsOf(name: string): Promise<unknown> {
   mkdirSync(join(here(), 'windows'), { recursive: true })

@@ -2,9 +2,9 @@
 import { accountOf, foldSession, recordsOfForeign, trajectoryOf, whatIf } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { kindOfSession, readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
-import type { ForeignSession } from '../../../src/session/foreign/session.ts'
-import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
+import { kindOfSession, readForeignSession } from '../../src/foreign/read-foreign.ts'
+import type { ForeignSession } from '../../src/foreign/session.ts'
+import { sendableRuns } from '../../src/foreign/take-over.ts'
 import { prices, samplePath } from './support.ts'
 
 const golden = [

@@ -14,10 +14,10 @@ import {
 } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { eachLine } from '../../../src/session/foreign/lines.ts'
-import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
-import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
-import { drawn } from '../../support/deep.ts'
+import { eachLine } from '../../src/foreign/lines.ts'
+import { readForeignSession } from '../../src/foreign/read-foreign.ts'
+import { sendableRuns } from '../../src/foreign/take-over.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
 import { fileOf, prices, samplePath, useFolder } from './support.ts'
 
 useFolder()

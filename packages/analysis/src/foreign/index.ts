@@ -1,4 +1,4 @@
-// `@halting/agent/foreign`: sessions that other programs recorded. An entry of its own, so that a run loads none of it.
+// `@halting/analysis/foreign`: sessions that other programs recorded. An entry of its own, so that a run loads none of it.
 export { findForeign, foreignFolder, type ForeignFile, type ForeignPlace } from './find-foreign.ts'
 export { withoutSubagents } from './agent-files.ts'
 export { kindOfSession, readForeignSession, type SessionKind } from './read-foreign.ts'
@@ -12,3 +12,4 @@ export {
   type Skipped,
 } from './session.ts'
 export { takeOver } from './take-over.ts'
+export { recordedText, skippedText, unpricedText } from './foreign-text.ts'

@@ -2,8 +2,8 @@
 import { accountOf, foldSession, recordsOfForeign } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
-import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
+import { readForeignSession } from '../../src/foreign/read-foreign.ts'
+import { sendableRuns } from '../../src/foreign/take-over.ts'
 import { fileOf, linesOf, prices, useFolder } from './support.ts'
 
 useFolder()

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
-import { sendableRuns, takeOver } from '../../../src/session/foreign/take-over.ts'
+import { readForeignSession } from '../../src/foreign/read-foreign.ts'
+import { sendableRuns, takeOver } from '../../src/foreign/take-over.ts'
 import { readJournal } from '@halting/journal'
 import {
   assistant,

@@ -1,4 +1,4 @@
-import { programNames, type ForeignSession, type LongLine, type Skipped } from '@halting/agent/foreign'
+import { programNames, type ForeignSession, type LongLine, type Skipped } from './session.ts'
 import { many, money } from '../words/figures.ts'
 
 /** What was passed over in files of other programs, in a sentence; '' for nothing. */

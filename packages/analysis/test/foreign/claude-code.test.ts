@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { foldSession, recordsOfForeign, trajectoryOf, whatIf } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { beforeEach, expect, test } from 'vitest'
-import { withoutSubagents } from '../../../src/session/foreign/agent-files.ts'
-import { kindOfSession, readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
-import { ReadTogether } from '../../../src/session/foreign/read-together.ts'
-import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
+import { withoutSubagents } from '../../src/foreign/agent-files.ts'
+import { kindOfSession, readForeignSession } from '../../src/foreign/read-foreign.ts'
+import { ReadTogether } from '../../src/foreign/read-together.ts'
+import { sendableRuns } from '../../src/foreign/take-over.ts'
 import {
   accountsOf,
   assistant,

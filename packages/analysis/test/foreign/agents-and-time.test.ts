@@ -3,8 +3,8 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { recordsOfForeign, trajectoryOf, type ForeignRun } from '@halting/core/steps'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { withoutSubagents } from '../../../src/session/foreign/agent-files.ts'
-import { kindOfSession, readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
+import { withoutSubagents } from '../../src/foreign/agent-files.ts'
+import { kindOfSession, readForeignSession } from '../../src/foreign/read-foreign.ts'
 import {
   accountsOf,
   assistant,

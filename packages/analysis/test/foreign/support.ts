@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { accountOf, recordsOfForeign, type Account } from '@halting/core/steps'
 import { afterAll, beforeAll } from 'vitest'
-import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
+import { readForeignSession } from '../../src/foreign/read-foreign.ts'
 
 export const samplePath = (name: string): string => fileURLToPath(new URL(`samples/${name}.jsonl`, import.meta.url))
 
