@@ -1,4 +1,4 @@
-const order = ['core', 'models', 'agent', 'restate', 'inspector', 'cli']
+import { packages as order } from './scripts/packages.mjs'
 
 /** A package may import from itself and from those before it. */
 const downwardOnly = order.slice(0, -1).map((name, index) => {

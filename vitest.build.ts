@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node'
 import { lazyParser } from './scripts/lazy-parser.mjs'
 import { lazyGraphemes } from './scripts/lazy-graphemes.mjs'
 import { openTelemetryModules } from './scripts/open-telemetry-modules.mjs'
+import { entriesOf, packages } from './scripts/packages.mjs'
 import { pageBundle } from './scripts/page-bundle.mjs'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
@@ -28,36 +29,14 @@ const source = (path: string): string => join(root, 'packages', path)
 /** The sources of core, each file as `.js`. */
 export const core: string = join(folder, 'core')
 
-/** Where what a package is imported by lies in the sources. */
-export const sources: { readonly [name: string]: string } = {
-  '@halting/core/steps': source('core/src/steps/index.ts'),
-  '@halting/core/adapters': source('core/src/adapters/index.ts'),
-  '@halting/core/after': source('core/src/after/index.ts'),
-  '@halting/core/testing': source('core/src/testing/index.ts'),
-  '@halting/core': source('core/src/index.ts'),
-  '@halting/models/scripted': source('models/src/scripted/index.ts'),
-  '@halting/models/ai-sdk': source('models/src/ai-sdk/index.ts'),
-  '@halting/models': source('models/src/index.ts'),
-  '@halting/agent/sandbox': source('agent/src/sandbox/index.ts'),
-  '@halting/agent/telemetry': source('agent/src/telemetry/index.ts'),
-  '@halting/agent/session': source('agent/src/live-session/index.ts'),
-  '@halting/agent/foreign': source('agent/src/session/foreign/index.ts'),
-  '@halting/agent/after': source('agent/src/after/index.ts'),
-  '@halting/agent/hooks': source('agent/src/hooks/index.ts'),
-  '@halting/agent/mcp': source('agent/src/mcp/index.ts'),
-  '@halting/agent/json-schema': source('agent/src/json-schema/index.ts'),
-  '@halting/agent/memory': source('agent/src/memory/index.ts'),
-  '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
-  '@halting/agent': source('agent/src/index.ts'),
-  '@halting/inspector/changing-calls': source('inspector/src/changing-calls.ts'),
-  '@halting/inspector/what-if-words': source('inspector/src/what-if-words.ts'),
-  '@halting/inspector/figures': source('inspector/src/figures.ts'),
-  '@halting/inspector/visible': source('inspector/src/visible.ts'),
-  '@halting/inspector/open-entries': source('inspector/src/told/open-entries.ts'),
-  '@halting/inspector': source('inspector/src/index.ts'),
-  '@halting/restate/client': source('restate/src/client/index.ts'),
-  '@halting/restate': source('restate/src/index.ts'),
-}
+/** Where what a package is imported by lies in the sources. What is longer comes first: an alias of esbuild counts for what is below it, too. */
+export const sources: { readonly [name: string]: string } = Object.fromEntries(
+  packages
+    .flatMap((name) =>
+      entriesOf(name).map(({ specifier, path }) => [specifier, source(`${name}/src/${path}.ts`)] as const),
+    )
+    .toSorted(([one], [other]) => other.length - one.length),
+)
 
 const common = {
   bundle: true,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { entriesOf } from './scripts/packages.mjs'
 import { core, sources } from './vitest.build.ts'
 
 /** Tests run the sources, never a dist that may be older than they are. */
@@ -7,8 +8,7 @@ const fromSources = Object.entries(sources).map(([name, replacement]) => exactly
 
 /** Core as JavaScript, made from the sources when the tests begin. */
 const withBuiltCore = [
-  exactly('@halting/core', `${core}/index.js`),
-  { find: /^@halting\/core\/(steps|adapters|after|testing)$/, replacement: `${core}/$1/index.js` },
+  ...entriesOf('core').map(({ specifier, path }) => exactly(specifier, `${core}/${path}.js`)),
   ...fromSources,
 ]
 

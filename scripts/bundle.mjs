@@ -8,42 +8,14 @@ import { lazyParser } from './lazy-parser.mjs'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { noticesOf } from './notices.mjs'
 import { openTelemetryModules } from './open-telemetry-modules.mjs'
+import { entriesOf, packages } from './packages.mjs'
 import { pageBundle } from './page-bundle.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
-const libraries = {
-  core: {
-    index: 'src/index.ts',
-    'steps/index': 'src/steps/index.ts',
-    'adapters/index': 'src/adapters/index.ts',
-    'after/index': 'src/after/index.ts',
-    'testing/index': 'src/testing/index.ts',
-  },
-  models: { index: 'src/index.ts', 'scripted/index': 'src/scripted/index.ts', 'ai-sdk/index': 'src/ai-sdk/index.ts' },
-  agent: {
-    index: 'src/index.ts',
-    'live-session/index': 'src/live-session/index.ts',
-    'session/foreign/index': 'src/session/foreign/index.ts',
-    'after/index': 'src/after/index.ts',
-    'hooks/index': 'src/hooks/index.ts',
-    'instructions/index': 'src/instructions/index.ts',
-    'memory/index': 'src/memory/index.ts',
-    'sandbox/index': 'src/sandbox/index.ts',
-    'mcp/index': 'src/mcp/index.ts',
-    'json-schema/index': 'src/json-schema/index.ts',
-    'telemetry/index': 'src/telemetry/index.ts',
-  },
-  restate: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
-  inspector: {
-    index: 'src/index.ts',
-    'changing-calls': 'src/changing-calls.ts',
-    figures: 'src/figures.ts',
-    visible: 'src/visible.ts',
-    'open-entries': 'src/told/open-entries.ts',
-    'what-if-words': 'src/what-if-words.ts',
-  },
-}
+const libraries = packages
+  .map((name) => [name, Object.fromEntries(entriesOf(name).map(({ path }) => [path, `src/${path}.ts`]))])
+  .filter(([, entryPoints]) => Object.keys(entryPoints).length > 0)
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
 
@@ -88,7 +60,7 @@ function replace(chunks, files) {
   for (const file of readdirSync(chunks)) if (!current.has(file)) rmSync(join(chunks, file))
 }
 
-for (const [name, entryPoints] of Object.entries(libraries)) {
+for (const [name, entryPoints] of libraries) {
   await bundle(name, entryPoints, {
     platform: name === 'core' ? 'neutral' : 'node',
     packages: 'external',

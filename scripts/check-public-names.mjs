@@ -1,13 +1,15 @@
 // What @halting/core exports is chosen, counted and documented: every name of an entry has a doc comment, and the main entry stays small.
 import { readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
-import { report, root } from './packages.mjs'
+import { entriesOf, report, root } from './packages.mjs'
 
 /** Most names that the main entry may export. */
 const limit = 120
 
 const core = new URL('packages/core/src/', root)
-const entries = ['index.ts', 'steps/index.ts', 'adapters/index.ts', 'after/index.ts'].map((path) => new URL(path, core))
+const entries = entriesOf('core')
+  .filter(({ path }) => !path.startsWith('testing/'))
+  .map(({ path }) => new URL(`${path}.ts`, core))
 
 /** @typedef {{ name: string, file: URL, isDocumented: boolean }} Exported */
 

@@ -1,9 +1,26 @@
-// The packages, lowest first, and how to list their sources.
-import { readdirSync } from 'node:fs'
+// The packages, lowest first, their entries and their sources. A package may import from those before it.
+import { readdirSync, readFileSync } from 'node:fs'
 
 export const root = new URL('../', import.meta.url)
 
 export const packages = ['core', 'models', 'agent', 'restate', 'inspector', 'cli']
+
+/** The package.json of one package. */
+export const manifestOf = (name) => JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), 'utf8'))
+
+/**
+ * The entries of one package, as its package.json exports them: `specifier` is what is imported, `path` where the entry is below `src` and `dist`,
+ * without an ending: `steps/index`.
+ */
+export function entriesOf(name) {
+  const { name: id, exports = {} } = manifestOf(name)
+  return Object.entries(exports)
+    .filter(([, target]) => typeof target === 'object')
+    .map(([key, target]) => ({
+      specifier: id + key.slice(1),
+      path: /^\.\/dist\/(.*)\.js$/.exec(target.default)[1],
+    }))
+}
 
 /** Source files of one package, as paths from the root of the repository. */
 export function sourceFiles(name) {

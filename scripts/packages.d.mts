@@ -1,0 +1,3 @@
+/** Folders below `packages`, lowest first. */
+export declare const packages: readonly string[]
+export declare function entriesOf(name: string): readonly { readonly specifier: string; readonly path: string }[]
