@@ -1,5 +1,7 @@
 import { packages as order } from './scripts/packages.mjs'
 
+const coreInternals = 'packages/explorer/src/core-internals.ts'
+
 /** A package may import from itself and from those before it. */
 const downwardOnly = order.slice(0, -1).map((name, index) => {
   const above = order.slice(index + 1).join('|')
@@ -38,8 +40,21 @@ export default {
       name: 'only-the-public-entries',
       comment: 'One package reaches another by its name, never by a path into it.',
       severity: 'error',
-      from: { path: '^packages/([^/]+)/(?:src|test)/' },
+      from: { path: '^packages/([^/]+)/(?:src|test)/', pathNot: `^${coreInternals}$` },
       to: { path: '^packages/[^/]+/src/', pathNot: '^packages/$1/' },
+    },
+    {
+      name: 'one-file-knows-core-inside',
+      comment: 'The explorer compares what users never see: one file lists it.',
+      severity: 'error',
+      from: { path: '^packages/explorer/', pathNot: `^${coreInternals}$` },
+      to: { path: '^packages/core/src/' },
+    },
+    {
+      name: 'the-explorer-is-for-tests',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: '^packages/explorer/' },
+      to: { path: '^(?:node_modules/@halting|packages)/explorer/' },
     },
     {
       name: 'testing-is-for-tests',

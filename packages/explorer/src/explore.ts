@@ -1,6 +1,4 @@
-import type { Transition } from '../../allowance.ts'
-import type { StepRecord } from '../../steps/log.ts'
-import type { TerminalReason } from '../../stop/terminal.ts'
+import type { Transition, TerminalReason, StepRecord } from '@halting/core'
 import { drawPaths, explorePaths, type Path } from './choices.ts'
 import { everyKill, noKill, sampledKills, thinnedKills, type Kills } from './kills.ts'
 import { skimPath, walkPath } from './walk.ts'

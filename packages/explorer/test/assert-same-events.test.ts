@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { assertTold } from '../../src/testing/explorer/told.ts'
-import type { LoopEvent } from '../../src/events.ts'
+import { assertTold } from '../src/assert-same-events.ts'
+import type { LoopEvent } from '@halting/core'
 
 function told(...events: readonly unknown[]): readonly LoopEvent[] {
   return events as readonly LoopEvent[]

@@ -1,19 +1,30 @@
-import type { Transition } from '../../allowance.ts'
-import type { Ledger } from '../../budget/ledger.ts'
-import type { LoopEvent } from '../../events.ts'
-import { after, type Eventually } from '../../eventually.ts'
-import { hashText } from '../../hash.ts'
-import { loop } from '../../iterate.ts'
-import type { Json } from '../../json.ts'
-import { ledgerOf, settingsOf } from '../../options.ts'
-import { replay } from '../../resume.ts'
-import { startRun } from '../../start.ts'
-import type { Lap, RunState } from '../../state.ts'
-import type { StepRecord } from '../../steps/log.ts'
-import { createMemorySteps, type MemorySteps } from '../../steps/memory.ts'
-import { foldRun, inboxIdsIn } from '../../steps/fold.ts'
-import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
-import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
+import {
+  type Transition,
+  type LoopEvent,
+  loop,
+  type Json,
+  replay,
+  startRun,
+  type RunState,
+  type Terminal,
+  type TerminalReason,
+  type StepRecord,
+  createMemorySteps,
+  type MemorySteps,
+} from '@halting/core'
+import { hashText } from '@halting/core/adapters'
+import {
+  type Ledger,
+  type Eventually,
+  ledgerOf,
+  settingsOf,
+  type Lap,
+  foldRun,
+  type EffectScope,
+  type StepOptions,
+  type Steps,
+} from '@halting/core/steps'
+import { after, inboxIdsIn } from './core-internals.ts'
 import {
   checkEffects,
   checkOpenFigures,
@@ -29,7 +40,7 @@ import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
-import { assertMessages, assertSame, assertToldLast, fail, isLive, messagesOf } from './told.ts'
+import { assertMessages, assertSame, assertToldLast, fail, isLive, messagesOf } from './assert-same-events.ts'
 import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
 
 export interface PathReport {

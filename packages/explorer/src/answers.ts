@@ -1,13 +1,17 @@
-import { plainContext, type ContextDefence, type ContextView } from '../../context/port.ts'
-import type { Guard } from '../../guards/guard.ts'
-import { CallableHook, type Hook } from '../../hooks/hook.ts'
-import type { HookTrigger } from '../../hooks/hook-outcome.ts'
-import type { StopHook } from '../../hooks/stop-hooks.ts'
-import type { OutputSchema } from '../../output-schema.ts'
-import { StopSignal } from '../../stop/signal.ts'
-import { AgentStopException } from '../../stop/stop-exception.ts'
-import type { Permissions } from '../../tools/permissions.ts'
-import type { Tool } from '../../tools/tool.ts'
+import {
+  type ContextDefence,
+  type Guard,
+  CallableHook,
+  type Hook,
+  type HookTrigger,
+  type StopHook,
+  type OutputSchema,
+  StopSignal,
+  AgentStopException,
+  type Permissions,
+  type Tool,
+} from '@halting/core'
+import { plainContext, type ContextView } from '@halting/core/adapters'
 import type { Choices } from './choices.ts'
 import type { Snapshots } from './snapshots.ts'
 import type { VirtualTime } from './virtual-time.ts'

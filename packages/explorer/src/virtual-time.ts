@@ -1,5 +1,5 @@
-import type { Clock } from '../../steps/clock.ts'
-import { createFakeClock } from '../fake-clock.ts'
+import type { Clock } from '@halting/core/steps'
+import { createFakeClock } from '@halting/core/testing'
 
 /** Time that passes only when somebody waits for it, or takes it. What happens in which order follows from the times alone. */
 export interface VirtualTime extends Clock {

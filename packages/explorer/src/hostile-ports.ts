@@ -1,17 +1,20 @@
-import type { AgentState } from '../../agent-state.ts'
-import { plainContext, type ContextView } from '../../context/port.ts'
-import type { GuardView } from '../../guards/guard.ts'
-import { CallableHook } from '../../hooks/hook.ts'
-import type { HookContext } from '../../hooks/hook-context.ts'
-import type { HookTrigger } from '../../hooks/hook-outcome.ts'
-import type { StopHookInput } from '../../hooks/stop-hooks.ts'
-import type { LoopOptions } from '../../options.ts'
-import { StopSignal } from '../../stop/signal.ts'
-import { AgentStopException } from '../../stop/stop-exception.ts'
-import type { PermissionRequest } from '../../tools/permissions.ts'
-import { isAgentTool, type AnyTool, type SpawnContext, type ToolContext } from '../../tools/tool.ts'
+import {
+  type AgentState,
+  type GuardView,
+  CallableHook,
+  type HookContext,
+  type HookTrigger,
+  type StopHookInput,
+  type LoopOptions,
+  StopSignal,
+  AgentStopException,
+  type PermissionRequest,
+  type AnyTool,
+  type ToolContext,
+} from '@halting/core'
+import { plainContext, type ContextView, isAgentTool, type SpawnContext } from '@halting/core/adapters'
+import { circle, garbage, throwing } from './core-internals.ts'
 import type { Choices } from './choices.ts'
-import { circle, garbage, throwing } from './garbage.ts'
 
 // Ports whose owners keep to nothing: at each call one answers as it should, or as no type allows.
 

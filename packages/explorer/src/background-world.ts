@@ -1,5 +1,5 @@
-import type { Background, TaskEnded, TaskLeft, TaskStarted } from '../../background.ts'
-import type { AnyTool } from '../../tools/tool.ts'
+import type { AnyTool } from '@halting/core'
+import type { Background, TaskEnded, TaskLeft, TaskStarted } from '@halting/core/adapters'
 import type { VirtualTime } from './virtual-time.ts'
 
 // What tools of the explorer start and do not wait for: commands that take a while of virtual time, and agents.

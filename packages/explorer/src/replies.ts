@@ -1,8 +1,13 @@
-import { RunAbort } from '../../cancel/abort.ts'
-import { noUsage, type ContentBlock, type ModelStopReason } from '../../messages.ts'
-import { ModelError, type ModelErrorKind } from '../../model/model-error.ts'
-import type { ModelCallOptions, ModelReply, ModelRequest } from '../../model/model.ts'
-import { beginningOf, isHanging, isStrange, strangeReplyOf, type StrangeReply } from './strange-replies.ts'
+import {
+  RunAbort,
+  type ContentBlock,
+  type ModelStopReason,
+  ModelError,
+  type ModelReply,
+  type ModelRequest,
+} from '@halting/core'
+import { noUsage, type ModelErrorKind, type ModelCallOptions } from '@halting/core/adapters'
+import { beginningOf, isHanging, isStrange, strangeReplyOf, type StrangeReply } from './malformed-replies.ts'
 
 /** Every kind of reply that the loop tells apart. */
 export type ReplyKind =

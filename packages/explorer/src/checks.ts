@@ -1,20 +1,16 @@
-import { accountOf } from '../../account/account.ts'
-import { unknownLimits } from '../../account/limits.ts'
-import { ranksBelow, type Ranking } from '../../allowance.ts'
-import { nanosOf, usdOf } from '../../budget/prices.ts'
-import type { LoopEvent } from '../../events.ts'
-import { isJsonObject } from '../../json.ts'
-import type { LoopOptions } from '../../options.ts'
-import { replay } from '../../resume.ts'
-import { startRun } from '../../start.ts'
-import type { Lap, RunState } from '../../state.ts'
-import { foldRun } from '../../steps/fold.ts'
-import type { StepRecord } from '../../steps/log.ts'
-import type { Terminal } from '../../stop/terminal.ts'
-import { trajectoryOf } from '../../what-if/trajectory.ts'
-import type { OtherLimits } from '../../what-if/other-limits.ts'
-import { whatIf } from '../../what-if/what-if.ts'
-import { transcriptProblems } from '../validate-transcript.ts'
+import {
+  type LoopEvent,
+  type LoopOptions,
+  replay,
+  startRun,
+  type RunState,
+  type Terminal,
+  type StepRecord,
+} from '@halting/core'
+import { type Ranking, isJsonObject } from '@halting/core/adapters'
+import { accountOf, type Lap, trajectoryOf, type OtherLimits, whatIf, foldRun } from '@halting/core/steps'
+import { transcriptProblems } from '@halting/core/testing'
+import { unknownLimits, ranksBelow, nanosOf, usdOf } from './core-internals.ts'
 import {
   assertMessages,
   assertSame,
@@ -24,7 +20,7 @@ import {
   fail,
   isLive,
   messagesOf,
-} from './told.ts'
+} from './assert-same-events.ts'
 import type { HandedIn, Scenario, World } from './world.ts'
 
 /** What one run on a path came to. */

@@ -1,4 +1,4 @@
-import { AgentState } from '../../agent-state.ts'
+import { AgentState } from '@halting/core'
 
 /** Values that the loop handed out, and must not change from then on. */
 export interface Snapshots {

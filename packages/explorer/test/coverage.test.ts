@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-END-1, R-LAP-1, R-LAP-4.
-import { allowances } from '../../src/allowance.ts'
-import { endings } from '../../src/index.ts'
-import { explorePaths, scenarios } from '@halting/core/testing'
+import { endings } from '@halting/core'
+import { allowances } from '../src/core-internals.ts'
+import { explorePaths } from '../src/choices.ts'
+import { scenarios } from '../src/scenarios.ts'
 import { expect, test } from 'vitest'
 import { golden } from './share.ts'
 

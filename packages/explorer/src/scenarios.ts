@@ -1,11 +1,13 @@
 import { abortScenarios } from './abort-scenarios.ts'
-import type { AbortCause } from '../../cancel/abort.ts'
-import { FinishReasonHook } from '../../guards/limits.ts'
-import { CallableHook } from '../../hooks/hook.ts'
-import { plainContext } from '../../context/port.ts'
-import { StopSignal } from '../../stop/signal.ts'
-import { AgentStopException } from '../../stop/stop-exception.ts'
-import type { AnyTool } from '../../tools/tool.ts'
+import {
+  type AbortCause,
+  FinishReasonHook,
+  CallableHook,
+  StopSignal,
+  AgentStopException,
+  type AnyTool,
+} from '@halting/core'
+import { plainContext } from '@halting/core/adapters'
 import { agentScenarios } from './agent-hooks.ts'
 import { askingScenarios } from './asking-scenarios.ts'
 import { contextScenarios } from './context-scenarios.ts'
@@ -13,7 +15,7 @@ import { askingContext, room } from './layers.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
-import { strangeScenarios } from './strange-scenarios.ts'
+import { strangeScenarios } from './hostile-scenarios.ts'
 import type { Scenario } from './world.ts'
 
 const causes: readonly AbortCause[] = ['user', 'interrupt', 'time', 'budget', 'terminated']

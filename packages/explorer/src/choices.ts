@@ -1,4 +1,4 @@
-import { hashText } from '../../hash.ts'
+import { hashText } from '@halting/core/adapters'
 
 /**
  * One path through all that may happen: a choice for every label. A label names a moment (a step's key and what is asked there),

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { explore, scenarios, type Exploration, type Scenario } from '@halting/core/testing'
+import { explore, type Exploration } from '../src/explore.ts'
+import { scenarios } from '../src/scenarios.ts'
+import type { Scenario } from '../src/world.ts'
 import { describe, expect, test } from 'vitest'
 
 // Every scenario is explored, with kills after a sample of the records; of large scenarios some paths are drawn. `npm run explore` goes all

@@ -1,9 +1,11 @@
-import { CallableHook } from '../../hooks/hook.ts'
-import type { HookContext } from '../../hooks/hook-context.ts'
-import type { LoopOptions } from '../../options.ts'
-import { StopSignal } from '../../stop/signal.ts'
-import type { TerminalReason } from '../../stop/terminal.ts'
-import { allowAll } from '../../tools/permissions.ts'
+import {
+  CallableHook,
+  type HookContext,
+  type LoopOptions,
+  StopSignal,
+  type TerminalReason,
+  allowAll,
+} from '@halting/core'
 import { askingContext } from './layers.ts'
 
 /** Options with which a run goes on that began with others. */

@@ -1,4 +1,4 @@
-import type { LargeResults } from '../../tools/large-results.ts'
+import type { LargeResults } from '@halting/core/adapters'
 import type { OtherProgram } from './other-programs.ts'
 import type { Scenario } from './world.ts'
 

@@ -1,5 +1,5 @@
-import { contextLayers } from '../../context/layers.ts'
-import type { AnyTool } from '../../tools/tool.ts'
+import type { AnyTool } from '@halting/core'
+import { contextLayers } from '@halting/core/adapters'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 

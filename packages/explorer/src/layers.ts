@@ -1,4 +1,5 @@
-import { plainContext, type Compaction, type ContextDefence } from '../../context/port.ts'
+import type { ContextDefence } from '@halting/core'
+import { plainContext, type Compaction } from '@halting/core/adapters'
 
 /** Makes room without asking anybody. */
 export const room: Compaction['run'] = async () => ({

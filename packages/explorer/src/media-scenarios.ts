@@ -1,5 +1,5 @@
-import type { ContentBlock, ImageBlock, MessageContent } from '../../messages.ts'
-import type { AnyTool } from '../../tools/tool.ts'
+import type { ContentBlock, MessageContent, AnyTool } from '@halting/core'
+import type { ImageBlock } from '@halting/core/adapters'
 import type { Scenario } from './world.ts'
 
 /** The head of a PNG, which ends with its width and height. */

@@ -1,6 +1,5 @@
-import type { LoopEvent } from '../../events.ts'
-import type { ModelMessage } from '../../messages.ts'
-import { project, type TranscriptEntry } from '../../transcript.ts'
+import type { LoopEvent, ModelMessage, TranscriptEntry } from '@halting/core'
+import { project } from './core-internals.ts'
 
 // Compares what a run told with what another run told, and with what is on the transcript.
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { plainContext } from '../../src/adapters/index.ts'
 import {
-  createMemorySteps,
+  CallableHook,
   InMemoryCancellationSource,
   loop,
   noProgress,
@@ -14,15 +13,13 @@ import {
   type LoopOptions,
   type Model,
   type RunState,
+  createMemorySteps,
   type StepRecord,
-} from '../../src/index.ts'
-import { ledgerOf, settingsOf } from '../../src/options.ts'
-import type { Clock } from '../../src/steps/clock.ts'
-import type { Steps } from '../../src/steps/steps.ts'
-import type { ReplyKind } from '../../src/testing/index.ts'
-import { replyOf } from '../../src/testing/explorer/replies.ts'
-import { askingContext } from '../../src/testing/explorer/layers.ts'
-import { hook } from '../support/harness.ts'
+} from '@halting/core'
+import { plainContext } from '@halting/core/adapters'
+import { ledgerOf, settingsOf, type Clock, type Steps } from '@halting/core/steps'
+import { type ReplyKind, replyOf } from '../src/replies.ts'
+import { askingContext } from '../src/layers.ts'
 
 // Two runs at once over the same parts, in a schedule that somebody else makes: each must be what it is alone.
 
@@ -276,18 +273,18 @@ function sharedOptions(): LoopOptions {
         return { behavior: 'allow' }
       },
     },
-    hooks: speakingHooks.map((trigger) =>
-      hook(
-        trigger,
-        async (context) => {
-          await turn(trigger)
-          const name = asker.getStore()?.name ?? ''
-          const state = context.state()
-          const seen = Number(state.metadata[trigger] ?? 0) + 1
-          return context.withState(state.withMetadata(trigger, seen).withMetadata('name', name))
-        },
-        { id: trigger },
-      ),
+    hooks: speakingHooks.map(
+      (trigger) =>
+        new CallableHook(
+          async (context) => {
+            await turn(trigger)
+            const name = asker.getStore()?.name ?? ''
+            const state = context.state()
+            const seen = Number(state.metadata[trigger] ?? 0) + 1
+            return context.withState(state.withMetadata(trigger, seen).withMetadata('name', name))
+          },
+          { triggers: [trigger], id: trigger },
+        ),
     ),
     stopHooks: [
       {

@@ -1,5 +1,5 @@
-import { hashText } from '../../hash.ts'
-import type { StepRecord } from '../../steps/log.ts'
+import type { StepRecord } from '@halting/core'
+import { hashText } from '@halting/core/adapters'
 import type { Path } from './choices.ts'
 
 /** Whether the run of this path is killed right after record number `length`. */

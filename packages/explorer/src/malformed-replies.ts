@@ -1,7 +1,6 @@
-import type { ContentBlock, Usage } from '../../messages.ts'
-import { ModelError } from '../../model/model-error.ts'
-import type { ModelCallOptions, ModelReply } from '../../model/model.ts'
-import { bug, circle, revoked, throwing } from './garbage.ts'
+import { type ContentBlock, type Usage, ModelError, type ModelReply } from '@halting/core'
+import type { ModelCallOptions } from '@halting/core/adapters'
+import { bug, circle, revoked, throwing } from './core-internals.ts'
 
 /** What an adapter answers that keeps to nothing, made from the answer that it should have given. */
 type Made = (plain: ModelReply, call: ModelCallOptions) => unknown

@@ -1,9 +1,6 @@
-import { textOf } from '../../messages.ts'
-import { CallableHook } from '../../hooks/hook.ts'
-import type { HookTrigger } from '../../hooks/hook-outcome.ts'
-import type { AskModel } from '../../hooks/questions.ts'
-import type { StopHook } from '../../hooks/stop-hooks.ts'
-import type { AnyTool } from '../../tools/tool.ts'
+import { CallableHook, type HookTrigger, type StopHook, type AnyTool } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
+import type { AskModel } from './core-internals.ts'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 

@@ -1,22 +1,27 @@
-import type { Background } from '../../background.ts'
-import type { Prices } from '../../budget/prices.ts'
-import type { AbortCause } from '../../cancel/abort.ts'
-import { noProgress } from '../../guards/no-progress.ts'
-import type { Guard } from '../../guards/guard.ts'
-import type { HookTrigger } from '../../hooks/hook-outcome.ts'
-import { createInbox, type OpenInbox } from '../../inbox.ts'
-import type { Json } from '../../json.ts'
-import type { MessageContent, ModelMessage } from '../../messages.ts'
-import { estimateMessages, roughTokens } from '../../context/tokens.ts'
-import type { Model, ModelReply, ModelRequest } from '../../model/model.ts'
-import type { LoopOptions } from '../../options.ts'
-import type { SettingsChange } from '../../settings/settings-change.ts'
-import type { Clock } from '../../steps/clock.ts'
-import { StopSignal } from '../../stop/signal.ts'
-import { AgentStopException } from '../../stop/stop-exception.ts'
-import type { Permissions } from '../../tools/permissions.ts'
-import type { AnyTool, Tool } from '../../tools/tool.ts'
-import { transcriptProblems } from '../validate-transcript.ts'
+import {
+  type Prices,
+  type AbortCause,
+  noProgress,
+  type Guard,
+  type HookTrigger,
+  type Json,
+  type MessageContent,
+  type ModelMessage,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  type LoopOptions,
+  type SettingsChange,
+  StopSignal,
+  AgentStopException,
+  type Permissions,
+  type AnyTool,
+  type Tool,
+} from '@halting/core'
+import { type Background, roughTokens } from '@halting/core/adapters'
+import type { Clock } from '@halting/core/steps'
+import { transcriptProblems } from '@halting/core/testing'
+import { createInbox, type OpenInbox, estimateMessages, garbage } from './core-internals.ts'
 import {
   contextOf,
   guardOf,
@@ -30,12 +35,11 @@ import {
 } from './answers.ts'
 import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
-import { garbage } from './garbage.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
-import { isHanging, overbilling } from './strange-replies.ts'
-import { needed, withStrangers, type Stranger } from './strangers.ts'
+import { isHanging, overbilling } from './malformed-replies.ts'
+import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
 /** What a scenario lets happen. */

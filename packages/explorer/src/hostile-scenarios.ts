@@ -1,7 +1,7 @@
 import { askingContext } from './layers.ts'
 import { otherPrograms } from './other-programs.ts'
 import { resultScenarios } from './result-scenarios.ts'
-import { contentReplies, errorReplies, hangingReplies, idReplies, usageReplies } from './strange-replies.ts'
+import { contentReplies, errorReplies, hangingReplies, idReplies, usageReplies } from './malformed-replies.ts'
 import type { Scenario } from './world.ts'
 
 /** What strangers bring: models, tools, hooks, rules and all else that a run is given, keeping to no type. */
