@@ -1,4 +1,5 @@
 // The figures of `npm run structure`, on small made-up trees.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
   filesAndFolders,
@@ -160,4 +161,17 @@ test('finds long functions by name and leaves their doc comments out', () => {
     { name: 'packages/a/src/x.ts: method', lines: 11 },
     { name: 'packages/a/src/x.ts: unnamed', lines: 11 },
   ])
+})
+
+test('the list of longer functions in .oxlintrc.json has only files that need it', () => {
+  const root = new URL('../../../', import.meta.url)
+  const text = readFileSync(new URL('.oxlintrc.json', root), 'utf8')
+  const row = /"files": \["(packages\/[^"*]+)"\][^[]+"eslint\/max-lines-per-function": \["error", \{ "max": (\d+) \}\]/g
+  const exceptions = [...text.matchAll(row)].map(([, path = '', most]) => ({ path, most: Number(most) }))
+  expect(exceptions.length).toBeGreaterThan(0)
+  const texts = new Map(exceptions.map(({ path }) => [path, readFileSync(new URL(path, root), 'utf8')]))
+  const functions = longFunctions(treeOf(texts))
+  const longest = ({ path }: { readonly path: string }): number =>
+    Math.max(0, ...functions.filter(({ name }) => name.startsWith(`${path}: `)).map(({ lines }) => lines))
+  expect(exceptions.filter((each) => longest(each) < each.most)).toEqual([])
 })
