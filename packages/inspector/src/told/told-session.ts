@@ -13,6 +13,7 @@ export interface ToldSession {
   readonly runs: readonly ToldRun[]
 }
 
+/** One run of a session with its account and its parts in order. */
 export interface ToldRun {
   readonly account: Account
   readonly parts: readonly Part[]
