@@ -12,7 +12,7 @@ export function copyCore() {
   const folder = join(root, '.tmp', `mutations-${process.pid}`)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  for (const part of ['src', 'test']) cpSync(join(core, part), join(folder, part), { recursive: true })
+  for (const part of ['src', 'test', 'public-names.md']) cpSync(join(core, part), join(folder, part), { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(typesOnly))
   writeFileSync(join(folder, 'vitest.config.mjs'), vitestConfig)

@@ -67,6 +67,7 @@ export interface Session {
   close(): Promise<void>
 }
 
+/** Options of a prompt to a session. */
 export interface PromptOptions {
   /** A name of the caller's own, such as a UUID; one is made when absent. */
   readonly id?: string
@@ -79,6 +80,7 @@ export interface PromptOptions {
   readonly model?: string
 }
 
+/** Options of `Session.interrupt`. */
 export interface InterruptOptions {
   /** Messages that wait: `keep`: they are the next run (the default); `give_back`: they are taken back and given to the caller. */
   readonly queue?: 'keep' | 'give_back'
@@ -86,6 +88,7 @@ export interface InterruptOptions {
   readonly because?: AbortCause
 }
 
+/** The result of an interrupt. */
 export interface Interrupted {
   /** Whether a run went on. */
   readonly wasRunning: boolean
@@ -251,6 +254,7 @@ export type SessionEvent =
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'closed' }
 
+/** Options of a rewind. */
 export interface RewindOptions {
   /** The message of the person, by its id or a uuid that was told of it. */
   readonly before: string
@@ -260,6 +264,7 @@ export interface RewindOptions {
   readonly dryRun?: boolean
 }
 
+/** The result of a rewind. */
 export interface Rewound {
   /** The message as it was said: for an editor. */
   readonly content: MessageContent
@@ -270,6 +275,7 @@ export interface Rewound {
   readonly left: readonly { readonly path: string; readonly because: string }[]
 }
 
+/** How full the window of the model is, and at how many tokens the conversation is compacted. */
 export interface ContextUsage {
   readonly totalTokens: number
   readonly maxTokens: number | null

@@ -3,6 +3,7 @@ import type { ForeignRun } from '@halting/core/steps'
 /** Programs whose sessions are read. */
 export type ForeignProgram = 'claude-code' | 'codex'
 
+/** Names of the other programs whose sessions can be read, for people. */
 export const programNames: { readonly [program in ForeignProgram]: string } = {
   'claude-code': 'Claude Code',
   codex: 'Codex',

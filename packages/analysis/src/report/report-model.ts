@@ -47,6 +47,7 @@ export interface ModelRow {
   readonly ms: number
 }
 
+/** One session of a report. */
 export interface SessionSpent extends Spent {
   readonly session: string
   readonly program: SessionKind
@@ -147,6 +148,7 @@ export interface Outlier {
   readonly median: number
 }
 
+/** The figures of many sessions. */
 export interface Report {
   /** Which sessions, in words: `of this folder`. */
   readonly of: string

@@ -13,6 +13,7 @@ export interface SessionTranscript {
   readonly runs: readonly RunTranscript[]
 }
 
+/** One run of a session with its account and its parts in order. */
 export interface RunTranscript {
   readonly account: Account
   readonly parts: readonly Part[]

@@ -53,6 +53,7 @@ export interface SessionView {
   readonly runs: readonly RunView[]
 }
 
+/** One run of a session, as the page shows it. */
 export interface RunView {
   readonly runId: string
   /** The first that was asked, shortened. */
@@ -83,6 +84,7 @@ export interface ModelWindow {
   readonly tokens: number
 }
 
+/** What an item of the timeline shows. */
 export type ItemKind =
   | 'turn'
   | 'attempt'

@@ -13,6 +13,7 @@ export interface UnreportedUsage {
   readonly chargedTokens: number
 }
 
+/** Sums up the attempts of a run whose usage no service reported. */
 export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsage {
   const requests = recordedWork(records).requests.filter(({ isAtWorst }) => isAtWorst)
   const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0)
