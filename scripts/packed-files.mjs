@@ -32,7 +32,7 @@ const more = {
 
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
-  core: [1_000, 4_150],
+  core: [1_010, 4_180],
   models: [280, 1_115],
   journal: [125, 480],
   telemetry: [55, 215],

@@ -1,6 +1,10 @@
+import { endings, type TerminalReason } from '@halting/core'
+import { endingLimits } from '@halting/core/adapters'
+
 /** What would end the run next if it went on as it does. */
 export interface NextStop {
-  readonly reason: 'max_turns' | 'max_budget_usd' | 'token_limit' | 'time_limit' | 'no_progress'
+  /** An ending that reports a limit. */
+  readonly reason: TerminalReason
   /** Turns until then. */
   readonly turns: number
   /** By what the last turns used, and not by a count. */
@@ -19,21 +23,24 @@ export interface LeftOfRun {
   readonly perTurn: { readonly usd: number; readonly tokens: number; readonly ms: number } | null
 }
 
-/** The nearest of all that would stop it; the earlier in this list where two are as near. Null where nothing would. */
-export function nextStop({ turns, usd, tokens, ms, repeats, perTurn }: LeftOfRun): NextStop | null {
-  const counted = (reason: NextStop['reason'], left: number | null): readonly NextStop[] =>
-    left === null || left === Infinity ? [] : [{ reason, turns: Math.max(0, left), isEstimate: false }]
-  const estimated = (reason: NextStop['reason'], left: number | null, each = 0): readonly NextStop[] => {
-    if (left === null || left === Infinity) return []
-    if (left <= 0) return [{ reason, turns: 0, isEstimate: true }]
-    return each > 0 ? [{ reason, turns: Math.floor(left / each), isEstimate: true }] : []
-  }
-  const all = [
-    ...counted('max_turns', turns),
-    ...counted('no_progress', repeats),
-    ...estimated('max_budget_usd', usd, perTurn?.usd),
-    ...estimated('token_limit', tokens, perTurn?.tokens),
-    ...estimated('time_limit', ms, perTurn?.ms),
-  ]
-  return all.toSorted((one, other) => one.turns - other.turns)[0] ?? null
+/** The nearest of all that would stop it. Where two are as near: what is counted before what is estimated, then the order of the table. */
+export function nextStop(left: LeftOfRun): NextStop | null {
+  const all = stops.flatMap(({ reason, unit }): readonly NextStop[] => {
+    const amount = left[unit]
+    if (amount === null || amount === Infinity) return []
+    if (unit === 'turns' || unit === 'repeats') return [{ reason, turns: Math.max(0, amount), isEstimate: false }]
+    if (amount <= 0) return [{ reason, turns: 0, isEstimate: true }]
+    const each = left.perTurn?.[unit] ?? 0
+    return each > 0 ? [{ reason, turns: Math.floor(amount / each), isEstimate: true }] : []
+  })
+  return (
+    all.toSorted((one, other) => one.turns - other.turns || Number(one.isEstimate) - Number(other.isEstimate))[0] ??
+    null
+  )
 }
+
+// The names of a record over the reasons are those of the reasons.
+const stops = (Object.keys(endings) as readonly TerminalReason[]).flatMap((reason) => {
+  const { limit } = endings[reason]
+  return limit === null ? [] : [{ reason, unit: endingLimits[limit].unit }]
+})
