@@ -10,7 +10,7 @@ const room = 'packages/core/src/endings/'
 const exceptions = {
   'packages/core/src/decide.ts': 'The categories that no hook overrides are a rule of the decision, beside it.',
   'packages/core/src/testing/explorer/answers.ts': 'What the guard of the explorer may raise.',
-  'packages/agent/src/telemetry/content.ts':
+  'packages/telemetry/src/content.ts':
     'By category, whose sentences may be exported: a matter of privacy, not of an ending.',
   'packages/core/src/testing/explorer/explore.ts': 'Counts paths by their ending.',
 }
