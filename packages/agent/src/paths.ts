@@ -3,7 +3,8 @@ import { ConfigurationError } from '@halting/core'
 import { userInfo } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** Variables of an environment. */
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * The person's own folder. An empty or relative HOME names none: what lies in the project would be taken for the person's own.

@@ -1,8 +1,10 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
-import { generalAgent } from '../agents/definition.ts'
 import { bothEnds } from '../paths.ts'
 import { calledPath } from '../same-looking.ts'
 import type { Access } from './rule-book.ts'
+
+/** The agent that is asked when a call names none. */
+export const generalAgentName = 'general-purpose'
 
 /** What a call is about, for the rules. */
 export type Subject =
@@ -49,7 +51,7 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
     case 'Agent':
     case 'Task':
       // As the tool reads it.
-      return { kind: 'name', name: field('subagent_type') || generalAgent.name }
+      return { kind: 'name', name: field('subagent_type') || generalAgentName }
     case 'Skill':
       return { kind: 'name', name: field('skill') ?? '' }
     default:

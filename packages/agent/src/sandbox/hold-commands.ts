@@ -3,9 +3,9 @@ import type { JsonObject } from '@halting/core'
 import type { RulePermissions } from '../permissions/permissions.ts'
 import { signInsFolder } from '../settings/mcp-files.ts'
 import type { Settings } from '../settings/merge.ts'
-import type { Environment } from '../tools/limits.ts'
+import type { Environment } from '../paths.ts'
 import type { Workspace } from '../tools/workspace.ts'
-import { openSandbox } from './sandbox.ts'
+import { openSandbox } from './open-sandbox.ts'
 import { sandboxSettingsOf } from './sandbox-settings.ts'
 
 export interface HoldCommandsOptions {

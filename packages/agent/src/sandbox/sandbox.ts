@@ -18,7 +18,7 @@ import { isGitFolder } from './git-places.ts'
 import { isThere } from './on-disk.ts'
 import { type ProxyOptions, serveProxy } from './proxy.ts'
 import { findBubblewrap } from './find-bubblewrap.ts'
-import { ripgrepPath } from '../tools/ripgrep.ts'
+import type { Environment } from '../paths.ts'
 import { ownPackages } from './own-packages.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
@@ -27,13 +27,13 @@ import type { SandboxSettings } from './sandbox-settings.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 import { seccompFilter } from './seccomp.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 export interface SandboxOptions {
   readonly cwd: string
   readonly directories: readonly string[]
   readonly home: string
   readonly settings: SandboxSettings
+  /** Files that the program runs outside the sandbox, beside its own: commands leave the packages in which they lie as they are. */
+  readonly programFiles?: readonly string[]
   /** What stays as it is wherever it lies. */
   readonly ownFolders?: readonly string[]
   /** What deny rules name now: rules may come while a session goes on. */
@@ -88,7 +88,7 @@ const tryMs = 20_000
 
 /** @throws SandboxError where commands cannot be held: what is missing, and what to install. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, (await ripgrepPath()) ?? ''])
+  const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
   if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' }, packages)
   if (process.platform !== 'linux') {
     throw new SandboxError(

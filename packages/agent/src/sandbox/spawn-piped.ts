@@ -1,5 +1,5 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import type { Environment } from '../tools/limits.ts'
+import type { Environment } from '../paths.ts'
 import type { Described } from './describe.ts'
 import type { Sandbox } from './sandbox.ts'
 

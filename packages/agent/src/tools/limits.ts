@@ -1,3 +1,7 @@
+import type { Environment } from '../paths.ts'
+
+export type { Environment } from '../paths.ts'
+
 /** Everything that a tool shows to the model, keeps in memory or waits for has a bound, and all bounds are here. */
 export interface Limits {
   /** Lines of one Read when the call does not say. */
@@ -45,8 +49,6 @@ export const defaultLimits: Limits = Object.freeze({
   killGraceMs: 1000,
   drainQuietMs: 50,
 })
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The defaults, then what the environment says, then what the caller says. */
 export function limitsFrom(env: Environment, chosen: Partial<Limits> = {}): Limits {
