@@ -1,6 +1,6 @@
 import type { LoopEvent, QueryEngine, QueryOptions, SdkMessage } from '@halting/core'
 import type { KeptSession, PersonsMessage } from '@halting/core/steps'
-import type { SessionJournal } from '../session/session-journal.ts'
+import type { SessionJournal } from '@halting/journal'
 import type { Rewound } from './session.ts'
 
 /** A session on disk, such as `openJournal` gives it. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { createSession, type Session, type SessionEvent } from '@halting/agent/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, onTestFinished, test } from 'vitest'

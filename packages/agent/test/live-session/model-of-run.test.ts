@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { agentTool, allowAll, tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/agent'
+import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/journal'
 import type { Session } from '@halting/agent/session'
 import { endings } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'

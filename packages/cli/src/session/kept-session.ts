@@ -10,7 +10,7 @@ import {
   sessionFile,
   sessionFolder,
   type SessionJournal,
-} from '@halting/agent'
+} from '@halting/journal'
 import type { ForeignSession } from '@halting/agent/foreign'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'

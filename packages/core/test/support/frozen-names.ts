@@ -1,6 +1,8 @@
 // The public names of @halting/core, one entry after another, values before types. Held by ../public-names.test.ts.
 
-export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after' | 'testing']: readonly string[] } = {
+export const frozen: {
+  readonly [entry in 'main' | 'steps' | 'adapters' | 'after' | 'redact' | 'testing']: readonly string[]
+} = {
   main: [
     'Agent',
     'AgentBuilder',
@@ -235,6 +237,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'budgetWaitText',
     'checkAnswer',
     'checkApprovals',
+    'codeOf',
     'coercedInput',
     'compactCommand',
     'compileSchema',
@@ -256,6 +259,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'isAgentTool',
     'isJsonObject',
     'isOfPerson',
+    'isOwnHook',
     'isPdf',
     'isText',
     'isToolResult',
@@ -425,6 +429,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'after
     'type StageReport',
     'type StagesOptions',
   ],
+  redact: ['redactSecrets', 'redactedMark', 'redactedValue'],
   testing: [
     'allReplies',
     'checkDriver',
