@@ -32,7 +32,8 @@ const kilobytes = {
   models: [280, 1_115],
   journal: [200, 800],
   telemetry: [100, 400],
-  agent: [1_490, 5_680],
+  policy: [560, 2_150],
+  agent: [870, 3_400],
   restate: [195, 800],
   inspector: [200, 800],
 }

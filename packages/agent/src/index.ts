@@ -14,12 +14,34 @@ export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.t
 export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
-export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
-export { type WallMeans, wallSummary } from './sandbox/wall-means.ts'
+export {
+  SessionWall,
+  type SessionWallOptions,
+  type WallMeans,
+  wallSummary,
+  type Remedy,
+  createPermissions,
+  type Explanation,
+  type PermissionOptions,
+  type RuleInForce,
+  type RulePermissions,
+  updatesOfPersonTool,
+  withPlanMode,
+  planModeHook,
+  type PlanWords,
+  type PermissionMode,
+  permissionModes,
+  runsAnything,
+  type Behavior,
+  PermissionRuleError,
+  type RuleProblem,
+  type RuleText,
+  SandboxError,
+} from '@halting/policy'
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
-export { boundedFile, holderOf, type LockHolder } from '@halting/journal/files'
+export { boundedFile, holderOf, type LockHolder, configFolder, realPath } from '@halting/journal/files'
 export { boundedText } from './instructions/bounded-text.ts'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
@@ -40,20 +62,6 @@ export {
   type MemoryPlace,
 } from './memory/places.ts'
 export type { Sharp, SharpImage } from './media/sharp.ts'
-export type { Remedy } from './permissions/decide.ts'
-export {
-  createPermissions,
-  type Explanation,
-  type PermissionOptions,
-  type RuleInForce,
-  type RulePermissions,
-} from './permissions/permissions.ts'
-export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
-export { planModeHook } from './permissions/plan-hook.ts'
-export type { PlanWords } from './permissions/plan-words.ts'
-export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
-export { runsAnything } from './permissions/runs-anything.ts'
-export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'
 export { whyNotStarted } from './not-started.ts'
 export { createBashTool, type BashInput } from './tools/bash.ts'
@@ -67,8 +75,7 @@ export { createGlobTool } from './tools/glob.ts'
 export { createGrepTool } from './tools/grep.ts'
 export { inertGit, type InertGit, type InertGitLimits } from './tools/inert-git.ts'
 export { defaultLimits, type Environment, type Limits, limitsFrom } from './tools/limits.ts'
-export type { Sandbox } from './sandbox/sandbox.ts'
-export { SandboxError } from './sandbox/sandbox-error.ts'
+export type { Sandbox } from '@halting/policy/sandbox'
 export type { NotebookEditInput } from './tools/edit-notebook.ts'
 export { createNotebookEditTool } from './tools/notebook-edit.ts'
 export {
@@ -168,6 +175,5 @@ export {
   type TrustOwner,
   type TrustRecord,
 } from './trust/trust-store.ts'
-export { configFolder, homeFolder, realPath } from './paths.ts'
-export { calledPath } from './same-looking.ts'
+export { homeFolder, calledPath } from '@halting/policy/files'
 export { nearest } from './nearest.ts'

@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync, readlinkSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { realPath } from './paths.ts'
-import { codeOf } from './tools/result.ts'
+import { realPath } from '@halting/journal/files'
+import { codeOf } from '@halting/core/adapters'
 
 /** A path leads elsewhere than it did when it was judged: a link was put in the place of a folder or a file of it. */
 export class PathMovedError extends Error {

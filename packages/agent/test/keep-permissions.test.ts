@@ -14,7 +14,6 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import {
   changeTrust,
-  createPermissions,
   loadSettings,
   placeOfSuggestions,
   projectOffers,
@@ -23,6 +22,7 @@ import {
   settingsKeeper,
   type KeeperOptions,
 } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { QueryEngine, type PermissionRequest } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'

@@ -5,10 +5,10 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createPermissions, FileCheckpoints } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
+import { FileCheckpoints } from '@halting/agent'
 import { gitSummary } from '../src/instructions/git-summary.ts'
 import { mentioned } from '../src/instructions/mentions.ts'
-import { relocateProblem } from '../src/permissions/links.ts'
 import { isDeep, isWhole } from './support/deep.ts'
 import { codingTools } from './support/harness.ts'
 
@@ -96,8 +96,9 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
   })
 
   test('what is too much to look at is not taken for harmless', async () => {
-    const problem = await bounded(async () => relocateProblem(join(cwd, 'd'), []))
-    expect(problem).toMatch(/holds too much to look at/)
+    const permissions = createPermissions({ cwd, mode: 'acceptEdits' })
+    const { message } = await bounded(async () => permissions.explain('mv d e'))
+    expect(message).toMatch(/holds too much to look at/)
   })
 
   const kept = async (name: string) => {

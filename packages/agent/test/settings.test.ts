@@ -2,9 +2,8 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { homeFolder, loadSettings } from '../src/index.ts'
-import type { LoadedSettings } from '../src/index.ts'
-import { absolutePath } from '../src/paths.ts'
+import { homeFolder, loadSettings, type LoadedSettings } from '../src/index.ts'
+import { absolutePath } from '@halting/policy/files'
 
 afterEach(() => vi.unstubAllEnvs())
 

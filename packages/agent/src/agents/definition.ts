@@ -1,5 +1,4 @@
-import type { PermissionMode } from '../permissions/rule-book.ts'
-import { generalAgentName } from '../permissions/subject.ts'
+import { type PermissionMode, generalAgentName } from '@halting/policy'
 
 /** A kind of subagent, as somebody described it. */
 export interface AgentDefinition {

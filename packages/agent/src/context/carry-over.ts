@@ -1,6 +1,7 @@
 import type { AnyTool, Permissions } from '@halting/core'
 import { isPdf, type CarriedText, type CarryOver } from '@halting/core/adapters'
-import { realPath, shownPath } from '../paths.ts'
+import { realPath } from '@halting/journal/files'
+import { shownPath } from '@halting/policy/files'
 import { type FileStates, seenFile, type LastSeen } from '../tools/file-state.ts'
 import { isImage } from '../tools/image.ts'
 import { readLines } from '../tools/line-reader.ts'

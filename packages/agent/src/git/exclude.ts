@@ -1,9 +1,7 @@
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { realPath } from '../paths.ts'
-import { writeWhole } from '@halting/journal/files'
-import { findRepository, isOwnRepository } from './repository.ts'
-import { pathKind, readSmallFile } from './small-file.ts'
+import { realPath, writeWhole } from '@halting/journal/files'
+import { findRepository, isOwnRepository, pathKind, readSmallFile } from '@halting/policy/git'
 
 /**
  * Has git ignore a file of the person's in a repository, in every folder and work tree of it, without a change of a tracked file: by a line in

@@ -1,5 +1,5 @@
 import type { QueryOptions } from '@halting/core'
-import type { RulePermissions } from '../permissions/permissions.ts'
+import type { RulePermissions } from '@halting/policy'
 import type { HookSettings } from '../settings/hook-settings.ts'
 import type { Plugin } from '../plugins/plugin.ts'
 import { readPluginHooks } from './plugin-hooks.ts'

@@ -1,5 +1,5 @@
 import { openInPlace } from '../open-in-place.ts'
-import { realPath } from '../paths.ts'
+import { realPath } from '@halting/journal/files'
 import { codeOf } from '../tools/result.ts'
 
 /** The text of a file, or why there is none. */

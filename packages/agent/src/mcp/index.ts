@@ -12,7 +12,7 @@ export {
 export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from '../settings/mcp-edit.ts'
 export type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
-export { mcpToolName, validServerName } from './names.ts'
+export { mcpToolName, validServerName } from '@halting/policy'
 export type { McpStatus } from './server-handle.ts'
 export { pluginServers } from './plugin-servers.ts'
 export { openServers, serversOf, type SessionServers, type SessionServersOptions } from './session-servers.ts'

@@ -1,6 +1,6 @@
 import type { AnyTool, JsonObject, QueryEngine, QueryOptions } from '@halting/core'
 import { isAgentTool } from '@halting/core/adapters'
-import type { RulePermissions } from '../permissions/permissions.ts'
+import type { RulePermissions } from '@halting/policy'
 import { redactedTool } from '../redact/redacted-tools.ts'
 import { redactSecrets } from '@halting/core/redact'
 import type { NamedServer } from '../settings/merge.ts'

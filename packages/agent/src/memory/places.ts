@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { absolutePath } from '../paths.ts'
+import { absolutePath } from '@halting/policy/files'
 import { type FolderBelow, sessionsOf, type SessionPlace, shortHash } from '@halting/journal'
 import type { Settings } from '../settings/merge.ts'
 

@@ -1,12 +1,11 @@
 import { resolve } from 'node:path'
 import type { JsonObject } from '@halting/core'
-import type { RulePermissions } from '../permissions/permissions.ts'
+import { type RulePermissions, sandboxSettingsOf } from '@halting/policy'
 import { signInsFolder } from '../settings/mcp-files.ts'
 import type { Settings } from '../settings/merge.ts'
-import type { Environment } from '../paths.ts'
+import type { Environment } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
 import { openSandbox } from './open-sandbox.ts'
-import { sandboxSettingsOf } from './sandbox-settings.ts'
 
 export interface HoldCommandsOptions {
   readonly workspace: Workspace

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { ripgrepPath } from '../tools/ripgrep.ts'
-import { openSandbox as open, type Sandbox, type SandboxOptions } from './sandbox.ts'
+import { openSandbox as open, type Sandbox, type SandboxOptions } from '@halting/policy/sandbox'
 
 /**
  * Opens a sandbox in which commands leave the files of this package and of ripgrep as they are, which run outside it.

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
-import { configFolder, realPath } from '../paths.ts'
+import { configFolder, realPath } from '@halting/journal/files'
 import type { PlacesOptions, SettingsLevel } from './places.ts'
 
 /** Where servers of the Model Context Protocol are written down beside the settings. */

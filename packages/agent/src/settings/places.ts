@@ -3,7 +3,7 @@ import { platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { configFolder, realPath } from '../paths.ts'
+import { configFolder, realPath } from '@halting/journal/files'
 
 /** Who wrote a settings file: an administrator, the command line, the person for one project, the project, the person. */
 export type SettingsLevel = 'managed' | 'flag' | 'local' | 'project' | 'user'

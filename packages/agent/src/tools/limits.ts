@@ -1,6 +1,6 @@
-import type { Environment } from '../paths.ts'
+import type { Environment } from '@halting/policy/files'
 
-export type { Environment } from '../paths.ts'
+export type { Environment } from '@halting/policy/files'
 
 /** Everything that a tool shows to the model, keeps in memory or waits for has a bound, and all bounds are here. */
 export interface Limits {

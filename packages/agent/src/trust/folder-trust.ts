@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { realPath } from '../paths.ts'
+import { realPath } from '@halting/journal/files'
 import type { Offer } from './offers.ts'
 import { isTooBroad, readTrust, trustedByClaude, type TrustOwner } from './trust-store.ts'
 

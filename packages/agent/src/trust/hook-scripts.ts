@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { isInside, realPath } from '../paths.ts'
+import { isInside } from '@halting/policy/files'
+import { realPath } from '@halting/journal/files'
 import { resolve } from 'node:path'
 
 /** A script of the project that a command names. */

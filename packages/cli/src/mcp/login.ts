@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { homeFolder } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import { type HttpServer, type McpServerEntry, signIn, SignIns, signInsFolder } from '@halting/agent/mcp'
 import { messageOf } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'

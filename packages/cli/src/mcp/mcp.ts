@@ -1,4 +1,4 @@
-import { homeFolder } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import {
   changeMcpServers,
   mcpFile,
@@ -8,8 +8,8 @@ import {
   type McpServerStatus,
   mcpServersOf,
   readMcpServer,
-  validServerName,
 } from '@halting/agent/mcp'
+import { validServerName } from '@halting/policy'
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { many, oneLine, told } from '../io/figures.ts'

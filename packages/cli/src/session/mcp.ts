@@ -1,4 +1,5 @@
-import { homeFolder, type Settings } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import type { Settings } from '@halting/agent'
 import {
   type McpServerEntry,
   openServers as open,

@@ -1,13 +1,13 @@
 import {
   decidedBefore,
   environmentWith,
-  homeFolder,
   type LoadedSettings,
   loadSettings,
   type Origin,
   type Settings,
   type SettingSource,
 } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import type { Plugins } from '@halting/agent/instructions'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'

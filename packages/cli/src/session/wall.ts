@@ -1,4 +1,5 @@
-import { configFolder, type Settings, SessionWall } from '@halting/agent'
+import { configFolder, type Settings } from '@halting/agent'
+import { SessionWall } from '@halting/policy'
 import type { Program } from '../program.ts'
 
 /** What would confine the commands of a session here. */

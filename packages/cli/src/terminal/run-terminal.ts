@@ -1,10 +1,5 @@
-import {
-  homeFolder,
-  type NotificationChannel,
-  notificationChannelOfClaude,
-  redactSecrets,
-  type Settings,
-} from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import { type NotificationChannel, notificationChannelOfClaude, redactSecrets, type Settings } from '@halting/agent'
 import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'

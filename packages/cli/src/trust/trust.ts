@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import {
   changeTrust,
   folderTrust,
-  homeFolder,
   isTooBroad,
   type Offer,
   projectOffers,
@@ -12,6 +11,7 @@ import {
   realPath,
   type TrustOwner,
 } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'

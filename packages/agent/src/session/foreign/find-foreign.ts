@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
-import { configFolder } from '../../paths.ts'
+import { configFolder } from '@halting/journal/files'
 import { idIn } from './read-foreign.ts'
 import type { ForeignProgram } from './session.ts'
 
