@@ -35,6 +35,7 @@ const onlyDeep = [
   'packages/policy/test/judge/differential.test.ts',
   'packages/policy/test/judge/hostile-git.test.ts',
   'packages/policy/test/judge/hostile.test.ts',
+  'packages/policy/test/permissions/million-files.test.ts',
   'packages/agent/test/checkpoints/property.test.ts',
   'packages/agent/test/checkpoints/special.test.ts',
   'packages/agent/test/judge/git-folder.test.ts',
