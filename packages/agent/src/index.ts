@@ -37,12 +37,53 @@ export {
   type RuleProblem,
   type RuleText,
   SandboxError,
+  type HookGroup,
+  type HookHandler,
+  type HookSettings,
+  folderTrust,
+  type FolderTrust,
+  type TrustQuestion,
+  type Offer,
+  changeTrust,
+  isTooBroad,
+  readTrust,
+  notificationChannelOfClaude,
+  trustedByClaude,
+  trustFile,
+  type TrustOwner,
+  type TrustRecord,
 } from '@halting/policy'
+export {
+  type FoundFile,
+  type Ignored,
+  type LoadedSettings,
+  type LoadOptions,
+  SettingsError,
+  type NotificationChannel,
+  type KeeperOptions,
+  placeOfSuggestions,
+  removeStoredRule,
+  settingsKeeper,
+  type StoredRule,
+  changeSettingsFile,
+  ownSettingsFile,
+  settingsFileText,
+  settingsTextWith,
+  shownSettingsText,
+  type SettingsValue,
+  loadSettings,
+  projectOffers,
+  type NamedServer,
+  type Origin,
+  type PermissionSettings,
+  type Settings,
+  type SettingSource,
+} from '@halting/policy/settings'
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
 export { boundedFile, holderOf, type LockHolder, configFolder, realPath } from '@halting/journal/files'
-export { boundedText } from './instructions/bounded-text.ts'
+export { boundedText, homeFolder, calledPath } from '@halting/policy/files'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
@@ -136,44 +177,4 @@ export {
   type ResultFilesOptions,
 } from '@halting/journal'
 export { summariesOf, summaryOf } from './session-summaries.ts'
-export {
-  type FoundFile,
-  type Ignored,
-  type LoadedSettings,
-  type LoadOptions,
-  SettingsError,
-} from './settings/loaded-settings.ts'
-export type { NotificationChannel } from './settings/fields.ts'
-export {
-  type KeeperOptions,
-  placeOfSuggestions,
-  removeStoredRule,
-  settingsKeeper,
-  type StoredRule,
-} from './settings/keep-permissions.ts'
-export {
-  changeSettingsFile,
-  ownSettingsFile,
-  settingsFileText,
-  settingsTextWith,
-  shownSettingsText,
-  type SettingsValue,
-} from './settings/own-settings.ts'
-export { loadSettings, projectOffers } from './settings/settings.ts'
-export type { NamedServer, Origin, PermissionSettings, Settings } from './settings/merge.ts'
-export type { HookGroup, HookHandler, HookSettings } from './settings/hook-settings.ts'
-export type { SettingSource } from './settings/places.ts'
-export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'
-export type { Offer } from './trust/offers.ts'
-export {
-  changeTrust,
-  isTooBroad,
-  readTrust,
-  notificationChannelOfClaude,
-  trustedByClaude,
-  trustFile,
-  type TrustOwner,
-  type TrustRecord,
-} from './trust/trust-store.ts'
-export { homeFolder, calledPath } from '@halting/policy/files'
 export { nearest } from './nearest.ts'

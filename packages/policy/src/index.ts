@@ -26,3 +26,26 @@ export { sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/s
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
 export { type Piped, spawnPiped } from './sandbox/spawn-piped.ts'
 export { type WallMeans, wallSummary, findLandlock, findNamespaces, notConfinedCode } from './sandbox/wall-means.ts'
+export {
+  hookEvents,
+  type HookSettings,
+  type HookEvent,
+  type HookGroup,
+  type HookHandler,
+} from './settings/hook-settings.ts'
+export { indentAt, membersOf, skip, type Span, spanAt } from './settings/json-edit.ts'
+export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from './settings/mcp-edit.ts'
+export { signInsFolder } from './settings/mcp-files.ts'
+export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'
+export type { Offer } from './trust/offers.ts'
+export {
+  changeTrust,
+  isTooBroad,
+  readTrust,
+  notificationChannelOfClaude,
+  trustedByClaude,
+  trustFile,
+  type TrustOwner,
+  type TrustRecord,
+  lockFile,
+} from './trust/trust-store.ts'

@@ -10,7 +10,7 @@ import {
   readlinkSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { inFolderSync, isOpenAt } from '../open-in-place.ts'
+import { inFolderSync, isOpenAt } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import { codeOf } from '../tools/result.ts'
 

@@ -12,8 +12,8 @@ import {
   type RuleText,
   SessionWall,
 } from '@halting/policy'
+import type { PermissionSettings, Settings } from '@halting/policy/settings'
 import { createResultFiles, type ResultFiles, endsOf } from '@halting/journal'
-import type { PermissionSettings, Settings } from '../settings/merge.ts'
 import type { Environment } from '../tools/limits.ts'
 import { Workspace } from '../tools/workspace.ts'
 

@@ -1,7 +1,6 @@
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { boundedBytes } from '../instructions/bounded-text.ts'
-import { holdFolder, PathMovedError } from '../open-in-place.ts'
+import { boundedBytes, holdFolder, PathMovedError } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
 import type { FolderBelow } from '@halting/journal'
 import { codeOf } from '../tools/result.ts'

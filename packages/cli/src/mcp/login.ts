@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { homeFolder } from '@halting/policy/files'
-import { type HttpServer, type McpServerEntry, signIn, SignIns, signInsFolder } from '@halting/agent/mcp'
+import { type HttpServer, type McpServerEntry, signIn, SignIns } from '@halting/agent/mcp'
+import { signInsFolder } from '@halting/policy'
 import { messageOf } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { homeFolder } from '@halting/policy/files'
-import { removeStoredRule, type StoredRule } from '@halting/agent'
 import type { Behavior } from '@halting/policy'
+import { removeStoredRule, type StoredRule } from '@halting/policy/settings'
 import type { LiveSession } from '../session/live-session.ts'
 import { settingsFor } from '../session/run-settings.ts'
 

@@ -1,5 +1,5 @@
 import { homeFolder } from '@halting/policy/files'
-import { type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/agent'
+import { type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { type RunSettings, trustedBy } from './run-settings.ts'

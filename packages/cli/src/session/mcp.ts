@@ -1,5 +1,6 @@
 import { homeFolder } from '@halting/policy/files'
-import type { Settings } from '@halting/agent'
+import { signInsFolder } from '@halting/policy'
+import type { Settings } from '@halting/policy/settings'
 import {
   type McpServerEntry,
   openServers as open,
@@ -8,7 +9,6 @@ import {
   serversOf,
   type SessionServers as AgentServers,
   SignIns,
-  signInsFolder,
 } from '@halting/agent/mcp'
 import type { Plugin } from '@halting/agent/instructions'
 import { isJsonObject, messageOf } from '@halting/core/adapters'

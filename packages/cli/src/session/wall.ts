@@ -1,5 +1,6 @@
-import { configFolder, type Settings } from '@halting/agent'
+import { configFolder } from '@halting/agent'
 import { SessionWall } from '@halting/policy'
+import type { Settings } from '@halting/policy/settings'
 import type { Program } from '../program.ts'
 
 /** What would confine the commands of a session here. */

@@ -4,7 +4,7 @@ import {
   settingsFileText,
   settingsTextWith,
   shownSettingsText,
-} from '@halting/agent'
+} from '@halting/policy/settings'
 import { homeFolder } from '@halting/policy/files'
 import { ConfigurationError } from '@halting/core'
 import { defaultModelName, withoutAlias } from '@halting/models'

@@ -1,5 +1,7 @@
 import { homeFolder } from '@halting/policy/files'
-import { type NotificationChannel, notificationChannelOfClaude, redactSecrets, type Settings } from '@halting/agent'
+import { notificationChannelOfClaude } from '@halting/policy'
+import type { NotificationChannel, Settings } from '@halting/policy/settings'
+import { redactSecrets } from '@halting/agent'
 import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'

@@ -13,3 +13,15 @@ export {
   isInsideAny,
 } from './paths.ts'
 export { calledPath, foldedName, hasCounterparts, lookAlikesOf } from './same-looking.ts'
+export { boundedText, boundedBytes } from './bounded-text.ts'
+export {
+  inFolderSync,
+  isOpenAt,
+  type HeldFolder,
+  holdFolder,
+  named,
+  PathMovedError,
+  type InPlace,
+  openInPlace,
+  NotWrittenError,
+} from './open-in-place.ts'

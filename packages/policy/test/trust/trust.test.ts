@@ -16,15 +16,14 @@ import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   changeTrust,
-  folderTrust,
   isTooBroad,
-  loadSettings,
   notificationChannelOfClaude,
-  projectOffers,
   readTrust,
   trustFile,
-} from '../src/index.ts'
-import type { TrustOwner } from '../src/index.ts'
+  type TrustOwner,
+} from '../../src/trust/trust-store.ts'
+import { folderTrust } from '../../src/trust/folder-trust.ts'
+import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 
 interface Place extends TrustOwner {
   readonly root: string

@@ -2,8 +2,9 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { homeFolder, loadSettings, type LoadedSettings } from '../src/index.ts'
-import { absolutePath } from '@halting/policy/files'
+import { homeFolder, absolutePath } from '../../src/files/paths.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { permissionModes } from '@halting/policy'
+import { permissionModes } from '../permissions/rule-book.ts'
 import { notificationChannels } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 

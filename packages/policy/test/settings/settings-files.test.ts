@@ -6,8 +6,10 @@ import { dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { HaltingError } from '@halting/core'
-import { createPermissions, loadSettings, type LoadedSettings, type LoadOptions } from '../src/index.ts'
-import { drawn } from './support/deep.ts'
+import { createPermissions } from '../../src/permissions/permissions.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+import type { LoadedSettings, LoadOptions } from '../../src/settings/loaded-settings.ts'
+import { drawn } from '../support/deep.ts'
 
 interface Place {
   readonly home: string

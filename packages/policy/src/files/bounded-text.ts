@@ -1,6 +1,6 @@
-import { openInPlace } from '../open-in-place.ts'
+import { openInPlace } from './open-in-place.ts'
 import { realPath } from '@halting/journal/files'
-import { codeOf } from '../tools/result.ts'
+import { codeOf } from '@halting/core/adapters'
 
 /** The text of a file, or why there is none. */
 export type BoundedText =

@@ -1,7 +1,8 @@
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { realPath, writeWhole } from '@halting/journal/files'
-import { findRepository, isOwnRepository, pathKind, readSmallFile } from '@halting/policy/git'
+import { findRepository, isOwnRepository } from './repository.ts'
+import { pathKind, readSmallFile } from './small-file.ts'
 
 /**
  * Has git ignore a file of the person's in a repository, in every folder and work tree of it, without a change of a tracked file: by a line in

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import type { PermissionMode } from '@halting/policy'
+import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { HookSettings } from './hook-settings.ts'
 
 /** How a terminal calls a person who looks elsewhere, by the names that Claude Code gives the ways. */

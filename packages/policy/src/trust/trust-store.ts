@@ -4,11 +4,10 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ConfigurationError, type JsonObject } from '@halting/core'
 import { type NotificationChannel, notificationChannels } from '../settings/fields.ts'
-import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { isJsonObject, messageOf, codeOf } from '@halting/core/adapters'
 import { configFolder, realPath, makeDurableFolder, writeWhole, takeLock } from '@halting/journal/files'
-import { isInside } from '@halting/policy/files'
+import { isInside } from '../files/paths.ts'
 import type { PlacesOptions } from '../settings/places.ts'
-import { codeOf } from '../tools/result.ts'
 
 /** What was decided about a folder. */
 export interface TrustRecord {

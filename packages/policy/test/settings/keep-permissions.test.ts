@@ -12,23 +12,22 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { changeTrust } from '../../src/trust/trust-store.ts'
+import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 import {
-  changeTrust,
-  loadSettings,
   placeOfSuggestions,
-  projectOffers,
-  realPath,
   removeStoredRule,
   settingsKeeper,
   type KeeperOptions,
-} from '@halting/agent'
-import { createPermissions } from '@halting/policy'
+} from '../../src/settings/keep-permissions.ts'
+import { realPath } from '@halting/journal/files'
+import { createPermissions } from '../../src/permissions/permissions.ts'
 import { QueryEngine, type PermissionRequest } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { array, assert, constant, constantFrom, integer, oneof, property } from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { withoutText, withValue } from '../src/settings/json-edit.ts'
+import { withoutText, withValue } from '../../src/settings/json-edit.ts'
 
 type Destination = PermissionUpdate['destination']
 const rules = (

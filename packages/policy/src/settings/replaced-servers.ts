@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@halting/core'
-import { validServerName } from '@halting/policy'
+import { validServerName } from '../mcp-names.ts'
 import type { Fields } from './fields.ts'
 import type { ReadFile } from './read-files.ts'
 

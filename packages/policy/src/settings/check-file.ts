@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
-import { type Behavior, parseRules, PermissionRuleError } from '@halting/policy'
+import { type Behavior, parseRules, PermissionRuleError } from '../permissions/rule.ts'
 import type { Fields } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import { type JsonLines, jsonLines } from './json-lines.ts'

@@ -14,7 +14,9 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { changeTrust, realPath, settingsKeeper } from '@halting/agent'
+import { changeTrust } from '../../src/trust/trust-store.ts'
+import { realPath } from '@halting/journal/files'
+import { settingsKeeper } from '../../src/settings/keep-permissions.ts'
 import { expect, onTestFinished, test } from 'vitest'
 
 const rule = {

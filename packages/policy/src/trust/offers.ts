@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@halting/core'
 import type { Fields } from '../settings/fields.ts'
-import { tightening } from '@halting/policy'
+import { tightening } from '../sandbox/sandbox-settings.ts'
 import { namedScripts, type NamedScript } from './hook-scripts.ts'
 import { isDangerousVariable } from './variables.ts'
 

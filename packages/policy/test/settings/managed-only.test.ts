@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { PermissionUpdate } from '@halting/core/adapters'
-import { createPermissions, type LoadedSettings, loadSettings } from '../src/index.ts'
-import { sandboxSettingsOf } from '../src/sandbox/index.ts'
-import type { SettingsLevel } from '../src/settings/places.ts'
-import { offersIn, weighFiles } from '../src/settings/weigh-files.ts'
+import { createPermissions } from '../../src/permissions/permissions.ts'
+import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+import { sandboxSettingsOf } from '../../src/sandbox/sandbox-settings.ts'
+import type { SettingsLevel } from '../../src/settings/places.ts'
+import { offersIn, weighFiles } from '../../src/settings/weigh-files.ts'
 
 const command = { type: 'command', command: 'true' } as const
 const hooks = { Stop: [{ hooks: [command] }] }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { isInside } from '@halting/policy/files'
+import { isInside } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import { resolve } from 'node:path'
 

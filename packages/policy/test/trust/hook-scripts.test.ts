@@ -1,10 +1,12 @@
 // Holds R-TRUST-4a of docs/spec.md: what scripts of hooks hold is a part of what was trusted.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { changeTrust, loadSettings, projectOffers, realPath, type TrustOwner } from '@halting/agent'
+import { changeTrust, type TrustOwner } from '../../src/trust/trust-store.ts'
+import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
+import { realPath } from '@halting/journal/files'
 import { expect, test } from 'vitest'
-import { namedScripts } from '../src/trust/hook-scripts.ts'
-import { temporaryFolder } from './support/harness.ts'
+import { namedScripts } from '../../src/trust/hook-scripts.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 function project(hooks: object, more: object = {}): TrustOwner {
   const root = realPath(temporaryFolder())
