@@ -5,7 +5,7 @@ import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { saidIn } from '../session/said-in.ts'
-import { whose } from '../session/whose.ts'
+import { whose } from '@halting/agent/session-settings'
 
 const pageSize = 50
 const titleWidth = 100

@@ -15,7 +15,7 @@ import {
 import { createKeyRedactor, createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { settingsFor } from '../session/run-settings.ts'
+import { settingsFor } from '../flags/session-ports.ts'
 import { usable } from '../session/usable.ts'
 
 /** A session of this program or of another one, as records. */

@@ -8,7 +8,7 @@ import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findFiles } from '../session/find-session.ts'
-import { whose } from '../session/whose.ts'
+import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
 /** Which sessions a report is of. */

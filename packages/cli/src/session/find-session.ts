@@ -8,7 +8,7 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { filesBelow } from './files-below.ts'
 import { usable } from './usable.ts'
-import { whose } from './whose.ts'
+import { whose } from '@halting/agent/session-settings'
 
 // Every command finds a session in the same way: by its id, by letters that begin one alone (of this folder before all others), and,
 // where it only reads, by its file.

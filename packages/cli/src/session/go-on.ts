@@ -4,7 +4,7 @@ import { endings } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { whose } from './whose.ts'
+import { whose } from '@halting/agent/session-settings'
 import { waitingCalls } from './waiting-calls.ts'
 
 /** What is asked of a session, and what is left to do once that has begun. */

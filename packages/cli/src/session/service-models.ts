@@ -1,7 +1,6 @@
 import { reachableServices, serviceFromEnvironment } from '@halting/models'
 import { messageOf } from '@halting/core/adapters'
-import { helperOf } from './models.ts'
-import type { RunSettings } from './run-settings.ts'
+import { helperOf, type RunSettings } from '@halting/agent/session-settings'
 
 /** What a service answers that was asked for its models. */
 export type ListedModels =
