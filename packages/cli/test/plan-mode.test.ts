@@ -59,7 +59,7 @@ test('without --on-ask defer there is nobody to put anything to', () => {
   const offered = (flags: Flags): readonly string[] =>
     openToolbox(
       { choices: flags, settings: {} },
-      { cwd: here(), env: {}, hiddenVariables: [], nameOf: flagOf },
+      { cwd: here(), env: {}, hiddenVariables: [], nameOf: flagOf, wordNotice: () => '' },
     ).tools.flatMap(({ name }) => (personal.includes(name) ? [name] : []))
   expect([offered({}), offered({ onAsk: 'defer' })]).toEqual([[], personal])
 })

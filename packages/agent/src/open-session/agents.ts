@@ -4,13 +4,12 @@ import type { AgentDefinition } from '../agents/definition.ts'
 import { sessionAgents, type SessionAgents } from '../agents/session-agents.ts'
 import { messageOf } from '@halting/core/adapters'
 import { placesOf } from './briefing-places.ts'
-import { checkModelName } from './model-names.ts'
 import type { Models } from './models.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
-type AgentModels = Pick<Models, 'model' | 'fallbackModel' | 'modelNamed'>
+type AgentModels = Pick<Models, 'model' | 'fallbackModel' | 'modelNamed' | 'checkName'>
 
 /**
  * The agents that the model may start; undefined where it may start none.
@@ -18,12 +17,12 @@ type AgentModels = Pick<Models, 'model' | 'fallbackModel' | 'modelNamed'>
  */
 export async function agentsOf(
   run: RunSettings,
-  ports: Pick<SessionPorts, 'cwd' | 'nameOf'>,
+  ports: Pick<SessionPorts, 'cwd' | 'wordNotice'>,
   toolbox: Toolbox,
-  { model, fallbackModel, modelNamed }: AgentModels,
+  { model, fallbackModel, modelNamed, checkName }: AgentModels,
   briefing?: Briefing,
 ): Promise<SessionAgents | undefined> {
-  const { choices, env } = run
+  const { choices } = run
   const { permissions, workspace, mayStartAgents } = toolbox
   if (!mayStartAgents || choices.maxSubagents === 0) return undefined
   return sessionAgents({
@@ -34,7 +33,7 @@ export async function agentsOf(
     given: choices.agents === undefined ? [] : await givenAgents(choices.agents, ports),
     models: [model, ...(fallbackModel === undefined ? [] : [fallbackModel])],
     modelNamed(name) {
-      checkModelName(name, env)
+      checkName?.(name)
       return modelNamed(name)
     },
     instructions: briefing?.system ?? '',
@@ -43,14 +42,12 @@ export async function agentsOf(
 
 async function givenAgents(
   json: string,
-  { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
+  { cwd, wordNotice }: Pick<SessionPorts, 'cwd' | 'wordNotice'>,
 ): Promise<readonly AgentDefinition[]> {
   const { agentsOfJson } = await import('../instructions/index.ts')
   try {
     return agentsOfJson(json, cwd)
   } catch (thrown) {
-    throw new ConfigurationError(
-      `What ${nameOf('agents')} gives ${messageOf(thrown)}. It takes JSON: {"name": {"description": "…", "prompt": "…"}}.`,
-    )
+    throw new ConfigurationError(wordNotice({ kind: 'unreadable_agents', problem: messageOf(thrown) }))
   }
 }

@@ -17,7 +17,7 @@ export function checkpointsOf(
     noFileCheckpoints === true ||
     kind === 'unkept' ||
     kind === 'elsewhere' ||
-    env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1'
+    (noFileCheckpoints === undefined && env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1')
   )
     return undefined
   const place = { ...whose(ports), sessionId }

@@ -58,9 +58,11 @@ export function countFrom(
   throw new ConfigurationError(`${name} must be a whole number of at least ${least}; it is "${given}".`)
 }
 
-type Optional<Value> = { readonly [Key in keyof Value]: Value[Key] | undefined }
+/** Each of its fields may be undefined. */
+export type Optional<Value> = { readonly [Key in keyof Value]: Value[Key] | undefined }
 
-function withoutUndefined<Value extends object>(value: Optional<Value>): Value {
+/** The value without the fields that are undefined; of a type whose fields are all optional. */
+export function withoutUndefined<Value extends object>(value: Optional<Value>): Value {
   // True: what is left out is what `Value` does not ask for, since every field of it is optional.
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value
 }

@@ -30,6 +30,8 @@ export interface Models {
   readonly smallModel?: Model
   /** Another one, by a name that people know. @throws ConfigurationError or ConfigurationError for one that cannot be asked */
   readonly modelNamed: (name: string) => Model
+  /** Looks at a name before it is used for a subagent. @throws ConfigurationError for one that no known service has. */
+  readonly checkName?: (name: string) => void
   readonly prices: Prices
   /** Where the key comes from, as `system/init` tells it. */
   readonly apiKeySource: string
@@ -100,7 +102,7 @@ function slips({ model, fallbackModel, compactModel, smallModel }: SessionChoice
   })
 }
 
-type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles'>
+type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
 
 function loadedFor(loaded: RunSettings): Loaded {
   const { settings, warnings, choices } = loaded
@@ -109,6 +111,7 @@ function loadedFor(loaded: RunSettings): Loaded {
   const keepsFiles = settings.fileCheckpointingEnabled !== false
   return {
     loaded,
+    checkName: (name) => checkModelName(name, loaded.env),
     keepsFiles,
     warnings: choices.script === undefined ? [...warnings, ...slips(choices)] : warnings,
     prices,

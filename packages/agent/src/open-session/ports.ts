@@ -31,8 +31,9 @@ export type SessionNotice =
       readonly setting: string
       readonly from: string
     }
+  | { readonly kind: 'unreadable_agents'; readonly problem: string }
   | {
-      readonly kind: 'unknown_agent'
+      readonly kind: 'unknown_agent' | 'unknown_tool'
       readonly name: string
       readonly nearest: string | undefined
       readonly known: readonly string[]

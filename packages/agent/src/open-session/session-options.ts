@@ -3,13 +3,14 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
 import type { RunSettings } from './run-settings.ts'
-import type { Toolbox } from './toolbox.ts'
+import type { Toolbox, Toolset } from './toolbox.ts'
 import type { CanUseTool } from '@halting/core/adapters'
 import type { ShellHookTable } from '../hooks/settings.ts'
 import type { SessionParts } from '../live-session/parts.ts'
 import type { McpServerEntry } from '../mcp/config.ts'
 import type { SessionServersOptions } from '../mcp/session-servers.ts'
-import type { AroundModel } from './models.ts'
+import type { SessionServers } from './mcp.ts'
+import type { AroundModel, Models } from './models.ts'
 
 /** What a frontend gives a session. All of it is optional but for who answers questions. */
 export interface SessionFrontend {
@@ -55,6 +56,12 @@ export interface SessionFrontend {
   readonly written?: string
   /** Called when all is there that may fail, and nothing is on disk yet. What it throws ends all of it. */
   readonly ready?: () => Promise<void>
+  /** Makes the models, in place of those that the choices name. */
+  readonly openModels?: () => Promise<Models>
+  /** The tools, in place of `SessionChoices.tools`. */
+  readonly toolset?: Toolset
+  /** Called when the servers are being connected, before subagents are read. */
+  readonly onServers?: (servers: SessionServers) => Promise<void>
   /** Called once the settings are read, before anything is opened. */
   readonly onSettings?: (settings: RunSettings) => void
   /** Chooses the session: a new one when absent. `ports` has the environment with that of the settings. */

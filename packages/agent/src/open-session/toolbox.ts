@@ -28,6 +28,18 @@ export interface Toolbox extends SessionWorkspace {
   readonly mayStartAgents: boolean
 }
 
+/** Tools of a program, and what it has of the built-in ones. */
+export interface Toolset {
+  /** In addition to the built-in tools. One of the same name replaces it. */
+  readonly tools: readonly AnyTool[]
+  /** Names of the built-in tools that the session has; all when absent. */
+  readonly names?: readonly string[] | undefined
+  /** Whether the program answers permission requests. */
+  readonly asks: boolean
+  /** Whether a person is there whom the model can ask. */
+  readonly hasPerson: boolean
+}
+
 /** Of which session the results are that it may read. */
 export interface ToolboxSession {
   readonly sessionId: string
@@ -39,6 +51,7 @@ export interface ToolboxSession {
   readonly answersQuestions?: boolean
   /** How a plan is made, in place of our words. */
   readonly planInstructions?: string
+  readonly toolset?: Toolset
   /** Keeps what a person allows from now on. */
   readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
   /** Where a suggested rule is to be kept. */
@@ -48,13 +61,14 @@ export interface ToolboxSession {
 /** @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
 export function openToolbox(
   { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
-  ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'hiddenVariables'>,
+  ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'wordNotice' | 'hiddenVariables'>,
   session: ToolboxSession = { sessionId: choices.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {
   const { cwd, env, hiddenVariables } = ports
   const { sessionId } = session
   // With `defer` somebody comes later.
-  const asks = session.answersQuestions === true || choices.onAsk === 'defer'
+  const { toolset } = session
+  const asks = toolset?.asks ?? (session.answersQuestions === true || choices.onAsk === 'defer')
   const { workspace, permissions, resultFiles, ownFolders } = openWorkspace({
     places: placesOf({ choices, env, ...(session.plugins !== undefined && { plugins: session.plugins }) }, cwd),
     sessionId,
@@ -72,22 +86,25 @@ export function openToolbox(
     suggestFor: session.suggestFor,
   })
   // What was answered before the session goes on is carried out.
-  const isPersonThere = asks || hasAnswers({ ...whose({ cwd, env }), sessionId })
+  const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...whose({ cwd, env }), sessionId }))
   // Where nobody answers, a question would only cost a turn.
   const { planInstructions } = session
   const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
   const all = [...createCodingTools(workspace), ...(isPersonThere ? ofPerson : [])]
   const names = [...all.map(({ name }) => name), 'Agent']
-  const hidden = new Set(permissions.toolsHiddenByDeny(names))
-  const wanted = wantedTools(choices.tools, names, ports.nameOf('tools'))
-  const isShown = (name: string): boolean => !hidden.has(name) && (wanted?.has(name) ?? true)
+  const own = toolset?.tools ?? []
+  const ownNames = own.map(({ name }) => name)
+  const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
+  const wanted = toolset === undefined ? wantedTools(choices.tools, names, ports) : exactly(toolset, names, ports)
+  const isShown = (name: string): boolean =>
+    !ownNames.includes(name) && !hidden.has(name) && (wanted?.has(name) ?? true)
   return {
     workspace,
     permissions,
     sessionId,
     resultFiles,
     ownFolders,
-    tools: all.filter(({ name }) => isShown(name)),
+    tools: [...all.filter(({ name }) => isShown(name)), ...own.filter(({ name }) => !hidden.has(name))],
     mayStartAgents: isShown('Agent'),
   }
 }
@@ -95,17 +112,34 @@ export function openToolbox(
 function wantedTools(
   given: readonly string[] = ['default'],
   known: readonly string[],
-  name: string,
+  ports: Pick<SessionPorts, 'wordNotice'>,
 ): ReadonlySet<string> | undefined {
   // The tool that starts agents was called Task first.
   const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
-  const stranger = names.find((name) => ![...known, 'default', 'none', 'Skill'].includes(name))
-  if (stranger === undefined) return names.includes('default') ? undefined : new Set(names)
-  const meant = nearest(stranger, known)
-  throw new ConfigurationError(
-    `${name} takes names of ${known.toSorted().join(', ')}, default for all, or "" for none; there is no ${stranger}.` +
-      (meant === undefined ? '' : ` Did you mean ${meant}?`),
-  )
+  refuseUnknown(names, [...known, 'default', 'none', 'Skill'], known, ports)
+  return names.includes('default') ? undefined : new Set(names)
+}
+
+function exactly(
+  { names }: Toolset,
+  known: readonly string[],
+  ports: Pick<SessionPorts, 'wordNotice'>,
+): ReadonlySet<string> | undefined {
+  if (names === undefined) return undefined
+  refuseUnknown(names, [...known, 'Skill'], known, ports)
+  return new Set(names)
+}
+
+/** @throws ConfigurationError for a name that no tool has. */
+function refuseUnknown(
+  names: readonly string[],
+  allowed: readonly string[],
+  known: readonly string[],
+  { wordNotice }: Pick<SessionPorts, 'wordNotice'>,
+): void {
+  const name = names.find((one) => !allowed.includes(one))
+  if (name === undefined) return
+  throw new ConfigurationError(wordNotice({ kind: 'unknown_tool', name, nearest: nearest(name, known), known }))
 }
 
 function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>): string {

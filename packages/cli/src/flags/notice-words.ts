@@ -35,6 +35,13 @@ export function wordNotice(notice: SessionNotice): string {
     }
     case 'plugin_hooks_off':
       return `hooks of plugins (${notice.plugins.join(', ')}) do not count: ${notice.setting} in ${oneLine(notice.from, 200)}.`
+    case 'unreadable_agents':
+      return `What --agents gives ${notice.problem}. It takes JSON: {"name": {"description": "…", "prompt": "…"}}.`
+    case 'unknown_tool': {
+      const { name, nearest, known } = notice
+      const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+      return `--tools takes names of ${known.toSorted().join(', ')}, default for all, or "" for none; there is no ${name}.${meant}`
+    }
     case 'unknown_agent': {
       const { name, nearest, known } = notice
       const names = known.length === 0 ? 'There is none here.' : `There are ${known.slice(0, 20).join(', ')}.`
