@@ -5,9 +5,8 @@ import { rm } from 'node:fs/promises'
 import { entryOfLine, readJournal } from '../session/read-journal.ts'
 import { ResumeRejectedError } from '../session/resume-rejected.ts'
 import type { KeptFile } from '../session/kept-sessions.ts'
-import { openJournal, type SessionJournal } from '../session/session-journal.ts'
+import { type JournalOptions, openJournal, type SessionJournal } from '../session/session-journal.ts'
 import { sessionFile } from '../session/session-folder.ts'
-import type { ForeignSession } from '../session/foreign/session.ts'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import { whose } from './whose.ts'
@@ -23,14 +22,22 @@ export interface ChosenSession {
   readonly isNamed: boolean
   /** The session that it begins as a copy of. */
   readonly forkOf?: KeptFile
-  /** The session of another program that it goes on with, in a file of its own. */
-  readonly takenFrom?: ForeignSession
+  /** The session of another program that it continues, in a file of its own. */
+  readonly takenFrom?: OtherProgramsSession
   /** The message that is the last of the conversation that is left. */
   readonly resumeAt?: string
   /** The prompt of the one turn that may be taken back by that. */
   readonly dropsTurn?: string
   /** Folders of results that it may read although they are not its own. */
   readonly readableFolders: readonly string[]
+}
+
+/** A session of another program, which stays as it is. */
+interface OtherProgramsSession {
+  readonly program: string
+  readonly path: string
+  /** Writes its conversation as the beginning of a new journal. @throws HaltingError where nothing was said in it. */
+  copyTo(journal: JournalOptions): Promise<void>
 }
 
 /** A session of which this program writes no file. */
@@ -66,10 +73,8 @@ export async function openJournalOf(
       await forkSession(forkOf.path, options)
     }
     if (takenFrom !== undefined) {
-      const { takeOver, programNames } = await import('./fork.ts')
-      await takeOver(takenFrom, options)
-      const { program, path: from } = takenFrom
-      notify({ kind: 'session_taken_over', program: programNames[program], path: from, sessionId })
+      await takenFrom.copyTo(options)
+      notify({ kind: 'session_taken_over', program: takenFrom.program, path: takenFrom.path, sessionId })
     }
     const journal = await openJournal(options)
     if (chosen.resumeAt === undefined) return journal

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { endsOf, sessionFolder } from '@halting/agent'
+import { endsOf, type JournalOptions, sessionFolder } from '@halting/agent'
 import { type ChosenSession } from '@halting/agent/open-session'
 import { whose } from '@halting/agent/session-settings'
 import type { Flags } from '../flags/flags.ts'
@@ -21,10 +21,17 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   const at = { ...(resumeAt !== undefined && { resumeAt }), ...(dropsTurn !== undefined && { dropsTurn }) }
   if (resume !== undefined) {
     const { foreignToResume } = await import('../foreign/find-foreign.ts')
-    const takenFrom = await foreignToResume(resume, program)
-    const own = forks === true ? (sessionId ?? randomUUID()) : takenFrom?.sessionId
-    if (takenFrom !== undefined && own !== undefined)
+    const foreign = await foreignToResume(resume, program)
+    const own = forks === true ? (sessionId ?? randomUUID()) : foreign?.sessionId
+    if (foreign !== undefined && own !== undefined) {
+      const { programNames, takeOver } = await import('@halting/agent/foreign')
+      const takenFrom = {
+        program: programNames[foreign.program],
+        path: foreign.path,
+        copyTo: async (journal: JournalOptions) => takeOver(foreign, journal),
+      }
       return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [], ...at }
+    }
   }
   const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
   if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [], ...at }
