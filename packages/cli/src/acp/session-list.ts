@@ -4,7 +4,7 @@ import type { TranscriptEntry } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { saidIn } from '../session/said-in.ts'
+import { saidIn } from '../stored-sessions/said-in.ts'
 import { whose } from '@halting/agent/session-settings'
 
 const pageSize = 50

@@ -13,8 +13,8 @@ import {
 import { flagOf } from '../flags/session-ports.ts'
 import { counted } from '../io/figures.ts'
 import { helperOf, scriptGiven, modelOf, checkModelName, nearestModel } from '@halting/agent/session-settings'
-import { answersToAnyName, isListed } from '../session/listed-models.ts'
-import { priceOfModel } from '../session/model-prices.ts'
+import { answersToAnyName, isListed } from '../setup/listed-models.ts'
+import { priceOfModel } from '../setup/model-prices.ts'
 import type { Finding, Patient } from './finding.ts'
 
 /** How long the service has for its list of models. */

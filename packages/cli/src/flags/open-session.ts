@@ -1,6 +1,6 @@
 import { type LiveSession as OpenedSession, openSession, type SessionFrontend } from '@halting/agent/open-session'
 import type { Program } from '../program.ts'
-import { chooseSession } from '../session/choose-session.ts'
+import { chooseSession } from './choose-session.ts'
 import { telemetryFor } from '../telemetry/wanted.ts'
 import type { Flags } from './flags.ts'
 import { applyEnvironment, portsOf } from './session-ports.ts'

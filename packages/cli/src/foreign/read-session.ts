@@ -16,7 +16,7 @@ import { createKeyRedactor, createPrices, mergePriceOverrides, parsePriceOverrid
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { settingsFor } from '../flags/session-ports.ts'
-import { usable } from '../session/usable.ts'
+import { usable } from '../stored-sessions/usable.ts'
 
 /** A session of this program or of another one, as records. */
 export interface AnySession {

@@ -6,7 +6,7 @@ import { told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { wantedAfter } from '@halting/agent/open-session'
-import type { Ask } from '../session/go-on.ts'
+import type { Ask } from './go-on.ts'
 import { type LiveSession, openLive } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { remediesOf } from './denials.ts'
@@ -98,7 +98,7 @@ async function askOf(
 ): Promise<Ask> {
   const { session, journal, run } = live
   if (prompt === '' && journal !== undefined) {
-    const { goOn } = await import('../session/go-on.ts')
+    const { goOn } = await import('./go-on.ts')
     return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
   }
   const { content } = await live.prepare(said, prompt.slice(said.length), signal)

@@ -7,7 +7,7 @@ import { foreignFolders } from '../foreign/find-foreign.ts'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findFiles } from '../session/find-session.ts'
+import { findFiles } from '../stored-sessions/find-session.ts'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 

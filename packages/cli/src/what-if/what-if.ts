@@ -13,8 +13,8 @@ import { pastTrajectory, readPastSession, type PastSession } from '../foreign/re
 import { manySessions, type ManySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findFiles } from '../session/find-session.ts'
-import { limitsIn } from '../session/limit-flags.ts'
+import { findFiles } from '../stored-sessions/find-session.ts'
+import { limitsIn } from '../flags/limit-flags.ts'
 import type { RunAnswer, Told } from './told.ts'
 import { whatIfText } from './what-if-text.ts'
 

@@ -3,7 +3,7 @@ import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { saidText } from '../view/said-text.ts'
-import { shownIn } from '../../session/said-in.ts'
+import { shownIn } from '../../stored-sessions/said-in.ts'
 
 /** All that was said in a session that is kept, in order. */
 export async function keptEntries(file: string): Promise<readonly TranscriptEntry[]> {

@@ -61,7 +61,7 @@ function onThisMachine(live: LiveSession): OnThisMachine {
             : `${status}: ${oneLine(problem, 200)}`,
       })),
     async askServices() {
-      const { askServices } = await import('../../session/service-models.ts')
+      const { askServices } = await import('./service-models.ts')
       return askServices(run)
     },
     async changeServer(name, how) {

@@ -1,7 +1,7 @@
 import type { LimitsChange, PermissionDecision, Terminal, TerminalReason } from '@halting/core'
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
-import { pendingOf } from '../../session/waiting-calls.ts'
+import { pendingOf } from '../../stored-sessions/waiting-calls.ts'
 import { dollars as dollarsText } from '../../io/dollars.ts'
 
 /** What one thing to do after an ending comes to, in terms of the session. */

@@ -14,7 +14,7 @@ import {
 import { dollarsAndMore } from '../../io/dollars.ts'
 import { endingSentence } from './ending-words.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
-import type { TodoItem } from '../../session/todos.ts'
+import type { TodoItem } from '../../frontends/todos.ts'
 import { undoneOf } from './todos.ts'
 
 /** What a run left behind, for its last line. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { endsOf, type JournalOptions, sessionFolder } from '@halting/agent'
 import { type ChosenSession } from '@halting/agent/open-session'
 import { whose } from '@halting/agent/session-settings'
-import type { Flags } from '../flags/flags.ts'
+import type { Flags } from './flags.ts'
 import type { Program } from '../program.ts'
 
 // What only a session that continues needs is loaded for that.
@@ -14,7 +14,7 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'unkept' }
   const goesOn = resume !== undefined || flags.continue === true
   if (!goesOn && sessionId === undefined) return { ...plain, sessionId: randomUUID(), kind: 'new' }
-  const { newestSession, ownSession, refuseTaken } = await import('./find-session.ts')
+  const { newestSession, ownSession, refuseTaken } = await import('../stored-sessions/find-session.ts')
   if (sessionId !== undefined) await refuseTaken(sessionId, program)
   if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
   const { resumeSessionAt: resumeAt, resumeDropsTurn: dropsTurn } = flags

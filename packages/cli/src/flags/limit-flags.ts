@@ -1,5 +1,5 @@
 import type { LimitsChange } from '@halting/core'
-import type { Flags } from '../flags/flags.ts'
+import type { Flags } from './flags.ts'
 
 type LimitName = keyof LimitsChange
 
