@@ -29,6 +29,16 @@ export default {
       to: { pathNot: '^packages/core/src/' },
     },
     {
+      name: 'needs-core-alone',
+      comment: 'Whoever installs one of these gets core and nothing else of ours.',
+      severity: 'error',
+      from: { path: '^packages/(journal|telemetry|restate)/src/' },
+      to: {
+        path: '^(?:node_modules/@halting/|packages/)',
+        pathNot: '^(?:node_modules/@halting/|packages/)(?:core|$1)/',
+      },
+    },
+    {
       name: 'src-knows-no-tests',
       severity: 'error',
       from: { path: '^packages/[^/]+/src/' },

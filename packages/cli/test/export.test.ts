@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readJournal, wholeLines } from '@halting/agent'
+import { readJournal, wholeLines } from '@halting/journal'
 import { agentTool, tool, type Loop } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'

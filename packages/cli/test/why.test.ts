@@ -8,7 +8,7 @@ import { untoldIn } from '../src/why/untold.ts'
 import { whyText } from '../src/why/why-text.ts'
 import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/core/steps'
-import { openJournal, readJournal } from '@halting/agent'
+import { openJournal, readJournal } from '@halting/journal'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 

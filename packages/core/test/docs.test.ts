@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { packages } from '../../../scripts/packages.mjs'
 import { allowances } from '../src/allowance.ts'
 import { endings } from '../src/index.ts'
 
@@ -165,7 +166,7 @@ function documents(): readonly string[] {
 }
 
 function sources(): readonly string[] {
-  return ['core', 'models', 'agent', 'cli'].flatMap((name) =>
+  return packages.flatMap((name) =>
     ['src', 'test'].flatMap((folder) => filesIn(`packages/${name}/${folder}`, '.ts', true)),
   )
 }

@@ -33,10 +33,12 @@ const entries = {
   steps: 'steps/index.ts',
   adapters: 'adapters/index.ts',
   after: 'after/index.ts',
+  redact: 'redact/index.ts',
+  session: 'live-session/index.ts',
   testing: 'testing/index.ts',
 }
 
-for (const entry of ['main', 'steps', 'adapters', 'after', 'testing'] as const) {
+for (const entry of ['main', 'steps', 'adapters', 'after', 'redact', 'session', 'testing'] as const) {
   test(`${entry} exports these names and no others`, () => {
     expect(exportsOf(new URL(entries[entry], sources))).toEqual(frozen[entry])
   })
@@ -48,9 +50,11 @@ test('what is exported as a value is there when the program runs, and nothing el
     steps: await import('../src/steps/index.ts'),
     adapters: await import('../src/adapters/index.ts'),
     after: await import('../src/after/index.ts'),
+    redact: await import('../src/redact/index.ts'),
+    session: await import('../src/live-session/index.ts'),
     testing: await import('../src/testing/index.ts'),
   }
-  for (const entry of ['main', 'steps', 'adapters', 'after', 'testing'] as const) {
+  for (const entry of ['main', 'steps', 'adapters', 'after', 'redact', 'session', 'testing'] as const) {
     const values = frozen[entry].filter((name) => !name.startsWith('type '))
     expect(Object.keys(modules[entry]).toSorted()).toEqual(values)
   }

@@ -1,5 +1,5 @@
 import type { SessionPorts } from './ports.ts'
-import { cleanUpSessions, isCleanUpDue } from '../session/cleanup.ts'
+import { cleanUpSessions, isCleanUpDue } from '@halting/journal'
 import { whose } from './whose.ts'
 
 /** Days that a session is kept without being touched, unless a setting says otherwise. */

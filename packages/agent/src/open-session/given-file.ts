@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { boundedFile } from '../bounded-file.ts'
+import { boundedFile } from '@halting/journal/files'
 
 /** As much as stdin may bring: more than any model reads. */
 const largestBytes = 10 * 1024 * 1024

@@ -1,4 +1,4 @@
-import { isOwnHook } from '../own-hook.ts'
+import { isOwnHook } from '@halting/core/adapters'
 import { planModeHook } from '../permissions/plan-hook.ts'
 import type { Hook, SdkMessage } from '@halting/core'
 import type { SessionFrontend } from './session-options.ts'

@@ -1,5 +1,6 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
-import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/agent'
+import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/journal'
+import { createKeyRedactor } from '@halting/models'
 import type { TranscriptEntry } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
@@ -22,7 +23,7 @@ export async function listSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
   )
-  const page = await summariesOf(all.slice(start, start + pageSize))
+  const page = await summariesOf(all.slice(start, start + pageSize), createKeyRedactor(process.env))
   const sessions = page.flatMap(
     ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
       // One that cannot be read has no place to go on in.

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { redactedValue, wholeLines } from '@halting/agent'
+import { redactedValue } from '@halting/agent'
+import { wholeLines } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { keptSessions } from '@halting/agent'
+import { keptSessions } from '@halting/journal'
 import {
   findForeign,
   foreignFolder,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { readJournal, redactedValue } from '@halting/agent'
+import { readJournal } from '@halting/journal'
+import { redactedValue } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import type { Prices } from '@halting/core'
 import { isJsonObject, noUsage } from '@halting/core/adapters'

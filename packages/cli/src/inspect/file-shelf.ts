@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { keptSessions } from '@halting/agent'
+import { keptSessions } from '@halting/journal'
 import { ReadTogether, withoutSubagents } from '@halting/agent/foreign'
 import type { InspectedSession } from '@halting/inspector'
 import type { Flags } from '../flags/flags.ts'

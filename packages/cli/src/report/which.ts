@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, relative, resolve, isAbsolute } from 'node:path'
-import { headOfKept, keptSessions, sessionFolder } from '@halting/agent'
+import { headOfKept, keptSessions, sessionFolder } from '@halting/journal'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import type { Flags } from '../flags/flags.ts'

@@ -3,15 +3,12 @@ import {
   type KeptFile,
   keptSessions,
   headOfKept,
-  memoriesOfProject,
-  memoryPlace,
-  type MemoryPlace,
   readJournal,
-  redactedValue,
   summariesOf,
   type SessionSummary,
   summaryOf,
-} from '@halting/agent'
+} from '@halting/journal'
+import { memoriesOfProject, memoryPlace, type MemoryPlace, redactedValue } from '@halting/agent'
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
@@ -96,7 +93,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await keptSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files)
+  return summariesOf(files, createKeyRedactor(process.env))
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {
@@ -111,7 +108,7 @@ async function list(flags: Flags, program: Program): Promise<number> {
 async function show({ json }: Flags, id: string, program: Program): Promise<number> {
   const { output } = program
   const file = await findSession(id, program)
-  const summary = await summaryOf(file)
+  const summary = await summaryOf(file, createKeyRedactor(process.env))
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
   const transcript = await transcriptOf(file.path)
   output.out(

@@ -1,12 +1,5 @@
-import {
-  entryOfLine,
-  firstChangeSince,
-  openJournal,
-  readJournal,
-  type KeptFile,
-  type RestorePlan,
-  type SessionFiles,
-} from '@halting/agent'
+import { entryOfLine, openJournal, readJournal, type KeptFile } from '@halting/journal'
+import { firstChangeSince, type RestorePlan, type SessionFiles } from '@halting/agent'
 import { messageOf, textOf } from '@halting/core/adapters'
 import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { keptSessions, readAnswers, type KeptFile } from '@halting/agent'
+import { keptSessions, readAnswers, type KeptFile } from '@halting/journal'
 import { findForeign, programNames } from '@halting/agent/foreign'
 import { foldSession } from '@halting/core/steps'
 import type { AnySession } from '../foreign/read-session.ts'

@@ -2,7 +2,7 @@
 // A folder with forks, and with what was taken over from another program: the list of the inspector, `report` and `what-if` count each run once.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { forkSession, openJournal } from '@halting/agent'
+import { forkSession, openJournal } from '@halting/journal'
 import { readForeignSession, takeOver } from '@halting/agent/foreign'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'

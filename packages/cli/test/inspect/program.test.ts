@@ -1,6 +1,6 @@
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'

@@ -2,7 +2,7 @@
 // `halting report`: what sessions cost, how they ended, what limits saved and lost, which tools fail.
 import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { forkSession, openJournal } from '@halting/agent'
+import { forkSession, openJournal } from '@halting/journal'
 import { readForeignSession, takeOver } from '@halting/agent/foreign'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { contextLayers } from '@halting/core/adapters'
 import { foldSession, rewindRecord, type StepRecord } from '@halting/core/steps'
 import {

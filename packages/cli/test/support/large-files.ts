@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { largeSession } from '../../../inspector/test/support/sessions.ts'
 
 /** A session of this program of about so many records. */

@@ -1,5 +1,4 @@
-import { openRegular } from '../../regular-file.ts'
-import { longestLine } from '../longest-line.ts'
+import { openRegular, longestLine } from '@halting/journal/files'
 
 const chunkSize = 1024 * 1024
 /** The first lines tell whose file it is, and many ask for no more. */

@@ -10,10 +10,8 @@ import {
   type ForeignSaid,
   type ForeignTurn,
 } from '@halting/core/steps'
-import { makeDurableFolder, moveInto } from '../durable.ts'
-import { holdSession } from '../hold-session.ts'
-import { payloadsFolder } from '../journal-payloads.ts'
-import { openNewJournal, type JournalOptions } from '../session-journal.ts'
+import { makeDurableFolder, moveInto } from '@halting/journal/files'
+import { holdSession, payloadsFolder, openNewJournal, type JournalOptions } from '@halting/journal'
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'
 
 /**

@@ -6,7 +6,7 @@ import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
 import { sendableRuns, takeOver } from '../../../src/session/foreign/take-over.ts'
-import { readJournal } from '../../../src/session/read-journal.ts'
+import { readJournal } from '@halting/journal'
 import {
   assistant,
   call,

@@ -1,4 +1,4 @@
-import { readJournal } from '@halting/agent'
+import { readJournal } from '@halting/journal'
 import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
 import { foldSession, type StepRecord } from '@halting/core/steps'

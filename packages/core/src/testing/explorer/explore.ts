@@ -1,6 +1,6 @@
 import type { Transition } from '../../allowance.ts'
 import type { StepRecord } from '../../steps/log.ts'
-import type { TerminalReason } from '../../stop/terminal.ts'
+import type { TerminalReason } from '../../endings/ending.ts'
 import { drawPaths, explorePaths, type Path } from './choices.ts'
 import { everyKill, noKill, sampledKills, thinnedKills, type Kills } from './kills.ts'
 import { skimPath, walkPath } from './walk.ts'

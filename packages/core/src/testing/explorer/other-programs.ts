@@ -1,8 +1,8 @@
 import { CallableHook } from '../../hooks/hook.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import type { LoopOptions } from '../../options.ts'
-import { StopSignal } from '../../stop/signal.ts'
-import type { TerminalReason } from '../../stop/terminal.ts'
+import { StopSignal } from '../../endings/signal.ts'
+import type { TerminalReason } from '../../endings/ending.ts'
 import { allowAll } from '../../tools/permissions.ts'
 import { askingContext } from './layers.ts'
 

@@ -13,7 +13,8 @@ import type { StepRecord } from '../../steps/log.ts'
 import { createMemorySteps, type MemorySteps } from '../../steps/memory.ts'
 import { foldRun, inboxIdsIn } from '../../steps/fold.ts'
 import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
-import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
+import type { TerminalReason } from '../../endings/ending.ts'
+import type { Terminal } from '../../endings/terminal.ts'
 import {
   checkEffects,
   checkOpenFigures,
