@@ -1,5 +1,5 @@
 import type { LoopEvent } from '../events.ts'
-import type { Terminal } from '../stop/terminal.ts'
+import type { Terminal } from '../endings/terminal.ts'
 import { figuresIn } from '../figures-in.ts'
 import { spendsTurn } from '../allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
