@@ -36,7 +36,8 @@ const kilobytes = {
   models: [280, 1_115],
   journal: [125, 480],
   telemetry: [55, 215],
-  agent: [1_390, 5_210],
+  agent: [1_430, 5_400],
+  analysis: [80, 320],
   restate: [195, 800],
   inspector: [200, 800],
 }

@@ -3,7 +3,7 @@ import type { SessionPorts } from './ports.ts'
 import { keyVariablesOf, knownModels, modelAliases, refuseKeyName, withoutAlias } from '@halting/models'
 import { nearest } from '../nearest.ts'
 
-/** @throws ConfigurationError for a name of no known service, with the nearest known name. */
+/** Checks the name of a model. @throws ConfigurationError for a name of no known service, with the nearest known name. */
 export function checkModelName(name: string, env: SessionPorts['env']): void {
   // A name of a known service is looked at where its model is made.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return

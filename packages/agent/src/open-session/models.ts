@@ -54,7 +54,7 @@ export interface ModelAccount {
 /** Puts something around each model of a session, whichever it is. */
 export type AroundModel = (model: Model, account: ModelAccount) => Model
 
-/** @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
+/** Makes the models of a session. @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
 export async function openModels(run: RunSettings, ports: ModelPorts, aroundModel?: AroundModel): Promise<Models> {
   const { settings, env, choices } = run
   // Every frontend shows replies while they arrive.

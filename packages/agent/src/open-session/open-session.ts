@@ -168,21 +168,8 @@ class SessionOpening<Choices extends SessionChoices> {
       },
       through: (tell) => withoutOwnHooks(hooks?.through(tell) ?? tell),
       ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
-      ...(file !== undefined && {
-        fork: () => forkOf(file, ports),
-        ...(workspace.checkpoints !== undefined && {
-          takeBackFiles: async (...wanted) => {
-            const { takeBackFiles } = await import('./take-back-files.ts')
-            return takeBackFiles(wanted, file, toolbox, ports)
-          },
-        }),
-      }),
-      async stopTask(id) {
-        const task = workspace.tasks.get(id)
-        if (task?.state !== 'running') return false
-        await workspace.tasks.stop(task)
-        return true
-      },
+      ...withFile(file, toolbox, ports),
+      stopTask: (id) => stopTask(id, toolbox),
       end: () => this.#opening.end(),
       closeJournal: (hasBegun) => closeJournalOf(file, hasBegun, chosen),
     })
@@ -277,4 +264,30 @@ interface Opened {
   readonly servers: SessionServers | undefined
   readonly written: Written
   readonly more: MoreTools
+}
+
+/** What a session does that is stored in a file of its own. */
+function withFile(
+  file: SessionJournal | undefined,
+  toolbox: Toolbox,
+  ports: SessionPorts,
+): Pick<SessionParts, 'fork' | 'takeBackFiles'> {
+  if (file === undefined) return {}
+  return {
+    fork: () => forkOf(file, ports),
+    ...(toolbox.workspace.checkpoints !== undefined && {
+      takeBackFiles: async (...wanted) => {
+        const { takeBackFiles } = await import('./take-back-files.ts')
+        return takeBackFiles(wanted, file, toolbox, ports)
+      },
+    }),
+  }
+}
+
+/** Stops a command in the background; false where it does not run. */
+async function stopTask(id: string, { workspace }: Toolbox): Promise<boolean> {
+  const task = workspace.tasks.get(id)
+  if (task?.state !== 'running') return false
+  await workspace.tasks.stop(task)
+  return true
 }

@@ -5,6 +5,7 @@ import type { NamedPlugin } from '../plugins/read-plugins.ts'
 import type { Plugin, Plugins } from '../plugins/plugin.ts'
 import type { QueryOptions } from '@halting/core'
 
+/** A session without plugins. */
 export const noPlugins: Plugins = { all: [], problems: [] }
 
 /** The plugins that choices name (spec R-PLUGIN-1). Nothing is loaded where they name none. */

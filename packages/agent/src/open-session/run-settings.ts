@@ -21,11 +21,12 @@ export interface RunSettings<Choices extends SessionChoices = SessionChoices> ex
   readonly trustedBy?: SessionPorts['trustedBy']
 }
 
+/** The settings where no settings file counts. */
 export const noSettings: LoadedSettings = { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
 
 type SettingsPorts = Pick<SessionPorts, 'env' | 'cwd' | 'trustedBy' | 'nameOf' | 'wordNotice'>
 
-/** @throws ConfigurationError for settings that are not right. */
+/** Reads the settings of a session, and what they make of its choices. @throws ConfigurationError for settings that are not right. */
 export async function settingsOf<Choices extends SessionChoices>(
   choices: Choices,
   { env, cwd, trustedBy, nameOf, wordNotice }: SettingsPorts,

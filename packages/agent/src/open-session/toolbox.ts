@@ -58,7 +58,7 @@ export interface ToolboxSession {
   readonly suggestFor?: PermissionUpdate['destination']
 }
 
-/** @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
+/** Makes the tools of a session and the rules about them. @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
 export function openToolbox(
   { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
   ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'wordNotice' | 'hiddenVariables'>,

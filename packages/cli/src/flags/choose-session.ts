@@ -24,7 +24,7 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
     const foreign = await foreignToResume(resume, program)
     const own = forks === true ? (sessionId ?? randomUUID()) : foreign?.sessionId
     if (foreign !== undefined && own !== undefined) {
-      const { programNames, takeOver } = await import('@halting/agent/foreign')
+      const { programNames, takeOver } = await import('@halting/analysis/foreign')
       const takenFrom = {
         program: programNames[foreign.program],
         path: foreign.path,

@@ -1,5 +1,5 @@
-import { endings, type TerminalReason } from '@halting/core'
-import { endingLimits } from '@halting/core/adapters'
+import { endingLimits, type TerminalReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
 
 /** What would end the run next if it went on as it does. */
 export interface NextStop {
