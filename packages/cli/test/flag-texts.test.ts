@@ -1,20 +1,25 @@
 // Help and refusals of flags, for every flag and command, as they were recorded: HALTING_WRITE=1 writes them anew, after a change of what a person reads.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { checkAgreement, refuseLimits } from '../src/flags/agreement.ts'
+import { checkAgreement } from '../src/flags/agreement.ts'
 import { commandNames } from '../src/flags/commands.ts'
 import type { Flags } from '../src/flags/flags.ts'
 import { helpFor } from '../src/flags/help.ts'
-import { refuseFlagsOfOthers } from '../src/flags/owners.ts'
+import { refuseFlagsOfOthers, refuseLimits } from '../src/flags/flag-commands.ts'
 import { parseFlags } from '../src/flags/parse.ts'
 import { flagTable } from '../src/flags/table.ts'
 
 const commands = [undefined, ...commandNames]
 
-function hold(name: string, text: string): void {
+/** What was recorded; this text itself is, when recordings are written. */
+function recorded(name: string, text: string): string {
   const file = new URL(`support/${name}.txt`, import.meta.url)
   if (process.env['HALTING_WRITE'] !== undefined) writeFileSync(file, text)
-  expect(text).toBe(readFileSync(file, 'utf8'))
+  return readFileSync(file, 'utf8')
+}
+
+function sorted(lines: readonly string[]): string {
+  return `${lines.toSorted((one, other) => (one < other ? -1 : 1)).join('\n')}\n`
 }
 
 function messageOf(work: () => unknown): string {
@@ -32,7 +37,8 @@ test.each([60, 80, 120])('help of the program and of each command, %i columns wi
     const text = helpFor(command, width)
     texts.set(text, [...(texts.get(text) ?? []), command ?? 'halting'])
   }
-  hold(`help-${width}`, [...texts].map(([text, names]) => `== ${names.join(', ')}\n\n${text}`).join('\n'))
+  const all = [...texts].map(([text, names]) => `== ${names.join(', ')}\n\n${text}`).join('\n')
+  expect(all).toBe(recorded(`help-${width}`, all))
 })
 
 test('what is said of a flag without a value, with a wrong one, and of one that nobody knows', () => {
@@ -44,7 +50,8 @@ test('what is said of a flag without a value, with a wrong one, and of one that 
       }),
     ),
   )
-  hold('flag-values', `${lines.join('\n')}\n`)
+  const all = sorted(lines)
+  expect(all).toBe(recorded('flag-values', all))
 })
 
 test('what is said of a flag where a command does not take it', () => {
@@ -60,7 +67,8 @@ test('what is said of a flag where a command does not take it', () => {
     }
     return [...messages].map(([message, names]) => `${name}: ${message} [${names.join(' ')}]`)
   })
-  hold('flag-commands', `${lines.toSorted((one, other) => (one < other ? -1 : 1)).join('\n')}\n`)
+  const all = sorted(lines)
+  expect(all).toBe(recorded('flag-commands', all))
 })
 
 test('what is said of one flag alone, and of one beside each way to talk', () => {
@@ -76,5 +84,6 @@ test('what is said of one flag alone, and of one beside each way to talk', () =>
       return `${name} ${JSON.stringify(face)}: ${messageOf(() => checkAgreement(flags))}`
     }),
   )
-  hold('flag-agreement', `${lines.toSorted((one, other) => (one < other ? -1 : 1)).join('\n')}\n`)
+  const all = sorted(lines)
+  expect(all).toBe(recorded('flag-agreement', all))
 })
