@@ -2,15 +2,20 @@ import { packages as order } from './scripts/packages.mjs'
 
 const coreInternals = 'packages/explorer/src/core-internals.ts'
 
+/** What tests of lower packages may use: a record is right if what reads records finds in it what happened. */
+const checksRecords = new Set(['analysis', 'explorer'])
+
 /** A package may import from itself and from those before it. */
-const downwardOnly = order.slice(0, -1).map((name, index) => {
-  const above = order.slice(index + 1).join('|')
-  return {
-    name: `${name}-imports-downward`,
+const downwardOnly = order.slice(0, -1).flatMap((name, index) => {
+  const above = order.slice(index + 1)
+  const rule = (folder, packages) => ({
+    name: `${folder}-of-${name}-imports-downward`,
     severity: 'error',
-    from: { path: `^packages/${name}/(?:src|test)/` },
-    to: { path: `^(?:node_modules/(?:@halting/)?|packages/)(?:${above})(?:/|$)` },
-  }
+    from: { path: `^packages/${name}/${folder}/` },
+    to: { path: `^(?:node_modules/(?:@halting/)?|packages/)(?:${packages.join('|')})(?:/|$)` },
+  })
+  const forTests = above.filter((each) => !checksRecords.has(each))
+  return [rule('src', above), ...(forTests.length > 0 ? [rule('test', forTests)] : [])]
 })
 
 export default {
@@ -29,6 +34,23 @@ export default {
       severity: 'error',
       from: { path: '^packages/core/src/' },
       to: { pathNot: '^packages/core/src/' },
+    },
+    {
+      name: 'needs-core-alone',
+      comment: 'Whoever installs one of these gets core and nothing else of ours.',
+      severity: 'error',
+      from: { path: '^packages/(journal|telemetry|restate)/src/' },
+      to: {
+        path: '^(?:node_modules/@halting/|packages/)',
+        pathNot: '^(?:node_modules/@halting/|packages/)(?:core|$1)/',
+      },
+    },
+    {
+      name: 'analysis-needs-no-agent',
+      comment: 'A report over finished sessions loads no tool and no shell analysis.',
+      severity: 'error',
+      from: { path: '^packages/analysis/(?:src|test)/' },
+      to: { path: '^(?:node_modules/(?:@halting/)?|packages/)(?:agent|policy)(?:/|$)' },
     },
     {
       name: 'src-knows-no-tests',

@@ -2,7 +2,7 @@
 // get; and what the SDK takes by itself for the same calls. All side by side in one process, taken in turns, medians. Needs a build.
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { telemetry } from '@halting/agent/telemetry'
+import { telemetry } from '@halting/telemetry'
 import { loop, startRun } from '@halting/core'
 import { anthropic } from '@halting/models'
 import { metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api'

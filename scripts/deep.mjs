@@ -58,7 +58,7 @@ const checks = {
     proves: 'sessions that are killed again and again come to their end',
     takes: '1 hour; --count=5000 --seed=N',
     needs: 'nothing',
-    ...tests(['packages/agent/test/session/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
+    ...tests(['packages/journal/test/kills.test.ts'], { count: 'HALTING_KILLS' }, { HALTING_KILLS: '5000' }),
   },
   trouble: {
     proves:

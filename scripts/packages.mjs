@@ -3,7 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export const root = new URL('../', import.meta.url)
 
-export const packages = ['core', 'explorer', 'models', 'agent', 'restate', 'inspector', 'cli']
+export const packages = [
+  'core',
+  'models',
+  'journal',
+  'telemetry',
+  'restate',
+  'agent',
+  'analysis',
+  'explorer',
+  'inspector',
+  'cli',
+]
 
 /** The package.json of one package. */
 export const manifestOf = (name) => JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), 'utf8'))

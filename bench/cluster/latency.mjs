@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { ms, numberOf, table } from '../lib/measure.mjs'
 import { sessionOf } from './play.mjs'
 

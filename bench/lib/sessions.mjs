@@ -1,6 +1,6 @@
 // Sessions of ours for the benchmarks: a run of so many turns, one call a turn, written through the journal as the program writes it.
 import { loop, startRun } from '@halting/core'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from './script.mjs'
 
 /** What stands in the place of a session's folder and of the program's version. */

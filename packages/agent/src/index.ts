@@ -7,7 +7,7 @@ export { createAgentTool, type AgentInput, type AgentToolOptions } from './agent
 export { generalAgent, type AgentDefinition } from './agents/definition.ts'
 export { modeOfAgent } from './agents/mode-of-agent.ts'
 export { hasAgents, hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
-export { isOwnHook } from './own-hook.ts'
+export { isOwnHook } from '@halting/core/adapters'
 export { commandEnvironment, type CommandEnvironmentOptions } from './coding-agent/command-environment.ts'
 export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
@@ -19,7 +19,7 @@ export { type WallMeans, wallSummary } from './sandbox/wall-means.ts'
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
-export { boundedFile } from './bounded-file.ts'
+export { boundedFile, holderOf, type LockHolder } from '@halting/journal/files'
 export { boundedText } from './instructions/bounded-text.ts'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
@@ -90,33 +90,45 @@ export { Workspace, type WorkspaceOptions } from './tools/workspace.ts'
 export { createWriteTool, type WriteInput } from './tools/write.ts'
 export { ripgrepPath } from './tools/ripgrep.ts'
 export { redactedTool } from './redact/redacted-tools.ts'
-export { redactedValue } from './redact/redacted-value.ts'
-export { redactSecrets } from './redact/secrets.ts'
-export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './session/cleanup.ts'
-export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
-export { forkSession, removeFork } from './session/fork-session.ts'
+export { redactedValue, redactSecrets } from '@halting/core/redact'
 export {
+  cleanUpSessions,
+  isCleanUpDue,
+  type CleanedUp,
+  type CleanUpOptions,
+  forgetAnswers,
+  hasAnswers,
+  noteAnswer,
+  readAnswers,
+  type Answers,
+  forkSession,
+  removeFork,
   deleteSession,
   keptSessions,
-  summariesOf,
-  summaryOf,
   type KeptFile,
   type SessionSummary,
-} from './session/kept-sessions.ts'
-export { ResumeRejectedError } from './session/resume-rejected.ts'
-export { headOfKept } from './session/kept-ends.ts'
-export { endsOf, sessionFile, sessionFolder, type SessionPlace } from './session/session-folder.ts'
-export { holdSession, type HeldSession } from './session/hold-session.ts'
-export { holderOf, type LockHolder } from './session/journal-lock.ts'
-export { openJournal, type JournalOptions, type SessionJournal } from './session/session-journal.ts'
-export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './session/read-journal.ts'
-export { wholeLines } from './session/whole-lines.ts'
-export {
+  ResumeRejectedError,
+  headOfKept,
+  endsOf,
+  sessionFile,
+  sessionFolder,
+  type SessionPlace,
+  holdSession,
+  type HeldSession,
+  openJournal,
+  type JournalOptions,
+  type SessionJournal,
+  entryOfLine,
+  parseJournal,
+  readJournal,
+  type ReadJournal,
+  wholeLines,
   createResultFiles,
   type ResultFiles,
   type ResultFilesLimits,
   type ResultFilesOptions,
-} from './session/result-files.ts'
+} from '@halting/journal'
+export { summariesOf, summaryOf } from './session-summaries.ts'
 export {
   type FoundFile,
   type Ignored,

@@ -1,38 +1,8 @@
-import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { ConfigurationError } from '@halting/core'
-import { userInfo } from 'node:os'
-import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { type Stats, statSync } from 'node:fs'
+import { homeFolder, realPath } from '@halting/journal/files'
+import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/**
- * The person's own folder. An empty or relative HOME names none: what lies in the project would be taken for the person's own.
- * @throws ConfigurationError when there is none.
- */
-export function homeFolder(env: Environment = process.env): string {
-  const home = [() => env['HOME'], () => userInfo().homedir].map(valueOf).find((path) => isAbsolute(path))
-  if (home !== undefined) return home
-  throw new ConfigurationError(
-    'No home folder is known: the system names none for this user. Set HOME to a folder of your own.',
-  )
-}
-
-/** The system throws for a user whom it does not know, as in a container. */
-function valueOf(find: () => string | undefined): string {
-  try {
-    return find() ?? ''
-  } catch {
-    return ''
-  }
-}
-
-/** A folder of the person's own settings: where the variable says, unless it is empty, else below their home. */
-export function configFolder(
-  name: 'halting' | 'claude',
-  { cwd, home, env }: { readonly cwd: string; readonly home: string; readonly env: Environment },
-): string {
-  return resolve(cwd, env[`${name.toUpperCase()}_CONFIG_DIR`] || join(home, `.${name}`))
-}
+export { configFolder, homeFolder, realPath } from '@halting/journal/files'
 
 /** The absolute form of a path as a model writes it. Tools and permissions both use this: what is checked is what is opened. */
 export function absolutePath(path: string, from: string): string {
@@ -71,60 +41,6 @@ export function pathOutside(folder: string, path: string = ''): string | undefin
  */
 export function isExactPath(path: string): boolean {
   return !/[\uFFFD\p{Cs}]/u.test(path)
-}
-
-/** As many as the kernel follows for one path. */
-const mostLinks = 40
-
-/**
- * Where a path ends once every link is followed, also for what does not exist yet: a link that dangles is followed to
- * the place where writing through it would create a file.
- */
-export function realPath(path: string): string {
-  return resolved(path, { links: mostLinks })
-}
-
-/** Links that may still be followed, in all: what one link leads to may hold others many times. */
-interface Left {
-  links: number
-}
-
-function resolved(path: string, left: Left): string {
-  try {
-    return realpathSync.native(path)
-  } catch {
-    const parent = dirname(path)
-    if (parent === path) return path
-    const target = left.links > 0 ? linkTarget(path) : undefined
-    if (target === undefined) return join(resolved(parent, left), basename(path))
-    left.links -= 1
-    return throughLink(target, resolved(parent, left), left)
-  }
-}
-
-/** What a link leads to: each part of it is followed before `..` goes up from it, as the kernel does. */
-function throughLink(target: string, from: string, left: Left): string {
-  const segments = target.split('/')
-  let place = isAbsolute(target) ? '/' : from
-  for (const [at, segment] of segments.entries()) {
-    if (segment !== '..') place = join(place, segment)
-    else
-      try {
-        place = dirname(realpathSync.native(place))
-      } catch {
-        // From what is not there nothing goes up: nothing can be opened by this path.
-        return join(place, ...segments.slice(at))
-      }
-  }
-  return resolved(place, left)
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Both ends of a path: as it was named, and where it leads. One entry when they are the same. */

@@ -1,7 +1,7 @@
 // Holds rules R-HAND-8 and R-HAND-8a of docs/spec.md.
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createResultFiles } from '@halting/agent'
+import { createResultFiles } from '@halting/journal'
 import { expect, test } from 'vitest'
 import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness, temporaryFolder } from './support/harness.ts'

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import type { ContentBlock, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { expect, test } from 'vitest'
 import { redactedTool } from '../src/redact/redacted-tools.ts'
-import { redactSecrets } from '../src/redact/secrets.ts'
+import { redactSecrets } from '@halting/core/redact'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { drawn } from './support/deep.ts'
 

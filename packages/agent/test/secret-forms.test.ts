@@ -2,7 +2,7 @@
 import { secretForms } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { secretIn } from '../src/memory/secrets.ts'
-import { redactSecrets } from '../src/redact/secrets.ts'
+import { redactSecrets } from '@halting/core/redact'
 
 /** Put together here, so that nobody takes this file for one with secrets. */
 const body = ['Ab3dEf6h', 'Ij9kLm2n', 'Op5qRs8t', 'Uv1wXy4z'].join('')

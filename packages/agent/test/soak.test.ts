@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { sessionFile } from '@halting/agent'
+import { sessionFile } from '@halting/journal'
 import { temporaryFolder } from './support/harness.ts'
 
 const soak = fileURLToPath(new URL('../../../scripts/soak', import.meta.url))

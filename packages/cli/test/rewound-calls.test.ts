@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { foldSession } from '@halting/core/steps'
-import { readJournal } from '@halting/agent'
+import { readJournal } from '@halting/journal'
 import { transcriptProblems } from '@halting/core/testing'
 import { beforeEach, expect, test } from 'vitest'
 import { call, here, installProgram, run, script, type Ended, projectName } from './support/program.ts'

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'
-import { readJournal } from '@halting/agent'
+import { readJournal } from '@halting/journal'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, onTestFinished, test } from 'vitest'
 import { promptOnCluster } from '../src/cluster/prompt.ts'

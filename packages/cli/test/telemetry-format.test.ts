@@ -1,6 +1,6 @@
 // What the program sends is OTLP as its official definitions have it, in each encoding, and it says what the record of the run says.
-import { readJournal } from '@halting/agent'
-import { metricNames, telemetry } from '@halting/agent/telemetry'
+import { readJournal } from '@halting/journal'
+import { metricNames, telemetry } from '@halting/telemetry'
 import type { LoopEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { defaultResource } from '@opentelemetry/resources'

@@ -1,6 +1,6 @@
 // Holds docs/guide/telemetry.md: its tables are those of the code, and the names of the conventions are theirs.
 import { readFileSync } from 'node:fs'
-import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '@halting/agent/telemetry'
+import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '@halting/telemetry'
 import { expect, test } from 'vitest'
 import { telemetryVariables } from '../src/telemetry/variables.ts'
 

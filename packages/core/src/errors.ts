@@ -80,6 +80,11 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(jsonOf(value)) : String(value)
 }
 
+/** The `code` of an error of Node, such as ENOENT. */
+export function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+}
+
 /** `instanceof`, for what strangers hand over: a proxy may throw even there. */
 export function isInstance<T>(value: unknown, type: abstract new (...parts: never) => T): value is T {
   try {

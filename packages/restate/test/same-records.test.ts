@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJournal, readJournal } from '@halting/agent'
+import { openJournal, readJournal } from '@halting/journal'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sameOf } from './support/course.ts'
 import { playHere, type Played } from './support/play.ts'

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { sessionFolder, sessionsOf, type SessionPlace } from '../session/session-folder.ts'
+import { sessionFolder, sessionsOf, type SessionPlace } from '@halting/journal'
 
 /** Where a session keeps what files were: `~/.halting/projects/<cwd>-<hash>/<session id>/files`. */
 export function checkpointsFolder(place: SessionPlace): string {

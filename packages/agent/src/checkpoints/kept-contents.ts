@@ -1,8 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../make-folder.ts'
-import { makeDurableFolder, writeWhole } from '../session/durable.ts'
+import { makeFolder, makeDurableFolder, writeWhole } from '@halting/journal/files'
 import { sha256Of } from './kept-state.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@halting/core'
-import { checkObject, checkText } from '../session/given.ts'
+import { checkObject, checkText } from '@halting/journal'
 import { ChangeLog, readChanges, type ChangeRecord, type FileChange } from './change-log.ts'
 import { KeptContents } from './kept-contents.ts'
 import { isSameState, stateInPlace } from './kept-state.ts'

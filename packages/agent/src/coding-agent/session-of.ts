@@ -1,12 +1,18 @@
-import type { SessionFile } from '../live-session/parts.ts'
+import type { SessionFile } from '@halting/core/session'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigurationError, type Terminal } from '@halting/core'
-import { keptSessions } from '../session/kept-sessions.ts'
-import { sessionFile, sessionFolder, type SessionPlace } from '../session/session-folder.ts'
-import { openJournal, openNewJournal, type SessionJournal } from '../session/session-journal.ts'
+import {
+  keptSessions,
+  sessionFile,
+  sessionFolder,
+  type SessionPlace,
+  openJournal,
+  openNewJournal,
+  type SessionJournal,
+} from '@halting/journal'
 import type { CodingAgentOptions } from './options.ts'
 
 type Place = Omit<SessionPlace, 'sessionId'>

@@ -64,6 +64,6 @@ export async function sessionOptions(parts: SessionParts): Promise<Required<Pick
 /** Nothing that a tool shows has a secret: not to the model, not to hooks, not on disk. Known forms are loaded where that is wanted. */
 async function redactorOf({ redacts, redactKeys }: SessionParts): Promise<(text: string) => string> {
   if (!redacts) return redactKeys
-  const { redactSecrets } = await import('../redact/secrets.ts')
+  const { redactSecrets } = await import('@halting/core/redact')
   return (text) => redactSecrets(redactKeys(text))
 }

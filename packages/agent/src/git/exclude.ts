@@ -1,7 +1,7 @@
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { realPath } from '../paths.ts'
-import { writeWhole } from '../session/durable.ts'
+import { writeWhole } from '@halting/journal/files'
 import { findRepository, isOwnRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 

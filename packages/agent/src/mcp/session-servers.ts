@@ -2,7 +2,7 @@ import type { AnyTool, JsonObject, QueryEngine, QueryOptions } from '@halting/co
 import { isAgentTool } from '@halting/core/adapters'
 import type { RulePermissions } from '../permissions/permissions.ts'
 import { redactedTool } from '../redact/redacted-tools.ts'
-import { redactSecrets } from '../redact/secrets.ts'
+import { redactSecrets } from '@halting/core/redact'
 import type { NamedServer } from '../settings/merge.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { Workspace } from '../tools/workspace.ts'

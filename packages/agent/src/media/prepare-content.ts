@@ -1,5 +1,5 @@
 import type { ContentBlock, MessageContent } from '@halting/core'
-import { redactedValue } from '../redact/redacted-value.ts'
+import { redactedValue } from '@halting/core/redact'
 import { createFitImage, type FitImage } from './fit-image.ts'
 
 /**

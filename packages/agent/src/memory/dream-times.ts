@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { boundedBytes } from '../instructions/bounded-text.ts'
-import { writeWhole } from '../session/durable.ts'
-import { keptSessions } from '../session/kept-sessions.ts'
+import { writeWhole } from '@halting/journal/files'
+import { keptSessions } from '@halting/journal'
 import type { MemoryOwner, MemoryPlace } from './places.ts'
 import { rootOf } from './read-memory.ts'
 

@@ -1,5 +1,5 @@
 import { wellFormed } from '@halting/core/adapters'
-import { shortHash } from '../session/session-folder.ts'
+import { shortHash } from '@halting/journal'
 
 /** The message of a person that a note comes from. */
 export interface NoteSource {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { absolutePath } from '../paths.ts'
-import { type FolderBelow, sessionsOf, type SessionPlace, shortHash } from '../session/session-folder.ts'
+import { type FolderBelow, sessionsOf, type SessionPlace, shortHash } from '@halting/journal'
 import type { Settings } from '../settings/merge.ts'
 
 /** Whose memory it is. */

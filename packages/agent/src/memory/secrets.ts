@@ -1,5 +1,4 @@
-import { redactedMark } from '../redact/mark.ts'
-import { redactSecrets } from '../redact/secrets.ts'
+import { redactedMark, redactSecrets } from '@halting/core/redact'
 import type { Environment } from '../tools/limits.ts'
 
 /** Names of variables whose values nobody writes down. */

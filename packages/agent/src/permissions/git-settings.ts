@@ -8,7 +8,7 @@ import { findRepository, type GitRepository } from '../git/repository.ts'
 import { isOwnWorkTree, settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { pathKind } from '../git/small-file.ts'
 import { homeFolder, realPath, statOf } from '../paths.ts'
-import { redactSecrets } from '../redact/secrets.ts'
+import { redactSecrets } from '@halting/core/redact'
 import type { ShownSettings } from '../shell/effects.ts'
 import { isHarmlessInRepository, isHarmlessOfPerson } from './harmless-git-settings.ts'
 

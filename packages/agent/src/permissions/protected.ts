@@ -4,7 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { allEntries } from '../first-entries.ts'
 import { obeyedAt } from '../obeyed-places.ts'
 import { bothEnds, homeFolder, isInside, realPath, statOf } from '../paths.ts'
-import { openRegularSync } from '../regular-file.ts'
+import { openRegularSync } from '@halting/journal/files'
 
 /** Whether a path is asked about also where edits are accepted, or where a rule allows edits without naming it. */
 export function isProtected(path: string, directories: readonly string[]): boolean {

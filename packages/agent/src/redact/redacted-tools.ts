@@ -1,4 +1,4 @@
-import { redactedMark } from './mark.ts'
+import { redactedMark } from '@halting/core/redact'
 import type { AnyLeafTool, PrecheckContext } from '@halting/core/adapters'
 import type { ContentBlock, Json, ToolContext, ToolOutput } from '@halting/core'
 

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { ConfigurationError, type Json } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import { boundedFile } from '../bounded-file.ts'
+import { boundedFile } from '@halting/journal/files'
 import type { SettingsText } from './check-file.ts'
 import { mcpPlaces } from './mcp-files.ts'
 import {

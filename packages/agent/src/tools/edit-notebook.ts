@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
-import { redactedMark } from '../redact/mark.ts'
+import { redactedMark } from '@halting/core/redact'
 import { withCell, withoutCell, withNewCell } from './notebook-text.ts'
 import { type Cell, type Notebook, parseNotebook, placeOf } from './notebook.ts'
 import { changeOf } from './patch.ts'

@@ -1,5 +1,5 @@
 import { headOf } from '@halting/core/adapters'
-import { redactedMark } from '../redact/mark.ts'
+import { redactedMark } from '@halting/core/redact'
 import { numberedLines } from './numbered-lines.ts'
 import { closestLines } from './similar-lines.ts'
 

@@ -1,5 +1,5 @@
 import type { ToolContext, ToolOutput } from '@halting/core'
-import { redactedMark } from '../redact/mark.ts'
+import { redactedMark } from '@halting/core/redact'
 import { askedEditor } from './editor-files.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { type Planning, type Refused, refused } from './precheck.ts'

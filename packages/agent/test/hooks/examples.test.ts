@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { QueryEngine } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterAll, expect, test } from 'vitest'

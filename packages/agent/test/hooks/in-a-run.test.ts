@@ -2,7 +2,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPermissions, openJournal } from '@halting/agent'
+import { createPermissions } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import {
   ModelError,
   QueryEngine,

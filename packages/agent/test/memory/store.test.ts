@@ -8,7 +8,7 @@ import { forgetNotes, holdingMemory, MemoryError, memoryText, placedNotes, readM
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { sources } from '../../../../vitest.build.ts'
-import { sessionFolder } from '../../src/session/session-folder.ts'
+import { sessionFolder } from '@halting/journal'
 import { projectName, temporaryFolder } from '../support/harness.ts'
 import { choosing, kept, prompt, saidOf, topicWith, world } from './support.ts'
 

@@ -1,10 +1,11 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
-import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/agent'
+import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/journal'
+import { createKeyRedactor } from '@halting/models'
 import type { TranscriptEntry } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { saidIn } from '../session/said-in.ts'
+import { recordedTranscript } from '@halting/analysis/transcript'
 import { whose } from '../session/whose.ts'
 
 const pageSize = 50
@@ -22,7 +23,7 @@ export async function listSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
   )
-  const page = await summariesOf(all.slice(start, start + pageSize))
+  const page = await summariesOf(all.slice(start, start + pageSize), createKeyRedactor(process.env))
   const sessions = page.flatMap(
     ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
       // One that cannot be read has no place to go on in.
@@ -52,7 +53,7 @@ export async function keptFile(
 export async function entriesOf({ path }: KeptFile): Promise<readonly TranscriptEntry[]> {
   const { runs } = await readJournal(path)
   // What the turn that was cut off has on record comes again when the session goes on.
-  return [...saidIn(foldSession(runs))]
+  return [...recordedTranscript(foldSession(runs))]
 }
 
 /** Removes it. Again is harmless. @throws Error for one that another process writes. */

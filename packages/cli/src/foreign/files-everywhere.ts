@@ -1,4 +1,4 @@
-import { keptSessions } from '@halting/agent'
+import { keptSessions } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { findFiles } from '../session/find-session.ts'

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { JsonObject, SdkMessage } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { ResumeRejectedError } from '@halting/agent'
+import { ResumeRejectedError } from '@halting/journal'
 import type { SessionEvent } from '@halting/agent/session'
 import type { Flags } from '../flags/flags.ts'
 import { exitCodeOf } from '../headless/ending.ts'

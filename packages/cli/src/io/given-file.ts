@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { boundedFile } from '@halting/agent'
+import { boundedFile } from '@halting/journal/files'
 import { messageOf } from '@halting/core/adapters'
 import { UsageError } from '../usage-error.ts'
 

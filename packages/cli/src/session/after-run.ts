@@ -1,4 +1,4 @@
-import { isOwnHook } from '@halting/agent'
+import { isOwnHook } from '@halting/core/adapters'
 import type { LoopEvent, Model, QueryEngine, SdkMessage } from '@halting/core'
 import { uuidOf } from '@halting/core/adapters'
 import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/after'

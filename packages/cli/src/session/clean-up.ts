@@ -1,4 +1,4 @@
-import { cleanUpSessions, isCleanUpDue } from '@halting/agent'
+import { cleanUpSessions, isCleanUpDue } from '@halting/journal'
 import { many, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { whose } from './whose.ts'

@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
+import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/journal'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'

@@ -7,7 +7,8 @@ import {
   type ShellHookTable,
 } from '@halting/agent/hooks'
 import type { SessionParts } from '@halting/agent/session'
-import { sessionFile, type Settings } from '@halting/agent'
+import { sessionFile } from '@halting/journal'
+import type { Settings } from '@halting/agent'
 import type { Plugin } from '@halting/agent/instructions'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'

@@ -10,8 +10,8 @@ import {
   sessionFile,
   sessionFolder,
   type SessionJournal,
-} from '@halting/agent'
-import type { ForeignSession } from '@halting/agent/foreign'
+} from '@halting/journal'
+import type { ForeignSession } from '@halting/analysis/foreign'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'

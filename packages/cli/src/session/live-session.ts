@@ -1,5 +1,5 @@
 import type { InstructionFile, Plugins } from '@halting/agent/instructions'
-import type { SessionJournal } from '@halting/agent'
+import type { SessionJournal } from '@halting/journal'
 import type { Session } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { ChosenSession } from './kept-session.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { SessionJournal } from '@halting/agent'
-import { backgroundOf, endSession, permissionModes, sessionFile } from '@halting/agent'
+import { type SessionJournal, sessionFile } from '@halting/journal'
+import { backgroundOf, endSession, permissionModes } from '@halting/agent'
 import { createSession, type Session, type SessionParts } from '@halting/agent/session'
 import type { QueryOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'

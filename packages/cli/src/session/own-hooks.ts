@@ -1,4 +1,5 @@
-import { isOwnHook, planModeHook } from '@halting/agent'
+import { planModeHook } from '@halting/agent'
+import { isOwnHook } from '@halting/core/adapters'
 import type { Hook, SdkMessage } from '@halting/core'
 import type { Face } from './face.ts'
 import type { Toolbox } from './toolbox.ts'

@@ -1,11 +1,5 @@
-import {
-  checkpointsBeside,
-  firstChangeSince,
-  type LeftFile,
-  readJournal,
-  SessionFiles,
-  type SessionJournal,
-} from '@halting/agent'
+import { checkpointsBeside, firstChangeSince, type LeftFile, SessionFiles } from '@halting/agent'
+import { readJournal, type SessionJournal } from '@halting/journal'
 import type { SessionParts } from '@halting/agent/session'
 import { foldSession } from '@halting/core/steps'
 import type { Program } from '../program.ts'

@@ -5,11 +5,11 @@ import {
   createCodingTools,
   createPersonTools,
   type FileCheckpoints,
-  hasAnswers,
   openWorkspace,
   type SessionWorkspace,
   type Settings,
 } from '@halting/agent'
+import { hasAnswers } from '@halting/journal'
 import type { Plugins } from '@halting/agent/instructions'
 import type { AnyTool } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'

@@ -1,4 +1,5 @@
-import { noteAnswer, updatesOfPersonTool } from '@halting/agent'
+import { noteAnswer } from '@halting/journal'
+import { updatesOfPersonTool } from '@halting/agent'
 import type { PermissionDecision } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'

@@ -1,4 +1,4 @@
-import type { SessionSummary } from '@halting/agent'
+import type { SessionSummary } from '@halting/journal'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 

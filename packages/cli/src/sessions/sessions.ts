@@ -3,15 +3,13 @@ import {
   type KeptFile,
   keptSessions,
   headOfKept,
-  memoriesOfProject,
-  memoryPlace,
-  type MemoryPlace,
   readJournal,
-  redactedValue,
   summariesOf,
   type SessionSummary,
   summaryOf,
-} from '@halting/agent'
+} from '@halting/journal'
+import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
+import { redactedValue } from '@halting/core/redact'
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
@@ -21,7 +19,7 @@ import { nearest } from '../flags/nearest.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
-import { shownIn } from '../session/said-in.ts'
+import { displayTranscript } from '@halting/analysis/transcript'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -96,7 +94,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await keptSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files)
+  return summariesOf(files, createKeyRedactor(process.env))
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {
@@ -111,7 +109,7 @@ async function list(flags: Flags, program: Program): Promise<number> {
 async function show({ json }: Flags, id: string, program: Program): Promise<number> {
   const { output } = program
   const file = await findSession(id, program)
-  const summary = await summaryOf(file)
+  const summary = await summaryOf(file, createKeyRedactor(process.env))
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
   const transcript = await transcriptOf(file.path)
   output.out(
@@ -184,7 +182,7 @@ async function notesOfSession({ sessionId }: KeptFile, places: readonly MemoryPl
 async function transcriptOf(path: string): Promise<Transcript> {
   const read = await readJournal(path)
   const runs = redactedValue(read.runs, createKeyRedactor(process.env))
-  return shownIn(foldSession(runs))
+  return displayTranscript(foldSession(runs))
 }
 
 /** The first line that somebody said with this in it. */

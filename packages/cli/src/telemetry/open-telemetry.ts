@@ -1,5 +1,5 @@
 import { redactSecrets } from '@halting/agent'
-import { type Telemetry, telemetry } from '@halting/agent/telemetry'
+import { type Telemetry, telemetry } from '@halting/telemetry'
 import { createKeyRedactor } from '@halting/models'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'

@@ -1,4 +1,4 @@
-import type { ToldContent } from '@halting/agent/telemetry'
+import type { ToldContent } from '@halting/telemetry'
 import { isYes } from './yes.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

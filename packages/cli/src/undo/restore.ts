@@ -1,4 +1,5 @@
-import { checkpointsBeside, SessionFiles, type KeptFile, type LeftFile, type RestorePlan } from '@halting/agent'
+import { checkpointsBeside, SessionFiles, type LeftFile, type RestorePlan } from '@halting/agent'
+import type { KeptFile } from '@halting/journal'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'

@@ -1,11 +1,5 @@
-import {
-  holdSession,
-  readJournal,
-  type KeptFile,
-  type LeftFile,
-  type RestorePlan,
-  type SessionFiles,
-} from '@halting/agent'
+import { holdSession, readJournal, type KeptFile } from '@halting/journal'
+import type { LeftFile, RestorePlan, SessionFiles } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { many, printable, told } from '../io/figures.ts'

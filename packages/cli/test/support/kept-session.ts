@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { openJournal, sessionFolder } from '@halting/agent'
+import { openJournal, sessionFolder } from '@halting/journal'
 import { loop, startRun, tool, type Loop, type LoopOptions, type Terminal } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { here } from './program.ts'

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { openJournal } from '@halting/agent'
+import { openJournal } from '@halting/journal'
 import { loop, noProgress, startRun, tool, type LoopOptions } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { vi } from 'vitest'

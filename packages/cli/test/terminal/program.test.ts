@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readJournal, sessionFile } from '@halting/agent'
+import { readJournal, sessionFile } from '@halting/journal'
 import { spansOf, treesOf } from '../support/otlp-forms.ts'
 import { asRecorded, treeOfRecord } from '../support/otlp-of-record.ts'
 import { installCollector } from '../support/otlp.ts'

@@ -3,7 +3,8 @@ import { defaultRepeats, nearestCycle } from '../guards/recent-turns.ts'
 import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import type { StepRecord } from '../steps/log.ts'
-import type { Terminal, TerminalReason } from '../stop/terminal.ts'
+import { endings } from '../endings/table.ts'
+import type { Terminal } from '../endings/terminal.ts'
 
 /** The limits that are told: those of the options, a cost guard's, and how often the same turns came. */
 export type LimitName = 'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'
@@ -50,13 +51,11 @@ interface Reached {
   readonly terminal: Terminal | undefined
 }
 
-/** Which limit an ending is about. */
-const limitOf: { readonly [reason in TerminalReason]?: readonly LimitName[] } = {
-  max_turns: ['maxTurns'],
-  max_budget_usd: ['maxRunUsd', 'maxBudgetUsd'],
-  token_limit: ['maxTotalTokens'],
-  time_limit: ['maxDurationMs'],
-  no_progress: ['noProgress'],
+/** The limits that an ending may report: dollars are limited by the run, too. */
+function limitsOf({ reason }: Terminal): readonly LimitName[] {
+  const { limit } = endings[reason]
+  if (limit === null) return []
+  return limit === 'maxBudgetUsd' ? ['maxRunUsd', limit] : [limit]
 }
 
 export function limitFigures(
@@ -78,7 +77,7 @@ export function limitFigures(
       : [{ limit: 'noProgress', unit: 'repeats', used: cycle.repeats, max: cycle.limit } as const]),
   ]
   if (terminal === undefined) return figures.map((each) => ({ ...each, isReached: false }))
-  const ending = limitOf[terminal.reason] ?? []
+  const ending = limitsOf(terminal)
   // What the signal says counts: a guard or a resume may have had another limit than the run began with.
   const told = terminal.signal.context['limit']
   const reached =

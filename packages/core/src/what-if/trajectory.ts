@@ -17,7 +17,7 @@ import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { lastMomentOf } from '../steps/fold.ts'
 import type { StepRecord } from '../steps/log.ts'
-import type { TerminalReason } from '../stop/terminal.ts'
+import type { TerminalReason } from '../endings/ending.ts'
 import type { AssistantEntry, TranscriptEntry } from '../transcript.ts'
 
 /** A call of a run that is over. */

@@ -1,7 +1,8 @@
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, refuse, shown } from '../given.ts'
 import { usdOf } from '../budget/prices.ts'
-import { endings, type TerminalReason } from '../stop/terminal.ts'
+import type { TerminalReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
 import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
 import { firstStop, type FirstStop } from './stops.ts'
 import type { PastCall, PastEnding, PastTurn, Trajectory } from './trajectory.ts'
@@ -114,21 +115,13 @@ export function checkTrajectory(what: string, given: unknown): void {
 
 /** The run ended by a limit that would have been wider, or would not have been. */
 function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean {
-  const limit = ending === null ? undefined : limitOfReason[ending.reason]
-  if (ending === null || limit === undefined) return false
+  const limit = ending === null ? null : endings[ending.reason].limit
+  if (ending === null || limit === null) return false
   if (limit === 'noProgress') return given.noProgress === false
   const other = given[limit]
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
   if (other === undefined || other === limits[limit]) return false
   return other === null || other > (ending.limit ?? limits[limit] ?? 0)
-}
-
-const limitOfReason: { readonly [reason in TerminalReason]?: keyof OtherLimits } = {
-  max_turns: 'maxTurns',
-  max_budget_usd: 'maxBudgetUsd',
-  token_limit: 'maxTotalTokens',
-  time_limit: 'maxDurationMs',
-  no_progress: 'noProgress',
 }
 
 interface Sum {

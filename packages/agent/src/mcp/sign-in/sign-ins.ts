@@ -8,7 +8,7 @@ import {
   type OAuthTokens,
 } from '@modelcontextprotocol/client'
 import { isJsonObject } from '@halting/core/adapters'
-import { makeDurableFolder, partOf, writeWhole } from '../../session/durable.ts'
+import { makeDurableFolder, partOf, writeWhole } from '@halting/journal/files'
 import { codeOf } from '../../tools/result.ts'
 import { lockFile } from '../../trust/trust-store.ts'
 

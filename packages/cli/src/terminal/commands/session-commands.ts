@@ -1,4 +1,5 @@
-import { keptSessions, summariesOf } from '@halting/agent'
+import { keptSessions, summariesOf } from '@halting/journal'
+import { createKeyRedactor } from '@halting/models'
 import type { RewindOptions } from '@halting/agent/session'
 import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
@@ -98,7 +99,10 @@ async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<
 }
 
 async function chosenHere(app: AppContext): Promise<string | undefined> {
-  const all = await summariesOf((await keptSessions(whose(app.program), 'of this folder')).slice(0, 200))
+  const all = await summariesOf(
+    (await keptSessions(whose(app.program), 'of this folder')).slice(0, 200),
+    createKeyRedactor(process.env),
+  )
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
   if (others.length === 0) {
     app.note('No other session of this folder is kept.')

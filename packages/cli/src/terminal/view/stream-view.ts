@@ -1,4 +1,4 @@
-import { isOwnHook } from '@halting/agent'
+import { isOwnHook } from '@halting/core/adapters'
 import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, messageOf, type ModelUpdate } from '@halting/core/adapters'
 import type { SessionEvent } from '@halting/agent/session'

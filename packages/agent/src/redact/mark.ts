@@ -1,2 +1,0 @@
-/** What takes the place of a secret. */
-export const redactedMark = '[REDACTED]'

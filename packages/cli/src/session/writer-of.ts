@@ -1,6 +1,0 @@
-import { holderOf } from '@halting/agent'
-
-/** The process that writes a session; undefined where none does, and where the system does not let us know. */
-export async function writerOf(path: string): Promise<number | undefined> {
-  return (await holderOf(`${path}.lock`).catch(() => undefined))?.pid
-}

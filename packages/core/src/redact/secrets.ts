@@ -1,0 +1,105 @@
+import { secretForms } from '../text.ts'
+
+/** Replaces a secret in a redacted text. */
+export const redactedMark = '[REDACTED]'
+
+/** No letter or digit stands before one, */
+const tokens = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
+
+/** but for the last of what stands for something else: an escape, a code of an address, a colour. In one pattern with the other it takes 25 times as long. */
+const escapedTokens = new RegExp(
+  `(\\\\[a-z]|\\\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\\u001b\\[[0-9;]{0,20}m)(?:${secretForms})`,
+  'g',
+)
+
+/** In JSON within JSON a quotation mark has backslashes before it. */
+const quote = '\\\\{0,7}["\']'
+const assigned = `(?:${quote})?\\s{0,4}[:=]\\s{0,4}`
+/** What stands without quotation marks and is letters alone, or a member of something, is code that tells where the secret comes from. */
+const quotedOrNoCode = `(?:${quote}|(?![A-Za-z_]+(?:\\.[A-Za-z_]|(?![\\w.~+/=-]))))`
+/** A word of prose. */
+const noWord = '(?![A-Z]?[a-z]{1,14}(?![\\w.~+/=-]))'
+
+/** Secrets that are known by what stands before them, which stays. */
+const named: readonly RegExp[] = [
+  /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{0,200}:)[^\s@/]{1,500}(?=@)/gi,
+  new RegExp(
+    `((?:[Aa]uthorization|AUTHORIZATION)${assigned}(?:${quote})?(?:[Bb]earer|[Bb]asic|[Tt]oken|BEARER|BASIC|TOKEN)\\s{1,4})${noWord}[\\w.~+/=-]{4,}`,
+    'g',
+  ),
+  new RegExp(`((?:x-api-key|api-key)${assigned}${quotedOrNoCode})[\\w.~+/=-]{8,}`, 'gi'),
+  new RegExp(`((?:secret_?access_?key|session_?token)${assigned}${quotedOrNoCode})[\\w+/=]{8,}`, 'gi'),
+  /(hooks\.slack\.com\/services\/)[\w/]+/g,
+]
+
+/** The text without the secrets that are known by their form. */
+export function redactSecrets(text: string): string {
+  let shown = withoutPrivateKeys(text).replaceAll(tokens, redactedMark).replaceAll(escapedTokens, `$1${redactedMark}`)
+  for (const pattern of named) shown = shown.replaceAll(pattern, `$1${redactedMark}`)
+  return shown
+}
+
+const begin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const end = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+/** A private key is no longer, in characters. */
+const longestKey = 20_000
+
+/** Blocks of private keys, also those of which the beginning or the end was cut off. */
+function withoutPrivateKeys(text: string): string {
+  if (!text.includes('PRIVATE KEY')) return text
+  let out = ''
+  let at = 0
+  let next: { readonly from: number; readonly to: number } | undefined
+  for (const { index, 0: mark } of text.matchAll(begin)) {
+    if (index < at) continue
+    if (next === undefined || next.from < index) next = endAfter(text, index)
+    const from = index + mark.length
+    const isWhole = next.from - index <= longestKey
+    const keyEnd = isWhole ? next.from : cutKeyEnd(text, from)
+    if (keyEnd === from) continue
+    out += withoutKeyEnd(text.slice(at, index)) + mark + redactedMark
+    at = keyEnd
+    if (!isWhole) continue
+    out += text.slice(next.from, next.to)
+    at = next.to
+  }
+  return out + withoutKeyEnd(text.slice(at))
+}
+
+function endAfter(text: string, index: number): { readonly from: number; readonly to: number } {
+  end.lastIndex = index
+  const found = end.exec(text)
+  return found === null ? { from: Infinity, to: Infinity } : { from: found.index, to: found.index + found[0].length }
+}
+
+/** A line of a key, whatever stands before it: its number, the name of its file, a sign of a diff. */
+const keyLine = /[A-Za-z0-9+/=]{40}/
+const betweenKeyLines = /^[^A-Za-z0-9]*$|^.{0,80}\b(?:Proc-Type|DEK-Info|Comment|Version):/
+/** What is left of a line where the text was cut. */
+const cutLine = /^\S{0,100}\s{0,4}\S{1,100}\s*$/
+
+/** Where a key ends whose last line was cut off; `from` where there is none. Code that names the first line has none. */
+function cutKeyEnd(text: string, from: number): number {
+  const window = text.slice(from, from + longestKey)
+  const other = window.indexOf('-----BEGIN')
+  const key = other < 0 ? window : window.slice(0, other)
+  let keyEnd = from
+  let at = from
+  for (const line of key.split(/(\r?\n|(?:\\r)?\\n)/)) {
+    at += line.length
+    const isCut = at === text.length && cutLine.test(line)
+    if (keyLine.test(line) || isCut) keyEnd = at
+    else if (!/^(?:\r?\n|(?:\\r)?\\n)$/.test(line) && !betweenKeyLines.test(line)) break
+  }
+  return keyEnd
+}
+
+/** The end of a key whose beginning was cut off. */
+function withoutKeyEnd(text: string): string {
+  end.lastIndex = 0
+  const found = end.exec(text)
+  if (found === null) return text
+  let from = found.index
+  while (from > 0 && /[A-Za-z0-9+/=\s]/.test(text[from - 1] ?? '')) from--
+  return `${text.slice(0, from)}${redactedMark}${text.slice(found.index)}`
+}

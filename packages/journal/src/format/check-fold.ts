@@ -1,0 +1,59 @@
+// A fold has the checksum of its line and of the lines before it. Whether it is one of these lines is looked at here: what is not is passed over.
+import { isJsonObject } from '@halting/core/adapters'
+import type { FoldItem, FoldLine } from './fold.ts'
+
+type Check = (value: unknown) => boolean
+
+/** @throws TypeError for what no writer of folds writes. */
+export function checkFold(value: unknown): FoldLine {
+  if (!isJsonObject(value)) throw new TypeError('it is no object')
+  for (const [field, check] of Object.entries(fields))
+    if (!check(value[field])) throw new TypeError(`${field} is not what a fold says`)
+  // Each of its fields was looked at.
+  return value as unknown as FoldLine
+}
+
+const isPlace: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0
+const isText: Check = (value) => typeof value === 'string'
+const isAmount: Check = (value) => isJsonObject(value) && isFigure(value['nanos']) && isFigure(value['tokens'])
+const isFigure: Check = (value) => Number.isFinite(value) && Number(value) >= 0
+const isOpen: Check = (value) => isListOf(value, (each) => Array.isArray(each) && isText(each[0]) && isAmount(each[1]))
+const isSpent: Check = (value) =>
+  isJsonObject(value) && isJsonObject(value['']) && Object.values(value).every(isJsonObject)
+
+function isListOf(value: unknown, check: Check): boolean {
+  return Array.isArray(value) && value.every(check)
+}
+
+/** There are some thousand in a long session: nothing is made of each. Places of messages are looked at by who goes there. */
+const isItem: Check = (value) => {
+  if (!Array.isArray(value)) return false
+  const item = value as readonly unknown[]
+  switch (item[0] as FoldItem[0]) {
+    case 'a':
+      return typeof item[1] === 'string' && item.length === 4
+    case 'r':
+      return typeof item[1] === 'string' && item.length > 2 && item.length % 2 === 0
+    case 'e':
+      return isJsonObject(item[1]) && isText(item[1]['kind']) && isText(item[1]['id'])
+    case 'l':
+      return item.length === 3 && isPlace(item[1]) && isPlace(item[2])
+  }
+  return false
+}
+
+const fields: { readonly [field in keyof FoldLine]: Check } = {
+  bytes: isPlace,
+  crc: isPlace,
+  lines: isPlace,
+  items: (value) => isListOf(value, isItem),
+  transition: isText,
+  spent: isSpent,
+  newest: (value) => value === null || isText(value),
+  past: (value) =>
+    isJsonObject(value) &&
+    isAmount(value['settled']) &&
+    isAmount(value['unknown']) &&
+    isOpen(value['open']) &&
+    isFigure(value['until']),
+}

@@ -1,0 +1,373 @@
+import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
+import type { ToolResultBlock } from '@halting/core/adapters'
+import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
+import { HeldIntents } from './pending-intents.ts'
+import { goBack, lineNamedBy, type NotedLine } from './line-chain.ts'
+import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
+import { OpenSegment, foldMark, type FoldItem, type FoldLine } from './fold.ts'
+import { callIdOf, type Fields, type Unfolded, type WrittenLines, type WrittenResult } from './encoder.ts'
+import { compactedIn } from './compaction-record.ts'
+import { RunSums } from './session-sums.ts'
+import type { JoinedContent, Ref } from './shared-contents.ts'
+
+/**
+ * `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle.
+ * `open`: this of runs that ended, and of the last one what it goes on with.
+ * `outcomes`: all but the intents that have their result, of turns that are over.
+ */
+export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
+
+/** A line of those that a fold is of. */
+type LineAt = (at: number, length: number) => Fields
+
+/** An entry, the line in which it stands, and what that line says, where it was folded. */
+interface Note extends NotedLine {
+  readonly content?: unknown
+}
+
+/** A lap that is put together. */
+interface FoldedLap {
+  readonly type: 'lap'
+  readonly lap: {
+    readonly scope: ''
+    transition: Lap['transition']
+    spent: RunStart['spent']
+    readonly added: TranscriptEntry[]
+  }
+  folds?: FoldedPast
+}
+
+const foldStart = foldMark.slice(1)
+
+/** Puts lines back into records. */
+export class JournalDecoder implements WrittenLines {
+  readonly #contents: Map<string, unknown> = new Map()
+  readonly joined: JoinedContent[] = []
+  readonly results: Map<string, WrittenResult> = new Map()
+  readonly newest: Map<string, string> = new Map()
+  readonly #entryLines: Map<string, string> = new Map()
+  /** What is not in these maps yet, in its order: most who go on with a session never ask. */
+  #notes: Note[] = []
+  readonly spent: Map<string, Fields> = new Map()
+  readonly sums: RunSums = new RunSums()
+  readonly #replies = new Map<string, unknown>()
+  readonly records: StepRecord[] = []
+  /** When each run began, as lines of it say. */
+  readonly began: string[] = []
+  /** What the last line says that tells a time. */
+  #timestamp = ''
+  /** The first line, which says what the file is, is one of them. */
+  lines = 1
+  readonly #keeps: KeptRecords
+  readonly unfolded: Unfolded | undefined
+  readonly #intents: HeldIntents | undefined
+  /** Where the last run begins among the records. */
+  #began = 0
+  /** The lap of the last run that holds what was folded of it, where something was. */
+  #folded: FoldedLap | undefined
+
+  constructor(keeps: KeptRecords = 'all') {
+    this.#keeps = keeps
+    this.#intents = keeps === 'outcomes' ? new HeldIntents() : undefined
+    // Who reads all goes on with nothing.
+    this.unfolded =
+      keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+  }
+
+  get contents(): ReadonlyMap<string, unknown> {
+    this.#enterNotes()
+    return this.#contents
+  }
+
+  get entryLines(): ReadonlyMap<string, string> {
+    this.#enterNotes()
+    return this.#entryLines
+  }
+
+  /**
+   * `bytes` are those of the line, with its end: for what the next fold says of it.
+   * @throws TypeError for a line that refers to one that there is not.
+   */
+  add(line: Fields, bytes?: Buffer): void {
+    if (bytes !== undefined) this.#noteUnfolded(line, bytes)
+    this.#take(line, this.#keeps)
+  }
+
+  /** Whether it has all that it needs of the text of a line, which is not parsed then. */
+  takesText(line: string): boolean {
+    // A fold is for those who go on with the file.
+    const isPassed = this.unfolded === undefined && line.startsWith(foldStart)
+    if (!isPassed && this.#intents?.take(line, this.records.length) !== true) return false
+    this.lines++
+    return true
+  }
+
+  /** Nothing comes any more. */
+  close(valueOfLine: (line: string) => Fields): void {
+    // A line of this kind holds an intent.
+    this.#intents?.into(this.records, (line) => valueOfLine(line)['record'] as StepRecord)
+  }
+
+  #take(line: Fields, keeps: KeptRecords): void {
+    const { uuid, message, agentId, timestamp } = line
+    if (typeof timestamp === 'string') this.#timestamp = timestamp
+    if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
+      this.#contents.set(uuid, (message as Fields)['content'])
+      this.newest.set(typeof agentId === 'string' ? agentId : '', uuid)
+    }
+    const record = line['record']
+    if (typeof record === 'object' && record !== null) {
+      const decoded = this.#recordOf(record as StepRecord, line)
+      this.#keep(decoded, keeps)
+      this.sums.note(decoded)
+      this.#intents?.note(decoded)
+      if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
+      if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
+    }
+    this.lines++
+  }
+
+  #keep(record: StepRecord, keeps: KeptRecords): void {
+    const isOfMain = record.type === 'start' || record.type === 'end' ? record.scope === '' : false
+    if (isOfMain && record.type === 'start') {
+      this.#began = this.records.length
+      this.#folded = undefined
+      // The prompt stands before it.
+      this.began.push(this.#timestamp)
+    }
+    // Most of the time that reading takes is that of holding what nobody reads.
+    if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
+    if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
+    for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
+  }
+
+  #noteUnfolded(line: Fields, bytes: Buffer): void {
+    if (this.unfolded === undefined) return
+    const { segment, past } = this.unfolded
+    if (line['fold'] !== undefined) return segment.clear()
+    segment.read(bytes, line)
+    // Of a record that nobody has put anything into.
+    const record = line['record'] as StepRecord | undefined
+    if (record === undefined) return
+    past.note(record)
+    if (record.type === 'rewind' || record.type === 'stage') segment.record([], bytes.length)
+    else if (record.type === 'lap' && record.lap.scope === '') segment.lap(record.lap.added)
+    else if (record.type === 'start' && record.scope === '') segment.record(record.start.added, bytes.length)
+    else if (record.type === 'end' && record.scope === '') segment.record(record.added, bytes.length)
+  }
+
+  /**
+   * Takes lines by what their fold says of them: the messages, and the lines that begin and end runs.
+   * @throws for what is not as the fold says.
+   */
+  fold({ items, lines, transition, spent, newest, past }: FoldLine, folded: FoldedLines, lineAt: LineAt): void {
+    this.#foldRun()
+    const messages = folded.messagesAt(items)
+    let next = 0
+    let added: TranscriptEntry[] | undefined
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index] as FoldItem
+      // Of a step there is the message: what it has cost is among the figures of the fold.
+      if (item[0] === 'l') {
+        this.#take(lineAt(item[1], item[2]), 'conversation')
+        // It may begin another run.
+        added = undefined
+        continue
+      }
+      added ??= this.#foldedLap().lap.added
+      if (item[0] === 'e') added.push(this.#entryAt(item))
+      else if (item[0] === 'a') {
+        const message = this.#messageOf(item[1], messages[next++], 'assistant')
+        added.push({ kind: 'assistant', id: item[1], message })
+      } else {
+        const first = next
+        next += (item.length - 2) / 2
+        const message = this.#resultsOf(item[1], messages, first, next)
+        added.push({ kind: 'user', id: item[1], message, origin: 'tool_results' })
+      }
+    }
+    const { lap } = Object.assign(this.#foldedLap(), { folds: past })
+    lap.transition = transition
+    lap.spent = spent[''] as RunStart['spent']
+    this.spent.clear()
+    for (const [scope, figures] of Object.entries(spent)) this.spent.set(scope, figures as Fields)
+    if (newest !== null) this.newest.set('', newest)
+    this.results.clear()
+    this.unfolded?.past.goOn(past)
+    this.unfolded?.segment.clear()
+    this.lines = lines
+  }
+
+  /** What was read of the run that goes on: its start, and one lap with all entries. */
+  #foldRun(): void {
+    const run = this.records.slice(this.#began)
+    if (run.at(-1) === this.#folded || run.some(({ type }) => type === 'end')) return
+    this.records.length = this.#began
+    const [start] = run
+    if (start === undefined) return
+    this.records.push(start, ...run.filter(({ type }) => type === 'stage'))
+    const laps = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
+    const begun = this.#folded
+    if (begun !== undefined) this.records.push(begun)
+    const { added } = this.#foldedLap().lap
+    for (const lap of begun === undefined ? laps : laps.slice(1)) for (const entry of lap.added) added.push(entry)
+  }
+
+  #foldedLap(): FoldedLap {
+    if (this.#folded !== undefined) return this.#folded
+    const start = this.records[this.#began]
+    if (start?.type !== 'start') throw new TypeError('it has a lap before the start of its run')
+    // The figures are those of the fold, if the run goes on then. Of one that ended its end tells them.
+    const { spent } = start.start
+    this.#folded = { type: 'lap', lap: { scope: '', transition: 'next_turn', spent, added: [] } }
+    this.records.push(this.#folded)
+    return this.#folded
+  }
+
+  #entryAt([, entry]: Extract<FoldItem, readonly ['e', unknown]>): TranscriptEntry {
+    // The journal wrote it, as the checksum says.
+    const written = entry as TranscriptEntry
+    this.#putEntries([written])
+    return written
+  }
+
+  /** The message of an item, which is noted. @throws TypeError for that of another one. */
+  #messageOf<Role extends ModelMessage['role']>(
+    id: string,
+    said: MessageOfLine | undefined,
+    role: Role,
+  ): MessageOf<Role> {
+    if (said?.uuid === undefined || said.message?.role !== role) throw new TypeError('it names another place')
+    const { uuid, message } = said
+    // A compaction may refer to it later.
+    this.#notes.push({ id, uuid, content: message.content })
+    // The journal wrote all of it, as the checksum says.
+    return message as unknown as MessageOf<Role>
+  }
+
+  /** The results of a turn, which stand in a line each. */
+  #resultsOf(id: string, messages: readonly MessageOfLine[], from: number, to: number): MessageOf<'user'> {
+    if (to === from + 1) return this.#messageOf(id, messages[from], 'user')
+    const said = messages.slice(from, to)
+    const content = said.flatMap((each) => this.#messageOf(id, each, 'user').content as readonly ContentBlock[])
+    this.joined.push({ content, lines: said.map(({ uuid }) => uuid) })
+    return { role: 'user', content }
+  }
+
+  /** Puts what was noted into the maps: somebody asks for it. */
+  #enterNotes(): void {
+    for (const { id, uuid, content } of this.#notes) {
+      this.#entryLines.set(id, uuid)
+      if (content !== undefined) this.#contents.set(uuid, content)
+    }
+    this.#notes = []
+  }
+
+  #keepResult(record: StepRecord, uuid: string): void {
+    const callId = record.type === 'result' ? callIdOf(record.key) : undefined
+    if (record.type !== 'result' || callId === undefined) return
+    const { content, isError } = record.value as Fields
+    this.results.set(callId, { uuid, content, isError: isError === true })
+  }
+
+  /** The record was just parsed and is nobody else's: what stands elsewhere is put into it, and nothing is copied. */
+  #recordOf(record: StepRecord, line: Fields): StepRecord {
+    switch (record.type) {
+      case 'start':
+        this.#putEntries(record.start.added)
+        return record
+      case 'lap':
+        this.#putEntries(record.lap.added)
+        this.#putSpent(record.lap, line['changed'] as Fields | undefined)
+        return record
+      case 'end':
+        this.spent.delete(record.scope)
+        this.#putEntries(record.added)
+        return record
+      case 'result':
+        for (const message of compactedIn(record)?.messages ?? []) this.#putContent(message)
+        this.#putMessage(record.value as { [field: string]: unknown }, line)
+        return record
+      case 'rewind':
+        goBack(this.newest, (id) => this.entryLines.get(id), record.after)
+        return record
+      case 'intent':
+      case 'control':
+      case 'stage':
+        return record
+    }
+  }
+
+  /** The reply, or the content of the result, that the line is the message of. */
+  #putMessage(value: { [field: string]: unknown }, { type, uuid, message, toolUseResult: details }: Fields): void {
+    if (type === 'assistant') {
+      const { type: _type, ...shown } = message as Fields
+      this.#replies.set(String(uuid), shown)
+      value['message'] = shown
+    } else if (type === 'user') {
+      value['content'] = (message as { readonly content: readonly ToolResultBlock[] }).content[0]?.content
+      if (details !== undefined) value['details'] = details
+    }
+  }
+
+  #putSpent(lap: { readonly scope: string; spent?: unknown }, changed: Fields | undefined): void {
+    if (changed !== undefined) {
+      const before = this.spent.get(lap.scope)
+      if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
+      // Every field is there already. To set them is several times faster than to spread both.
+      const spent: { [field: string]: unknown } = this.#keeps === 'conversation' ? before : { ...before }
+      for (const field of Object.keys(changed)) spent[field] = changed[field]
+      lap.spent = spent
+    }
+    this.spent.set(lap.scope, lap.spent as Fields)
+  }
+
+  #putEntries(entries: readonly TranscriptEntry[]): void {
+    for (const entry of entries) {
+      const uuid = lineNamedBy(entry)
+      if (uuid !== undefined) this.#notes.push({ id: entry.id, uuid })
+      if (entry.kind === 'compact_boundary') for (const message of entry.messages) this.#putContent(message)
+      if (entry.kind !== 'user' && entry.kind !== 'assistant') continue
+      const holder = entry as { message: unknown }
+      if (typeof holder.message === 'string') holder.message = this.#reply(holder.message)
+      else this.#putContent(entry.message)
+    }
+  }
+
+  #putContent(message: { readonly content: unknown }): void {
+    const { content } = message
+    if (typeof content !== 'object' || content === null || Array.isArray(content)) return
+    const holder = message as { content: unknown }
+    if ('ref' in content) holder.content = this.#content(String(content.ref))
+    else if ('blocks' in content && Array.isArray(content.blocks))
+      holder.content = this.#joinedContent((content.blocks as readonly Ref[]).map(({ ref }) => ref))
+  }
+
+  #joinedContent(lines: readonly string[]): readonly ContentBlock[] {
+    const [first = ''] = lines
+    // Most are of one result: that content is known by its line.
+    if (lines.length === 1) return this.#content(first) as readonly ContentBlock[]
+    const content = lines.flatMap((uuid) => this.#content(uuid) as readonly ContentBlock[])
+    this.joined.push({ content, lines })
+    return content
+  }
+
+  #reply(uuid: string): unknown {
+    const reply = this.#replies.get(uuid)
+    if (reply === undefined) throw new TypeError(`it refers to line ${uuid}, which is missing`)
+    return reply
+  }
+
+  #content(uuid: string): unknown {
+    if (!this.#contents.has(uuid)) this.#enterNotes()
+    if (!this.#contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
+    return this.#contents.get(uuid)
+  }
+}
+
+type MessageOf<Role> = Role extends 'assistant' ? AssistantMessage : Extract<ModelMessage, { readonly role: 'user' }>
+
+function isOfConversation(record: StepRecord): boolean {
+  if (record.type === 'lap') return record.lap.scope === ''
+  return record.type === 'start' || record.type === 'end' || record.type === 'rewind' || record.type === 'stage'
+}

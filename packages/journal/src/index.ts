@@ -1,0 +1,46 @@
+// `@halting/journal`: sessions on disk.
+
+// One session: open, read, lock.
+export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
+export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
+export { headOfKept } from './session-ends.ts'
+export { holdSession, type HeldSession } from './lock-session.ts'
+export { ResumeRejectedError } from './resume-rejected-error.ts'
+export { wholeLines } from './whole-lines.ts'
+
+// Where sessions are, and what belongs to one.
+export {
+  endsOf,
+  type FolderBelow,
+  sessionFile,
+  sessionFolder,
+  type SessionPlace,
+  type SessionsOf,
+  sessionsOf,
+  shortHash,
+} from './sessions/session-folder.ts'
+export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './sessions/answers.ts'
+export {
+  createResultFiles,
+  type ResultFiles,
+  type ResultFilesLimits,
+  type ResultFilesOptions,
+} from './sessions/result-files.ts'
+
+// All sessions: list, fork, delete.
+export {
+  deleteSession,
+  keptSessions,
+  summariesOf,
+  summaryOf,
+  type KeptFile,
+  type SessionSummary,
+} from './sessions/stored-sessions.ts'
+export { forkSession, removeFork } from './sessions/fork-session.ts'
+export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './sessions/cleanup.ts'
+
+// For packages that write other files in the same form.
+export { checkObject, checkText } from './check-input.ts'
+export { lineOf, valueOf } from './format/line.ts'
+export { payloadsFolder } from './format/payloads.ts'
+export { openNewJournal } from './open-journal.ts'

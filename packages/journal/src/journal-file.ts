@@ -1,0 +1,129 @@
+import { open, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HaltingError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { makeDurableFolder, writeWhole } from './files/durable.ts'
+import { payloadsFolder, type Payload } from './format/payloads.ts'
+
+/** What a journal does with its file. */
+export type JournalHandle = Pick<FileHandle, 'appendFile' | 'datasync' | 'close'>
+
+/** The file of the file system, for the person alone. */
+export const appendingTo = (path: string): Promise<JournalHandle> => open(path, 'a', 0o600)
+
+interface Flush {
+  readonly promise: Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/**
+ * A file that lines are appended to. What was flushed is on disk; neighbouring flushes share one `fdatasync`.
+ * F1: one write or sync at a time, so lines stand in the order in which they were taken. F2: after a failure nothing is written any more:
+ * what a failed write or sync left on disk is not known.
+ */
+export class JournalFile {
+  readonly path: string
+  readonly #file: JournalHandle
+  #lines: string[] = []
+  /** Texts that these lines name. */
+  #payloads: Payload[] = []
+  /** A flush that has not begun, and takes all that is appended until then. */
+  #next: Flush | undefined
+  #failure: HaltingError | undefined
+  #isScheduled = false
+  #isWorking = false
+  #whenIdle: (() => void) | undefined
+  /** What a process before this one wrote may not be on disk yet either. */
+  #isSynced = false
+
+  constructor(path: string, file: JournalHandle) {
+    this.path = path
+    this.#file = file
+  }
+
+  /** Takes a line, which is written soon. @throws HaltingError once writing has failed. */
+  append(line: string, payloads: readonly Payload[] = []): void {
+    if (this.#failure !== undefined) throw this.#failure
+    this.#lines.push(line)
+    this.#payloads.push(...payloads)
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      void this.#work()
+    })
+  }
+
+  /** Settles when all that was appended before is on disk. Rejects with the HaltingError of what failed, from then on. */
+  flush(): Promise<void> {
+    if (this.#next === undefined) {
+      this.#next = newFlush()
+      // Not at once: neighbours that ask in the same moment share it.
+      queueMicrotask(() => void this.#work())
+    }
+    return this.#next.promise
+  }
+
+  async close(): Promise<void> {
+    await this.flush().catch(() => {})
+    if (this.#isWorking) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
+    await this.#file.close()
+  }
+
+  /** Writes and syncs until nothing is left to do. */
+  async #work(): Promise<void> {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    while (this.#lines.length > 0 || this.#next !== undefined) {
+      const flush = this.#next
+      this.#next = undefined
+      // One at a time is the point (F1).
+      await this.#write(flush !== undefined)
+      if (this.#failure === undefined) flush?.resolve()
+      else flush?.reject(this.#failure)
+    }
+    this.#isWorking = false
+    this.#whenIdle?.()
+  }
+
+  async #write(isToBeSynced: boolean): Promise<void> {
+    const text = this.#lines.join('')
+    const payloads = this.#payloads
+    this.#lines = []
+    this.#payloads = []
+    if (this.#failure !== undefined) return
+    try {
+      // F3: what a line names is on disk before the line is.
+      const folder = payloadsFolder(this.path)
+      if (payloads.length > 0) await makeDurableFolder(folder)
+      for (const { sha256, text: content } of payloads) await writeWhole(join(folder, sha256), content)
+      if (text !== '') {
+        this.#isSynced = false
+        await this.#file.appendFile(text)
+      }
+      if (!isToBeSynced || this.#isSynced) return
+      await this.#file.datasync()
+      this.#isSynced = true
+    } catch (error) {
+      this.#failure = failureOf(this.path, error)
+    }
+  }
+}
+
+function newFlush(): Flush {
+  let settle: Omit<Flush, 'promise'> | undefined
+  const promise = new Promise<void>((resolve, reject) => (settle = { resolve, reject }))
+  // The executor of a promise is called at once.
+  return { promise, ...(settle as unknown as Omit<Flush, 'promise'>) }
+}
+
+function failureOf(path: string, error: unknown): HaltingError {
+  return new HaltingError(
+    'driver',
+    `The journal ${path} cannot be written: ${messageOf(error)}. What it holds up to here is intact.`,
+    {
+      cause: error,
+    },
+  )
+}

@@ -1,0 +1,18 @@
+import { HaltingError } from '@halting/core'
+import { takeLock } from './files/lock.ts'
+
+/** A session that this process alone writes. */
+export interface HeldSession {
+  release(): Promise<void>
+}
+
+/** Takes a session, by its file. @throws HaltingError `driver` for one that another process writes, and which. */
+export async function holdSession(path: string, sessionId: string): Promise<HeldSession> {
+  const lock = await takeLock(`${path}.lock`)
+  if (lock.kind === 'locked') return lock
+  const { pid, host, since } = lock.holder
+  throw new HaltingError(
+    'driver',
+    `The session ${sessionId} is written by process ${pid} on ${host} since ${since}. End it there, or fork the session.`,
+  )
+}

@@ -1,0 +1,257 @@
+import { stat, truncate } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { HaltingError, Transcript } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import type { RecordedStage } from '@halting/core/after'
+import {
+  StepsDriver,
+  foldSession,
+  type PersonsMessage,
+  type AnswerableSteps,
+  type Clock,
+  type EndedRun,
+  type FoldedSession,
+  type KeptSession,
+  type StepLog,
+  type StepRecord,
+} from '@halting/core/steps'
+import { redactedValue } from '@halting/core/redact'
+import { makeDurableFolder, writeWhole } from './files/durable.ts'
+import { checkFunction, checkObject, checkText } from './check-input.ts'
+import { holdSession } from './lock-session.ts'
+import { JournalEncoder } from './format/encoder.ts'
+import { hasEnded } from './session-ends.ts'
+import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
+import type { Back, Conversation } from './rewind.ts'
+import { readToGoOn, type ReadJournal } from './read-journal.ts'
+
+/** The file of a session, and whose it is. */
+export interface JournalOptions {
+  readonly path: string
+  readonly sessionId: string
+  readonly cwd: string
+  /** Of the program that writes. */
+  readonly version: string
+  /** What a person or a program calls a session that begins; one that is there keeps its own. */
+  readonly title?: string
+  /** Takes out of every text that is written what is to be on no disk, such as keys. What a run holds in memory is not changed. */
+  readonly redact?: (text: string) => string
+  /** Opens the file for appending. The file system does, unless said otherwise. */
+  readonly openFile?: (path: string) => Promise<JournalHandle>
+}
+
+/** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
+export interface SessionJournal extends KeptSession {
+  readonly path: string
+  readonly sessionId: string
+  /** A driver for a new run. */
+  steps(options?: { readonly clock?: Clock }): AnswerableSteps
+  /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
+  readonly tornBytes: number
+  /**
+   * The conversation goes back to before this message of a person (spec R-REW-1); on disk when it resolves. The older branch stays in the file.
+   * Messages are named by the id of their entry, the one under which they were handed in, or a uuid that was told of them, here or in the sessions of
+   * `alsoOf`. While no run goes on; then an engine that has the session is done with, and a new one takes what is left.
+   * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.
+   */
+  rewind(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
+  /**
+   * The same, to after any message: it is the last that is left, with the results of what it called. `dropsTurn` names the prompt of the one turn that may
+   * be taken back.
+   * @throws ResumeRejectedError where more than that would be: nothing is taken back then.
+   */
+  rewindAfter(message: string, alsoOf?: readonly string[], dropsTurn?: string): Promise<void>
+  /** The message of a person to before which `rewind` would go; it throws as that does. */
+  messageOf(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
+  /** Everything is on disk, and another process may write. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a session, or begins it.
+ * @throws ConfigurationError for what does not name one.
+ * @throws HaltingError `driver` for a session that another process writes (and which), a damaged file (and where), and what the file system refuses.
+ */
+export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
+  checkGiven(options)
+  try {
+    return await opened(options)
+  } catch (error) {
+    if (error instanceof HaltingError) throw error
+    throw new HaltingError('driver', `The session ${options.path} cannot be opened: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Begins a session. One that another process began since it was looked for is not ours to write, nor to remove.
+ * @throws HaltingError `driver` for a session in which there is something already.
+ */
+export async function openNewJournal(options: JournalOptions): Promise<SessionJournal> {
+  const journal = await openJournal(options)
+  if (journal.ended.length === 0 && journal.open === undefined) return journal
+  await journal.close()
+  throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)
+}
+
+async function opened({
+  path,
+  sessionId,
+  cwd,
+  version,
+  title,
+  redact = (text) => text,
+  openFile = appendingTo,
+}: JournalOptions): Promise<SessionJournal> {
+  await makeDurableFolder(dirname(path))
+  const lock = await holdSession(path, sessionId)
+  try {
+    const before = (await exists(path)) ? await readBefore(path) : undefined
+    if (before !== undefined && before.sessionId !== sessionId)
+      throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
+    if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
+    const encoder = new JournalEncoder(
+      { sessionId, cwd, version, ...(title !== undefined && { title }) },
+      before?.written,
+    )
+    if (before === undefined) await writeWhole(path, encoder.head())
+    const file = new JournalFile(path, await openFile(path))
+    const written = (record: StepRecord): StepRecord => redactedValue(record, redact)
+    return new OpenJournal({ sessionId, file, encoder, before, written, release: () => lock.release() })
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** Plain JavaScript may give anything, and what is written stays. */
+export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
+  checkObject(by, options, '{ path, sessionId, cwd, version }')
+  const { path, sessionId, cwd, version, title, openFile } = options
+  for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
+  if (title !== undefined) checkText('title', title)
+  if (openFile !== undefined) checkFunction('openFile', openFile)
+}
+
+/** Records of runs that ended are of no use to what comes next: they are most of a session. */
+function readBefore(path: string): Promise<ReadJournal> {
+  return readToGoOn(path, hasEnded(path) ? 'conversation' : 'open')
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).size > 0
+  } catch {
+    return false
+  }
+}
+
+interface Opening {
+  readonly sessionId: string
+  readonly file: JournalFile
+  readonly encoder: JournalEncoder
+  readonly before: ReadJournal | undefined
+  /** A record as it goes to disk. */
+  readonly written: (record: StepRecord) => StepRecord
+  readonly release: () => Promise<void>
+}
+
+class OpenJournal implements SessionJournal {
+  readonly path: string
+  readonly sessionId: string
+  #folded: FoldedSession
+  #before: ReadJournal | undefined
+  /** Records that came since the file was opened, and how many of them are in what was read of it. */
+  #appended = 0
+  #folds = 0
+  readonly log: StepLog
+  readonly tornBytes: number
+  readonly #file: JournalFile
+  readonly #release: () => Promise<void>
+
+  constructor({ sessionId, file, encoder, before, written, release }: Opening) {
+    this.#before = before
+    this.#folded = foldSession(before?.runs ?? [])
+    this.path = file.path
+    this.tornBytes = before?.tornBytes ?? 0
+    this.log = {
+      keeps: 'all',
+      append: (record) => {
+        this.#appended++
+        const { lines, payloads } = encoder.linesOf(written(record))
+        file.append(lines, payloads)
+      },
+      flush: () => file.flush(),
+    }
+    this.#file = file
+    this.#release = release
+    this.sessionId = sessionId
+  }
+
+  get open(): readonly StepRecord[] | undefined {
+    return this.#folded.open
+  }
+
+  get ended(): readonly EndedRun[] {
+    return this.#folded.ended
+  }
+
+  get stages(): readonly RecordedStage[] {
+    return this.#folded.stages ?? []
+  }
+
+  get transcript(): Transcript {
+    return this.#folded.transcript
+  }
+
+  get isRewound(): boolean {
+    return this.#folded.isRewound === true
+  }
+
+  async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
+    const { backToBefore } = await import('./rewind.ts')
+    const { found, ...back } = backToBefore(await this.#conversation(alsoOf), message)
+    await this.#goBack(back)
+    return found
+  }
+
+  async messageOf(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
+    const { backToBefore } = await import('./rewind.ts')
+    return backToBefore(await this.#conversation(alsoOf), message).found
+  }
+
+  async rewindAfter(message: string, alsoOf: readonly string[] = [], dropsTurn?: string): Promise<void> {
+    const { backToAfter } = await import('./rewind.ts')
+    await this.#goBack(backToAfter(await this.#conversation(alsoOf), message, dropsTurn))
+  }
+
+  /** What is on disk: the file alone has the records of runs that this process has made. */
+  async #conversation(alsoOf: readonly string[]): Promise<Conversation> {
+    if (this.#folds < this.#appended) {
+      // What is appended while the file is read, such as the end of a stage, may not be in what was read.
+      const upTo = this.#appended
+      await this.log.flush()
+      this.#before = await readBefore(this.path)
+      this.#folded = foldSession(this.#before.runs)
+      this.#folds = upTo
+    }
+    return { folded: this.#folded, file: this.#before, sessions: [this.sessionId, ...alsoOf] }
+  }
+
+  async #goBack({ entries, record }: Back): Promise<void> {
+    this.log.append(record)
+    await this.log.flush()
+    const transcript = Transcript.of(this.transcript.since(0).slice(0, entries))
+    this.#folded = { ...this.#folded, transcript, isRewound: true }
+  }
+
+  steps({ clock }: { readonly clock?: Clock } = {}): AnswerableSteps {
+    return new StepsDriver({ log: this.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+    await this.#release()
+  }
+}

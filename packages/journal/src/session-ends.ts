@@ -1,0 +1,128 @@
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { textOf } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
+import { openRegularSync } from './files/regular-file.ts'
+import { JournalDecoder } from './format/decoder.ts'
+import { valueOf } from './format/line.ts'
+import { payloadsFolder, withPayloads } from './format/payloads.ts'
+import { checkHead, titleIn } from './read-journal.ts'
+import type { SessionSums } from './format/session-sums.ts'
+
+/** What the first lines of a session and the end of its last run tell. */
+export interface KeptEnds {
+  readonly cwd: string
+  readonly title?: string
+  readonly firstPrompt: string
+  readonly sums: SessionSums
+  /** How its last run ended. */
+  readonly ended: string
+}
+
+// What was said first stands at the beginning, and an end tells the sums. Mostly both are in the first of these; they may be larger where
+// somebody pasted much.
+const headBytes = [8 * 1_024, 64 * 1_024] as const
+const tailBytes = [16 * 1_024, 256 * 1_024] as const
+
+/**
+ * Reads the ends of a large session. Undefined for one that must be read whole: it is small, its last run did not end, its conversation went
+ * back, an earlier version wrote it, or something is not as it should be.
+ */
+export function endsOfKept(path: string): KeptEnds | undefined {
+  try {
+    // Some thousand small reads wait several times longer for promises than for the disk.
+    return withFile(path, (file) => {
+      const { size } = fstatSync(file)
+      if (size <= headBytes[1] + tailBytes[1]) return undefined
+      let end: Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | undefined = 'elsewhere'
+      for (const bytes of tailBytes) if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
+      if (end === undefined || end === 'elsewhere' || end.sums.isRewound) return undefined
+      let head: Beginning | undefined
+      for (const bytes of headBytes) head ??= beginningIn(pieceOf(file, 0, bytes), path)
+      return head === undefined ? undefined : { ...head, ...end }
+    })
+  } catch {
+    // Reading all of it says what is wrong, and where.
+    return undefined
+  }
+}
+
+/** Whether the last run of a session ended, and nothing came after it. False where that cannot be told so. */
+export function hasEnded(path: string): boolean {
+  try {
+    return withFile(path, (file) => {
+      const { size } = fstatSync(file)
+      let end: ReturnType<typeof endIn> = 'elsewhere'
+      for (const most of tailBytes) {
+        const bytes = Math.min(size, most)
+        if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
+      }
+      return end !== undefined && end !== 'elsewhere'
+    })
+  } catch {
+    return false
+  }
+}
+
+/** Where a session worked and what it is called, of its first line. @throws what `readJournal` throws for a file that is none of ours, or a system error. */
+export function headOfKept(path: string): Pick<KeptEnds, 'cwd' | 'title'> {
+  return withFile(path, (file) => {
+    const bytes = pieceOf(file, 0, headBytes[1])
+    const head = valueOf(bytes, 0, bytes.indexOf(10))
+    checkHead(head, path)
+    return { cwd: String(head['cwd']), ...titleIn(head) }
+  })
+}
+
+function withFile<T>(path: string, work: (file: number) => T): T {
+  const file = openRegularSync(path)
+  try {
+    return work(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function pieceOf(file: number, from: number, length: number): Buffer {
+  const buffer = Buffer.allocUnsafe(length)
+  return buffer.subarray(0, readSync(file, buffer, 0, length, from))
+}
+
+/** The end of the last run, where it is the last line; `elsewhere` where that begins before these bytes. */
+function endIn(bytes: Buffer): Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | undefined {
+  const end = bytes.length - 1
+  const start = bytes.lastIndexOf(10, end - 1) + 1
+  if (bytes[end] !== 10) return undefined
+  if (start === 0) return 'elsewhere'
+  const { record, session, ended } = valueOf(bytes, start, end)
+  // The checksum says that the journal wrote the line.
+  if (session !== undefined && typeof ended === 'string') return { sums: session as SessionSums, ended }
+  const { type, scope, terminal } = record as Partial<Extract<StepRecord, { readonly type: 'end' }>>
+  if (type !== 'end' || scope !== '' || terminal === undefined || session === undefined) return undefined
+  return { sums: session as SessionSums, ended: terminal.reason }
+}
+
+type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>
+
+/** The first that a person said, where it is in these bytes. */
+function beginningIn(bytes: Buffer, path: string): Beginning | undefined {
+  const decoder = new JournalDecoder()
+  let head: { readonly [field: string]: unknown } | undefined
+  for (let start = 0, end = bytes.indexOf(10); end >= 0; start = end + 1, end = bytes.indexOf(10, start)) {
+    const line = valueOf(bytes, start, end)
+    if (head === undefined) {
+      checkHead((head = line), path)
+      continue
+    }
+    decoder.add(withPayloads(line, payloadsFolder(path)))
+    for (const entry of entriesOf(decoder.records.pop()))
+      if (entry.kind === 'user' && entry.origin === 'prompt')
+        return { cwd: String(head['cwd']), ...titleIn(head), firstPrompt: textOf(entry.message.content) }
+  }
+  return undefined
+}
+
+function entriesOf(record: StepRecord | undefined): Extract<StepRecord, { readonly type: 'end' }>['added'] {
+  if (record?.type === 'start' && record.scope === '') return record.start.added
+  if (record?.type === 'lap' && record.lap.scope === '') return record.lap.added
+  return record?.type === 'end' && record.scope === '' ? record.added : []
+}

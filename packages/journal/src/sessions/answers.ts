@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { JsonObject, PermissionDecision } from '@halting/core'
+import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
+import { codeOf } from '@halting/core/adapters'
+import { sessionFolder, type SessionPlace } from './session-folder.ts'
+
+/** What a person said to calls that a run left waiting, by their ids. */
+export type Answers = { readonly [callId: string]: PermissionDecision }
+
+/** Ids of calls come again in later runs: answers are to those of one run. */
+interface StoredAnswers {
+  readonly run: string
+  readonly answers: Answers
+}
+
+/** Whether something was said to calls that this session waits with. */
+export function hasAnswers(place: SessionPlace): boolean {
+  return existsSync(fileOf(place))
+}
+
+/** What was said so far to the calls of this run. A damaged file holds no answers. */
+export async function readAnswers(place: SessionPlace, run: string): Promise<Answers> {
+  try {
+    const stored: unknown = JSON.parse(await readFile(fileOf(place), 'utf8'))
+    return isStored(stored) && stored.run === run ? answersOf(stored.answers) : none
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return none
+    throw error
+  }
+}
+
+/** Notes an answer, which the next resume acts on. The last one to a call counts. */
+export async function noteAnswer(
+  place: SessionPlace,
+  run: string,
+  callId: string,
+  decision: PermissionDecision,
+): Promise<Answers> {
+  const answers = answersOf({ ...(await readAnswers(place, run)), [callId]: decision })
+  const { base, parts } = sessionFolder(place)
+  await mkdir(join(base, ...parts), { recursive: true, mode: 0o700 })
+  const draft = `${fileOf(place)}.${randomUUID()}.part`
+  await writeFile(draft, JSON.stringify({ run, answers } satisfies StoredAnswers), { mode: 0o600, flag: 'wx' })
+  await rename(draft, fileOf(place))
+  return answers
+}
+
+/** They are on record in the run that acts on them. */
+export async function forgetAnswers(place: SessionPlace): Promise<void> {
+  await rm(fileOf(place), { force: true })
+}
+
+function fileOf(place: SessionPlace): string {
+  const { base, parts } = sessionFolder(place)
+  return join(base, ...parts, 'answers.json')
+}
+
+function isStored(stored: unknown): stored is { readonly run: unknown; readonly answers: JsonObject } {
+  return isJsonObject(stored) && isJsonObject(stored['answers'])
+}
+
+const none: Answers = answersOf({})
+
+/** Without a prototype: a call may have the id `constructor`, and nobody answered it. What is not an answer is left out. */
+function answersOf(stored: object): Answers {
+  const answers = Object.entries<unknown>({ ...stored }).filter(([, answer]) => problemOfAnswer(answer) === undefined)
+  // `problemOfAnswer` finds nothing wrong with an answer.
+  return Object.freeze(Object.setPrototypeOf(Object.fromEntries(answers), null) as Answers)
+}

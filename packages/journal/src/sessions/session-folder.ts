@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { closeSync, lstatSync, readSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isJsonObject } from '@halting/core/adapters'
+import { configFolder } from '../files/config-folder.ts'
+import { realPath } from '../files/real-path.ts'
+import { openRegularSync } from '../files/regular-file.ts'
+
+/** Whose session it is. */
+export interface SessionPlace {
+  /** Where the agent works. */
+  readonly cwd: string
+  readonly sessionId: string
+  /** The person's own folder. */
+  readonly home: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** A folder, and the parts of its path below the one that the person may have put elsewhere by a link. */
+export interface FolderBelow {
+  readonly base: string
+  readonly parts: readonly string[]
+}
+
+/**
+ * What one session keeps beside its transcript: `~/.halting/projects/<cwd>-<hash>/<session id>`, or under `HALTING_CONFIG_DIR`. A session that an earlier
+ * version began, in a folder without the hash, stays where it is.
+ */
+export function sessionFolder(place: SessionPlace): FolderBelow {
+  const id = safeName(place.sessionId)
+  const { base, own, unhashed } = sessionsOf(place)
+  const isBefore =
+    unhashed !== undefined &&
+    isThere(join(base, unhashed, `${id}.jsonl`)) &&
+    !isThere(join(base, own, `${id}.jsonl`)) &&
+    isOfFolder(join(base, unhashed, `${id}.jsonl`), place.cwd)
+  return { base, parts: [isBefore ? unhashed : own, id] }
+}
+
+/** The file of its records, beside that folder. */
+export function sessionFile(place: SessionPlace): string {
+  const { base, parts } = sessionFolder(place)
+  return `${join(base, ...parts)}.jsonl`
+}
+
+/** Where the sessions of all folders are, and the part of it that has those of this one. */
+export interface SessionsOf {
+  readonly base: string
+  readonly own: string
+  /** Where earlier versions put them, together with those of other folders: of these, only what `isOfFolder` knows as its own counts. */
+  readonly unhashed: string | undefined
+}
+
+/** Where the sessions of a folder are, whether or not there are any. */
+export function sessionsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
+  const cwd = resolve(place.cwd)
+  const base = join(configFolder('halting', place), 'projects')
+  // Other names may come to the same letters: the hash tells them apart.
+  const letters = cwd.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestProjectName)
+  return {
+    base,
+    own: `${letters}-${shortHash(cwd)}`,
+    unhashed: cwd.length <= longestProjectName ? letters : undefined,
+  }
+}
+
+const longestProjectName = 200
+const headBytes = 64 * 1_024
+
+/** Whether a session says that it worked in this folder. What cannot be read says nothing. */
+export function isOfFolder(path: string, cwd: string): boolean {
+  try {
+    const file = openRegularSync(path)
+    try {
+      const bytes = Buffer.alloc(headBytes)
+      const length = readSync(file, bytes, 0, headBytes, 0)
+      const end = bytes.indexOf(10)
+      const head: unknown = JSON.parse(bytes.toString('utf8', 0, end < 0 ? length : end))
+      return isJsonObject(head) && typeof head['cwd'] === 'string' && resolve(head['cwd']) === resolve(cwd)
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return false
+  }
+}
+
+/** What cannot be looked at is not there for us: whoever opens it is told why. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Its path as written, and with the links above it followed. A link among the parts is not followed: nobody but a stranger makes one there. */
+export function endsOf({ base, parts }: FolderBelow): readonly string[] {
+  return [...new Set([join(base, ...parts), join(realPath(base), ...parts)])]
+}
+
+const longestName = 60
+
+/** A name of a file for an id of somebody else's making: itself where it is harmless, and else with a hash that tells it from others. */
+export function safeName(id: string): string {
+  // The notes of a project stand beside its sessions.
+  const isSafe = /^[a-zA-Z0-9][\w-]*$/.test(id) && id.length <= longestName && !/^memory(?:-|$)/i.test(id)
+  return isSafe ? id : `${id.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestName)}-${shortHash(id)}`
+}
+
+/** The first characters of the SHA-256 of a text. */
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}

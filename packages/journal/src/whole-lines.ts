@@ -1,0 +1,47 @@
+import { messageOf } from '@halting/core/adapters'
+import { openRegular } from './files/regular-file.ts'
+import { lineOfJson, valueOf } from './format/line.ts'
+import { payloadsFolder, withPayloads } from './format/payloads.ts'
+import { parseJournal, refusal, wasCut } from './read-journal.ts'
+
+/** Some readers take these for the end of a line; JSON may hold them as they are. */
+const breaks = /[\u0085\u2028\u2029]/g
+
+/**
+ * The lines of a session as one file that stands by itself: long texts stand in their places, not in files beside it. What reads a session reads
+ * it, and every line is one for readers that know other ends of lines.
+ * @throws HaltingError `driver` for what cannot be read, as `readJournal` does.
+ */
+export async function wholeLines(path: string): Promise<Iterable<string>> {
+  const bytes = await bytesOf(path)
+  const { wholeBytes } = parseJournal(bytes, path)
+  return linesOf(bytes, wholeBytes, payloadsFolder(path))
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  let read: { readonly size: number; readonly bytes: Buffer }
+  try {
+    const file = await openRegular(path)
+    try {
+      read = { size: (await file.stat()).size, bytes: await file.readFile() }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+  }
+  if (read.bytes.length < read.size) throw refusal(path, wasCut)
+  return read.bytes
+}
+
+function* linesOf(bytes: Buffer, wholeBytes: number, folder: string): Iterable<string> {
+  for (let start = 0; start < wholeBytes;) {
+    const end = bytes.indexOf(10, start)
+    const { sum: _sum, ...value } = valueOf(bytes, start, end)
+    start = end + 1
+    // Places in a file that is another one.
+    if ('fold' in value) continue
+    const json = JSON.stringify(withPayloads(value, folder))
+    yield lineOfJson(json.replaceAll(breaks, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`))
+  }
+}

@@ -1,0 +1,64 @@
+// Holds rules of docs/spec.md: R-STEP-13, R-JOUR-3, R-JOUR-4: the driver on disk keeps what every driver must.
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkDriver, type DriverSession, type DriverStore } from '@halting/core/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { appendingTo, type JournalHandle } from '../src/journal-file.ts'
+import { lineOf } from '../src/format/line.ts'
+import { openJournal } from '../src/open-journal.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-driver-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+let stores = 0
+
+/** A session in a file. A process that is gone loses what was not synced, if it is said so. */
+function fileStore(losesWhatWasNotSynced: boolean): DriverStore {
+  const sessionId = `session-${++stores}`
+  const path = join(folder, `${sessionId}.jsonl`)
+  return {
+    async open(): Promise<DriverSession> {
+      let synced = 0
+      let isGone = false
+      const openFile = async (): Promise<JournalHandle> => {
+        const file = await appendingTo(path)
+        synced = readFileSync(path).length
+        return {
+          appendFile: async (text) => {
+            if (!isGone) await file.appendFile(text)
+          },
+          datasync: async () => {
+            // A process that is gone syncs nothing.
+            if (!isGone) synced = readFileSync(path).length
+          },
+          close: () => file.close(),
+        }
+      }
+      const journal = await openJournal({ path, sessionId, cwd: '/project', version: '0.1.0', openFile })
+      const { transcript, open, log } = journal
+      return {
+        transcript,
+        open,
+        log,
+        close: () => journal.close(),
+        async kill() {
+          isGone = true
+          await journal.close()
+          if (losesWhatWasNotSynced) truncateSync(path, synced)
+        },
+      }
+    },
+    async writeAsLaterVersion() {
+      const [head = '', ...lines] = readFileSync(path, 'utf8').split('\n')
+      const { sum: _sum, ...fields } = JSON.parse(head) as { readonly [field: string]: unknown }
+      writeFileSync(path, lineOf({ ...fields, format: 99 }) + lines.join('\n'))
+    },
+  }
+}
+
+test('killed as a process is, and as a machine is that loses what was not synced', async () => {
+  expect(await checkDriver(() => fileStore(true))).toEqual([])
+  expect(await checkDriver(() => fileStore(false))).toEqual([])
+}, 120_000)

@@ -1,0 +1,95 @@
+// What a program gives that keeps sessions itself: plain JavaScript has no compiler.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigurationError, QueryEngine, type SdkMessage } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { suggestLimits, whatIf } from '@halting/core/steps'
+import { forkSession } from '../src/sessions/fork-session.ts'
+import { keptSessions } from '../src/sessions/stored-sessions.ts'
+import { readJournal } from '../src/read-journal.ts'
+import { openJournal, type JournalOptions } from '../src/open-journal.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-given-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const place = (): JournalOptions => ({
+  path: join(folder, 'a.jsonl'),
+  sessionId: 'session-a',
+  cwd: '/project',
+  version: '0.1.0',
+})
+
+const refused: readonly (readonly [given: unknown, says: string])[] = [
+  [undefined, 'openJournal must be given an object, such as { path, sessionId, cwd, version }, but it is undefined.'],
+  [{ path: '' }, 'path must be a text that is not empty, but it is "".'],
+  [{ sessionId: undefined }, 'sessionId must be a text that is not empty, but it is undefined.'],
+  [{ sessionId: 3 }, 'sessionId must be a text that is not empty, but it is 3.'],
+  [{ cwd: undefined }, 'cwd must be a text that is not empty, but it is undefined.'],
+  [{ version: null }, 'version must be a text that is not empty, but it is null.'],
+  [{ openFile: 'x' }, 'openFile must be a function, but it is "x".'],
+]
+
+test.each(refused)('a session that is not named is none: %j', async (given, says) => {
+  const wrong = given === undefined ? undefined : { ...place(), ...given }
+  // As plain JavaScript gives it.
+  await expect(openJournal(wrong as JournalOptions)).rejects.toMatchObject({
+    code: 'configuration',
+    message: expect.stringContaining(says) as string,
+  })
+  expect(existsSync(place().path)).toBe(false)
+})
+
+test('a message and a file are named by a text', async () => {
+  const journal = await openJournal(place())
+  for (const id of [undefined, null, 5])
+    await expect(journal.rewind(id as never)).rejects.toMatchObject({ code: 'configuration' })
+  await journal.close()
+  for (const path of [undefined, null, 5])
+    await expect(readJournal(path as never)).rejects.toMatchObject({ code: 'configuration' })
+})
+
+async function resultOf(engine: QueryEngine): Promise<SdkMessage | undefined> {
+  let last: SdkMessage | undefined
+  for await (const message of engine.submit('hi')) last = message
+  return last
+}
+
+test('an engine goes on under the id of its session, and under no other', async () => {
+  const session = await openJournal(place())
+  const model = scriptedModel(['hello'])
+  expect(() => new QueryEngine({ model, session, sessionId: 'other' })).toThrow(
+    'The session is session-a, and sessionId is "other". Leave sessionId out.',
+  )
+  expect(await resultOf(new QueryEngine({ model, session }))).toMatchObject({
+    type: 'result',
+    session_id: 'session-a',
+  })
+  await session.close()
+})
+
+type Any = (...given: readonly unknown[]) => unknown
+const wrongCalls: readonly (readonly [says: string, call: Any, given: readonly unknown[]])[] = [
+  [
+    'The limits of whatIf must be an object, such as { maxTurns: 20 }, but it is undefined.',
+    whatIf as Any,
+    [{ turns: [] }],
+  ],
+  ['whatIf must be given first what trajectoryOf makes', whatIf as Any, [undefined, {}]],
+  ['suggestLimits must be given a list of trajectories', suggestLimits as Any, []],
+  ['Trajectory 0 must be what trajectoryOf makes', suggestLimits as Any, [[3]]],
+  ['The session to fork must be a text that is not empty', forkSession as Any, []],
+  ['forkSession must be given an object, such as { path,', forkSession as Any, ['/x.jsonl']],
+  ['keptSessions must be given an object, such as { cwd, home, env }', keptSessions as Any, []],
+  ['home must be a text that is not empty', keptSessions as Any, [{ cwd: '/x' }, 'all']],
+]
+
+test.each(wrongCalls)('what is called wrongly says what to do: %s', async (says, call, given) => {
+  const error = await Promise.resolve()
+    .then(() => call(...given))
+    .catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ConfigurationError)
+  expect((error as Error).message).toContain(says)
+})

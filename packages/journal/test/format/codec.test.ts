@@ -1,0 +1,232 @@
+// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-2a, R-JOUR-8: what goes into lines comes out of them, and long texts stand in files of their own.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loop, startRun, type TranscriptEntry } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
+import { scriptedModel } from '@halting/core/testing'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { JournalEncoder } from '../../src/format/encoder.ts'
+import { payloadsFolder } from '../../src/format/payloads.ts'
+import { parseJournal, readJournal } from '../../src/read-journal.ts'
+import { openJournal } from '../../src/open-journal.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
+import { added, drawnSessionId, record, shared, start } from '../support/drawn-records.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-codec-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const sessionId = drawnSessionId
+const placeOf = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
+
+describe('a file that is read in pieces', () => {
+  test('comes to the same, also where a line is longer than a piece', async () => {
+    const place = placeOf()
+    const encoder = new JournalEncoder(place)
+    const {
+      run,
+      spent: { openAgents: _, sharedWindows: __, ...spent },
+    } = startRun({ prompt: 'go', sessionId })
+    // Half a character keeps a long text in its line.
+    const texts = ['x'.repeat(900_000), `${'ä'.repeat(2_500_000)}\ud83d`, 'y\n'.repeat(300_000), 'last']
+    const records = [
+      { type: 'start', scope: '', start: { run, added: [], spent }, at: 0 } as const,
+      ...texts.map((content, at): StepRecord => ({
+        type: 'intent',
+        key: `run1/hook:${at}`,
+        digest: null,
+        intent: content,
+        at,
+      })),
+    ]
+    const bytes = Buffer.from(encoder.head() + records.map((each) => encoder.linesOf(each).lines).join(''))
+    writeFileSync(place.path, bytes)
+    const read = await readJournal(place.path)
+    expect(read.runs).toEqual([records])
+    expect(read).toEqual(parseJournal(bytes, place.path))
+    expect(read.wholeBytes).toBe(bytes.length)
+    // Torn in the long line; and damaged there, with whole lines in later pieces.
+    writeFileSync(place.path, bytes.subarray(0, 3_000_000))
+    const wholeBytes = bytes.indexOf(10, bytes.indexOf('xx')) + 1
+    const torn = { runs: [records.slice(0, 2)], wholeBytes, tornBytes: 3_000_000 - wholeBytes }
+    expect(await readJournal(place.path)).toMatchObject(torn)
+    bytes[3_000_000] = 65
+    writeFileSync(place.path, bytes)
+    await expect(readJournal(place.path)).rejects.toThrow('is damaged in line 4')
+  })
+})
+
+describe('lines and records', () => {
+  test('come to the same, whatever was said and wherever another process went on', () => {
+    fc.assert(
+      fc.property(added, fc.array(record, { maxLength: 14 }), fc.nat({ max: 14 }), (first, drawnRecords, cut) => {
+        const records = [start(first, 'run1'), ...shared(drawnRecords)]
+        const place = placeOf()
+        const encoder = new JournalEncoder(place)
+        let bytes =
+          encoder.head() +
+          records
+            .slice(0, cut)
+            .map((each) => encoder.linesOf(each).lines)
+            .join('')
+        const before = parseJournal(Buffer.from(bytes), place.path)
+        const other = new JournalEncoder(place, before.written)
+        // Another process goes on from what it read, and may hold the same contents.
+        bytes += records
+          .slice(cut)
+          .map((each) => other.linesOf(each).lines)
+          .join('')
+        const { runs } = parseJournal(Buffer.from(bytes), place.path)
+        expect(runs.flat()).toEqual(JSON.parse(JSON.stringify(records)))
+        expect(JSON.stringify(runs.flat())).toHaveLength(JSON.stringify(records).length)
+        const uuids = bytes.split('\n').flatMap((line) => {
+          const { uuid } = JSON.parse(line === '' ? '{}' : line) as { uuid?: string }
+          return uuid === undefined ? [] : [uuid]
+        })
+        expect(new Set(uuids).size).toBe(uuids.length)
+      }),
+      { numRuns: drawn(2_000) },
+    )
+  })
+
+  test('a lap names its reply by its line, and tells of what was spent only what changed', () => {
+    const place = placeOf()
+    const encoder = new JournalEncoder(place)
+    const reply = { role: 'assistant', id: 'm', model: 'x', content: [], stop_reason: 'end_turn', usage: noUsage }
+    const lap = (request: number, message: object): StepRecord =>
+      ({
+        type: 'lap',
+        lap: {
+          scope: '',
+          transition: 'next_turn',
+          spent: { request, usage: { in: 1 }, metadata: {} },
+          added: [{ kind: 'assistant', id: 'run1/assistant:1', message }],
+        },
+      }) as unknown as StepRecord
+    const answered: StepRecord = {
+      type: 'result',
+      key: 'run1/model:1.1',
+      digest: null,
+      value: { kind: 'answered', message: reply },
+      at: 1,
+      durationMs: 1,
+    }
+    const records = [start([], 'run1'), answered, lap(1, reply), answered, lap(2, reply)]
+    const lines = records.map((each) => encoder.linesOf(each).lines)
+    const { changed } = JSON.parse(lines[4] ?? '') as { readonly changed: unknown }
+    expect(changed).toEqual({ request: 2 })
+    expect(lines[4]).not.toContain('stop_reason')
+    // A line that says what changed since one that is not there is damage.
+    const bytes = [new JournalEncoder(place).head(), ...lines.filter((_, index) => index !== 2), lines[1]].join('')
+    expect(() => parseJournal(Buffer.from(bytes), place.path)).toThrow('is damaged in line 5')
+  })
+
+  test('one chain of parents goes through all runs of a session; a subagent has its own', () => {
+    const user = (id: string): TranscriptEntry => ({
+      kind: 'user',
+      id,
+      message: { role: 'user', content: id },
+      origin: 'prompt',
+    })
+    const place = placeOf()
+    const first = new JournalEncoder(place)
+    const head = first.head() + first.linesOf(start([user('run1/1')], 'run1')).lines
+    const own = first.linesOf({ ...start([user('run1/agent:3:0:c1/1')], 'run1'), scope: 'agent:3:0:c1/' } as StepRecord)
+    const second = new JournalEncoder(place, parseJournal(Buffer.from(head + own.lines), place.path).written)
+    const last = second.linesOf(start([user('run2/1'), user('run2/agent:1:0:c1/1')], 'run2')).lines
+    const lines = (head + own.lines + last)
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ type }) => type === 'user')
+    expect(lines.map(({ parentUuid, isSidechain }) => [parentUuid, isSidechain])).toEqual([
+      [null, false],
+      [null, true],
+      [lines[0]?.['uuid'], false],
+      [null, true],
+    ])
+  })
+})
+
+describe('a text over 1 MB', () => {
+  const long = 'ä😀 wort '.repeat(100_000)
+  const other = `${long}!`
+  const tools = [
+    {
+      name: 'Read',
+      description: '',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      execute: () => ({ content: [{ type: 'text' as const, text: other }], details: { stdout: other } }),
+    },
+  ]
+
+  async function written(): Promise<{ readonly journal: string; readonly payloads: string }> {
+    const place = placeOf()
+    const journal = await openJournal(place)
+    const steps = journal.steps()
+    const model = scriptedModel([{ toolCalls: [{ name: 'Read', input: { text: long } }] }, 'done'], {
+      contextWindow: 50_000_000,
+    })
+    const { reason } = await loop(startRun({ prompt: long, sessionId }), {
+      model,
+      tools,
+      steps,
+    }).terminal
+    expect(reason).toBe('completed')
+    await journal.close()
+    return { journal: place.path, payloads: payloadsFolder(place.path) }
+  }
+
+  test('stands in a file of its own, once, and comes back', async () => {
+    const { journal, payloads } = await written()
+    expect(payloads).toBe(join(folder, sessionId, 'payloads'))
+    const names = readdirSync(payloads)
+    expect(names.toSorted()).toEqual([...new Set(names)].toSorted())
+    expect(names).toHaveLength(2)
+    for (const name of names) expect(statSync(join(payloads, name)).mode & 0o777).toBe(0o600)
+    expect(statSync(journal).size).toBeLessThan(50_000)
+    const again = await openJournal(placeOf())
+    const [prompt, call, result] = again.transcript.messages()
+    expect(prompt?.content).toBe(long)
+    expect(call?.content).toMatchObject([{ type: 'tool_use', input: { text: long } }])
+    expect(result?.content).toMatchObject([{ type: 'tool_result', content: [{ type: 'text', text: other }] }])
+    await again.close()
+  })
+
+  test('that is missing or damaged is told by the name of its file', async () => {
+    const { journal, payloads } = await written()
+    const path = join(payloads, readdirSync(payloads)[0] ?? '')
+    const whole = readFileSync(path)
+    rmSync(path)
+    await expect(readJournal(journal)).rejects.toMatchObject({ code: 'driver', message: expect.stringContaining(path) })
+    writeFileSync(path, whole.subarray(1))
+    await expect(readJournal(journal)).rejects.toMatchObject({
+      code: 'driver',
+      message: expect.stringContaining('damaged'),
+    })
+    writeFileSync(path, whole)
+    expect((await readJournal(journal)).runs).toHaveLength(1)
+  })
+
+  test('that cannot be written is named by no line', async () => {
+    const place = placeOf()
+    // A file stands where the folder would be.
+    mkdirSync(join(folder, sessionId))
+    writeFileSync(join(folder, sessionId, 'payloads'), '')
+    const journal = await openJournal(place)
+    const model = scriptedModel(['done'], { contextWindow: 50_000_000 })
+    const { reason, error } = await loop(startRun({ prompt: long, sessionId }), {
+      model,
+      tools,
+      steps: journal.steps(),
+    }).terminal
+    expect([reason, error?.code]).toEqual(['error', 'driver'])
+    await journal.close()
+    expect((await readJournal(place.path)).runs).toEqual([])
+    expect(existsSync(`${place.path}.lock`)).toBe(false)
+  })
+})

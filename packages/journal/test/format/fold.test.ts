@@ -1,0 +1,246 @@
+// Holds rules of docs/spec.md: R-JOUR-12: a session that is gone on with by what folds say of its lines comes to what all its lines come to.
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loop, resume, startRun, type LoopOptions, type TranscriptEntry } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { foldRun, foldSession, type FoldedSession, type StepRecord } from '@halting/core/steps'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { JournalEncoder } from '../../src/format/encoder.ts'
+import { foldMark } from '../../src/format/fold.ts'
+import { parseJournal, readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
+import { openJournal } from '../../src/open-journal.ts'
+import { wholeLines } from '../../src/whole-lines.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
+import { added, drawnSessionId as sessionId, message, record, shared, start } from '../support/drawn-records.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-fold-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const place = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+/** What a session comes to for whoever goes on with it. */
+function comesTo({ runs, written, wholeBytes }: ReadJournal, list: readonly StepRecord[]): unknown {
+  const folded = foldSession(runs)
+  // Nobody goes back to what a subagent said.
+  const ofSubagents = new Set(list.flatMap((each) => (isOfSubagent(each) ? addedIn(each).map(({ id }) => id) : [])))
+  const { lines, entryLines, spent, sums } = written
+  const ofMain = [...entryLines].filter(([id]) => !ofSubagents.has(id))
+  return plain({ said: summed(folded), lines, wholeBytes, entryLines: ofMain, spent: [...spent], sums: sums.sums() })
+}
+
+function addedIn(each: StepRecord): readonly TranscriptEntry[] {
+  if (each.type === 'lap') return each.lap.added
+  return each.type === 'end' ? each.added : each.type === 'start' ? each.start.added : []
+}
+
+function isOfSubagent(each: StepRecord): boolean {
+  return each.type === 'lap' ? each.lap.scope !== '' : each.type === 'end' && each.scope !== ''
+}
+
+function summed({ transcript, open, ended, isRewound }: FoldedSession): unknown {
+  const run = open === undefined ? undefined : foldRun(open, transcript)
+  if (run?.kind !== 'open') return { transcript, ended, isRewound }
+  const { state, replay, spent, recordedUntil } = run
+  return { transcript, ended, isRewound, state, replay, spent, recordedUntil }
+}
+
+const nothingSpent = { nanos: 3, unknownNanos: 1, totalTokens: 2 }
+const begins = (entries: Parameters<typeof start>[0], run: string): StepRecord => {
+  const record = start(entries, run)
+  // Of a start: what it is made of has no figures.
+  return {
+    ...record,
+    start: { ...(record as { readonly start: object }).start, spent: nothingSpent },
+  } as unknown as StepRecord
+}
+const main = fc.tuple(added, fc.nat()).map(([list, request]): StepRecord => {
+  const spent = { request, ...nothingSpent } as never
+  return { type: 'lap', lap: { scope: '', transition: 'next_turn', spent, added: list } }
+})
+const request = fc.tuple(fc.nat(3), fc.boolean(), fc.nat(9)).map(([at, isOpen, nanos]): StepRecord => {
+  const key = `run1/model:${at}.1`
+  if (isOpen) return { type: 'intent', key, digest: null, intent: { granted: true, nanos, tokens: 1 }, at: nanos }
+  const charge = { nanos, tokens: 2, known: nanos % 2 === 0 }
+  return { type: 'result', key, digest: null, value: { kind: 'failed', charge }, at: nanos, durationMs: 2 }
+})
+/** A turn as a run has it: what it is charged, its reply and the result, and a lap of these. Some replies have more beside them. */
+const turn = fc.tuple(fc.nat(9), message, fc.boolean(), added).map(([nanos, reply, isCut, more]) => {
+  const key = `run1/model:${nanos}.1`
+  const [charge, own] = [{ nanos, tokens: 1, known: nanos % 2 === 0 }, isCut ? { aborted: true } : {}]
+  const said = { kind: 'assistant', id: `run1/assistant:${nanos}`, message: reply, ...own } as const
+  const block = { type: 'tool_result', tool_use_id: 'c1', content: 'seen' } as const
+  const results = { role: 'user', content: [block] } as const
+  const entries = [said, { kind: 'user', id: `run1/r${nanos}`, message: results, origin: 'tool_results' }, ...more]
+  return [
+    { type: 'intent', key, digest: null, intent: { granted: true, nanos, tokens: 1 }, at: nanos },
+    {
+      type: 'result',
+      key,
+      digest: null,
+      value: { kind: 'answered', message: reply, charge },
+      at: nanos,
+      durationMs: 2,
+    },
+    {
+      type: 'result',
+      key: `run1/tool:${nanos}:0:c1`,
+      digest: null,
+      value: { status: 'done', content: 'seen', isError: false },
+      at: nanos,
+      durationMs: 1,
+    },
+    {
+      type: 'lap',
+      lap: { scope: '', transition: 'next_turn', spent: { request: nanos, ...nothingSpent } as never, added: entries },
+    },
+  ] as readonly StepRecord[]
+})
+const end: StepRecord = {
+  type: 'end',
+  scope: '',
+  terminal: { reason: 'completed', costUsd: 1 },
+  added: [],
+  spent: { turns: 1 },
+} as unknown as StepRecord
+const between = fc.constantFrom<readonly StepRecord[]>(
+  [end, begins([], 'run2')],
+  [end, { type: 'rewind', entries: 0, after: null }, begins([], 'run2')],
+)
+const records = fc
+  .tuple(added, fc.array(fc.oneof(record, main, request, between, turn), { maxLength: 20 }), fc.boolean())
+  .map(([first, list, ends]) => shared([begins(first, 'run1'), ...list.flat(), ...(ends ? [end] : [])]))
+
+describe('what goes on by folds', () => {
+  test('comes to what all lines come to, whatever was said and wherever other processes went on', async () => {
+    let folds = 0
+    const property = fc.asyncProperty(
+      records,
+      fc.nat({ max: 20 }),
+      fc.nat({ max: 20 }),
+      fc.constantFrom(1, 800, 3_000),
+      async (list, first, second, size) => {
+        const { path } = place()
+        writeFileSync(path, new JournalEncoder(place()).head())
+        const cuts = [first, second].toSorted((a, b) => a - b)
+        for (const part of [list.slice(0, cuts[0]), list.slice(cuts[0], cuts[1]), list.slice(cuts[1])]) {
+          const encoder = new JournalEncoder(place(), (await readToGoOn(path, 'open')).written, size)
+          writeFileSync(path, part.map((each) => encoder.linesOf(each).lines).join(''), { flag: 'a' })
+        }
+        // What was spent is data to the codec.
+        const lines = parseJournal(readFileSync(path), path)
+        // Nobody who reads lines sees folds.
+        expect(lines.runs.flat()).toEqual(plain(list))
+        const byFolds = await readToGoOn(path, 'open')
+        folds += lines.runs.flat().length - byFolds.runs.flat().length
+        expect(comesTo(byFolds, list)).toEqual(comesTo(lines, list))
+        const { open, ...more } = foldSession((await readToGoOn(path, 'conversation')).runs)
+        // Of a run that goes on this leaves out its records.
+        const isOver = list.at(-1) === end
+        const told = isOver ? [open, plain(summed({ open, ...more }))] : []
+        expect(told).toEqual(isOver ? [undefined, plain(summed(foldSession(lines.runs)))] : [])
+      },
+    )
+    await fc.assert(property, { numRuns: drawn(400) })
+    expect(folds).toBeGreaterThan(20)
+  })
+})
+
+describe('a long session', () => {
+  const turns = 40
+  const replies = Array.from({ length: turns }, (_, n) => ({ text: `Turn ${n} ä😀`, toolCalls: [{ name: 'Look' }] }))
+  const optionsOf = (script: readonly ScriptedReply[]): LoopOptions => ({
+    model: scriptedModel(script, { contextWindow: 100_000_000 }),
+    tools: [
+      {
+        name: 'Look',
+        description: '',
+        inputSchema: { type: 'object' },
+        readOnly: true,
+        execute: () => ({ content: 'seen\n'.repeat(2_000) }),
+      },
+    ],
+  })
+
+  /** A run that was killed when its last request was asked: `left` is what stood in its file then. */
+  async function killed(): Promise<string> {
+    const { path } = place()
+    const left = join(folder, 'left.jsonl')
+    const journal = await openJournal(place())
+    const options = optionsOf([...replies, 'done'])
+    const { model } = options
+    let asked = 0
+    const watched = {
+      ...model,
+      call: async (...given: Parameters<typeof model.call>) => {
+        if (++asked > turns) {
+          await journal.log.flush()
+          copyFileSync(path, left)
+        }
+        return model.call(...given)
+      },
+    }
+    const steps = journal.steps()
+    await loop(startRun({ prompt: 'Go.', sessionId }), { ...options, model: watched, steps }).terminal
+    await journal.close()
+    copyFileSync(left, path)
+    return path
+  }
+
+  test('goes on in the middle of a run, with its messages and figures, and needs not the records of past turns', async () => {
+    const path = await killed()
+    const lines = await readJournal(path)
+    const journal = await openJournal(place())
+    expect(lines.runs.flat().length).toBeGreaterThan(turns * 5)
+    expect(journal.open?.length).toBeLessThan(100)
+    const { terminal, state } = await resume(journal.open ?? [], optionsOf(['done']), journal.transcript, journal.log)
+      .loop.ended
+    await journal.close()
+    expect([terminal.reason, state.spent.turns]).toEqual(['completed', turns + 1])
+    expect(state.transcript.length).toBe(turns * 2 + 2)
+    const again = await readJournal(path)
+    expect(again.runs[0]?.slice(0, lines.runs[0]?.length)).toEqual(lines.runs[0])
+    expect(plain(foldSession(again.runs).transcript)).toEqual(plain(state.transcript))
+    const next = await openJournal(place())
+    expect(plain(next.transcript)).toEqual(plain(state.transcript))
+    expect(plain(next.ended)).toEqual(plain(foldSession(again.runs).ended))
+    await next.close()
+  })
+
+  test('that is damaged is told by the number of the line, as if there were no folds', async () => {
+    const path = await killed()
+    const whole = readFileSync(path)
+    const fold = whole.indexOf(foldMark) + 1
+    // In a message that a fold names, in a step that it passes over, in the fold, and behind it.
+    for (const at of [whole.indexOf('seen'), whole.indexOf('"intent"'), fold + 100, whole.indexOf('"intent"', fold)]) {
+      const damaged = Buffer.from(whole)
+      damaged[at] = 'X'.charCodeAt(0)
+      writeFileSync(path, damaged)
+      const line = whole.subarray(0, at).toString('latin1').split('\n').length
+      await expect(openJournal(place())).rejects.toMatchObject({
+        code: 'driver',
+        message: expect.stringContaining(`is damaged in line ${line}:`),
+      })
+    }
+    writeFileSync(path, whole)
+    await (await openJournal(place())).close()
+  })
+
+  test('without folds, as an earlier version wrote it, goes on as one with them', async () => {
+    const path = await killed()
+    const before = await openJournal(place())
+    await before.close()
+    const lines = [...(await wholeLines(path))]
+    expect(lines.join('')).not.toContain('"fold"')
+    writeFileSync(path, lines.join(''))
+    const journal = await openJournal(place())
+    const { terminal, state } = await resume(journal.open ?? [], optionsOf(['done']), journal.transcript, journal.log)
+      .loop.ended
+    expect([terminal.reason, state.transcript.length]).toEqual(['completed', turns * 2 + 2])
+    expect(plain(journal.open?.at(-1))).toEqual(plain(before.open?.at(-1)))
+    await journal.close()
+  })
+})

@@ -1,0 +1,46 @@
+// Holds rules of docs/spec.md: R-RES-7, R-JOUR-11: what a journal tells is what the run told.
+import { endings } from '@halting/core'
+import { explore, scenarios } from '@halting/explorer'
+import type { StepRecord } from '@halting/core/steps'
+import { expect, test } from 'vitest'
+import { JournalEncoder } from '../../src/format/encoder.ts'
+import { parseJournal } from '../../src/read-journal.ts'
+
+/** Of each scenario. */
+const mostPaths = 12
+
+/** The records as a file has them. */
+async function throughLines(records: readonly StepRecord[]): Promise<readonly StepRecord[]> {
+  const encoder = new JournalEncoder({ sessionId: 'a', cwd: '/project', version: '0.1.0' })
+  let lines = encoder.head()
+  for (const record of records) {
+    const encoded = encoder.linesOf(record)
+    expect(encoded.payloads).toEqual([])
+    lines += encoded.lines
+  }
+  const { runs, tornBytes } = parseJournal(Buffer.from(lines), '/nowhere/a.jsonl')
+  expect([runs.length, tornBytes]).toEqual([1, 0])
+  return runs[0] ?? []
+}
+
+const seen = new Set<string>()
+
+// The replay of what was read tells every event that the run told, but for those that are live, and ends as it did.
+test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
+  '%s',
+  async (_name, scenario) => {
+    let taken = 0
+    const keep = (records: readonly StepRecord[]): Promise<readonly StepRecord[]> => {
+      taken++
+      return throughLines(records)
+    }
+    const { terminals } = await explore(scenario, { kills: 'none', keep, mostPaths })
+    for (const reason of Object.keys(terminals)) seen.add(reason)
+    expect(taken + (scenario.abandons === true ? 1 : 0)).toBeGreaterThan(0)
+  },
+  600_000,
+)
+
+test('every ending was among them', () => {
+  expect(Object.keys(endings).filter((reason) => !seen.has(reason))).toEqual([])
+})

@@ -1,0 +1,85 @@
+// Holds R-JOUR-4a: each byte is moved a few times and no more, and a line that is longer than one is read of is told.
+import { appendFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { lineOf } from '../src/format/line.ts'
+import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { wholeLines } from '../src/whole-lines.ts'
+import { openJournal } from '../src/open-journal.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-long-'))))
+afterEach(() => {
+  vi.restoreAllMocks()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const sessionId = '11111111-2222-4333-8444-555555555555'
+const head = lineOf({ type: 'halting', format: 1, sessionId, cwd: '/work' })
+const mostBytes = 256 * 1_024 * 1_024
+
+/** A file with this content and so many zero bytes behind it, which take no room on a disk. */
+function fileOf(content: string, zeros: number): string {
+  const path = join(folder, `${sessionId}.jsonl`)
+  writeFileSync(path, content)
+  truncateSync(path, Buffer.byteLength(content) + zeros)
+  return path
+}
+
+/** How many bytes are put together or copied, of those that are read. */
+function countMoved(): () => number {
+  const made = [vi.spyOn(Buffer, 'concat'), vi.spyOn(Buffer, 'from')]
+  const copied = vi.spyOn(Buffer.prototype, 'copy')
+  return () =>
+    sumOf(made.flatMap(({ mock }) => mock.results.map(({ value }) => (value as Buffer).length))) +
+    sumOf(copied.mock.results.map(({ value }) => value as number))
+}
+
+function sumOf(figures: readonly number[]): number {
+  return figures.reduce((sum, each) => sum + each, 0)
+}
+
+const readers = {
+  'all records': (path: string) => readJournal(path),
+  'to go on with it': (path: string) => readToGoOn(path, 'open'),
+}
+
+const wholeReaders = { ...readers, 'as one file': wholeLines }
+
+test.each(Object.entries(readers))('an unfinished line is read in proportion to its length: %s', async (_, read) => {
+  const bytes = 32 * 1_024 * 1_024
+  const path = fileOf(head, bytes)
+  const moved = countMoved()
+  const { wholeBytes, tornBytes } = await read(path)
+  expect({ wholeBytes, tornBytes }).toEqual({ wholeBytes: head.length, tornBytes: bytes })
+  expect(moved()).toBeLessThan(4 * bytes)
+})
+
+test('a line that ends after many pieces is read as it was written', async () => {
+  const text = 'ü'.repeat(900_000)
+  const long = lineOf({ type: 'other', texts: Array.from({ length: 8 }, () => text) })
+  const path = fileOf(head + long + long, 0)
+  expect(await readJournal(path)).toMatchObject({ wholeBytes: statSync(path).size, tornBytes: 0, runs: [] })
+})
+
+const tooLong = 'it has more than 256 MiB. What stands before it can be kept by cutting the file there'
+
+test.each(Object.entries(wholeReaders))(
+  'a line that is too long to be read is told by file and number: %s',
+  async (_, read) => {
+    const path = fileOf(head, mostBytes + 1)
+    await expect(read(path)).rejects.toMatchObject({
+      code: 'driver',
+      message: `The session ${path} is damaged in line 2: ${tooLong}.`,
+    })
+    appendFileSync(path, '\n')
+    await expect(read(path)).rejects.toThrow(`is damaged in line 2: ${tooLong}.`)
+  },
+)
+
+test('a session with such a line is not gone on with, and its file stays as it is', async () => {
+  const path = fileOf(head, mostBytes + 1)
+  await expect(openJournal({ path, sessionId, cwd: '/work', version: '1' })).rejects.toThrow(tooLong)
+  expect(statSync(path).size).toBe(head.length + mostBytes + 1)
+})

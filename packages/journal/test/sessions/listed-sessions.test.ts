@@ -1,0 +1,35 @@
+// Holds rules of docs/spec.md: R-SESS-8, R-SESS-10: what lies among the sessions and is none.
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteSession, keptSessions } from '../../src/sessions/stored-sessions.ts'
+
+let home: string
+beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'halting-kept-'))))
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const project = (): string => join(home, '.halting/projects/-project')
+const ids = async (): Promise<readonly string[]> =>
+  (await keptSessions({ cwd: '/project', home, env: {} }, 'all')).map(({ sessionId }) => sessionId)
+
+test('a session that goes away while they are listed is none, and so is a file without an id', async () => {
+  mkdirSync(project(), { recursive: true })
+  writeFileSync(join(project(), 'one.jsonl'), '')
+  // As one that another process removes between the two looks.
+  symlinkSync(join(home, 'gone'), join(project(), 'gone.jsonl'))
+  writeFileSync(join(project(), '.jsonl'), '')
+  expect(await ids()).toEqual(['one'])
+})
+
+test('what stands in the place of a session folder and is a link is removed, not what it leads to', async () => {
+  mkdirSync(project(), { recursive: true })
+  mkdirSync(join(home, 'mine'))
+  writeFileSync(join(home, 'mine/notes.txt'), '')
+  writeFileSync(join(project(), 'one.jsonl'), '')
+  symlinkSync(join(home, 'mine'), join(project(), 'one'))
+  const [one] = await keptSessions({ cwd: '/project', home, env: {} }, 'all')
+  if (one === undefined) throw new Error('it is there')
+  await deleteSession(one)
+  expect([existsSync(one.path), existsSync(join(home, 'mine/notes.txt'))]).toEqual([false, true])
+})

@@ -1,0 +1,181 @@
+// Holds rules of docs/spec.md: R-SESS-8a: a list reads the ends of large sessions, and all of those whose ends do not tell enough.
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+  closeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loop, startRun, type Terminal } from '@halting/core'
+import { foldSession } from '@halting/core/steps'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { forkSession } from '../../src/sessions/fork-session.ts'
+import { lineOf } from '../../src/format/line.ts'
+import { headOfKept } from '../../src/session-ends.ts'
+import { keptSessions, summariesOf, summaryOf, type KeptFile } from '../../src/sessions/stored-sessions.ts'
+import { readJournal } from '../../src/read-journal.ts'
+import { openJournal } from '../../src/open-journal.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-kept-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const placeOf = (sessionId = 's') => ({
+  path: join(folder, `${sessionId}.jsonl`),
+  sessionId,
+  cwd: '/work',
+  version: '0',
+})
+const fileOf = (sessionId = 's'): KeptFile => {
+  const { path } = placeOf(sessionId)
+  return { sessionId, path, project: 'p', changedAt: new Date(0) }
+}
+const usage = { input_tokens: 1_000, output_tokens: 100 }
+const prices = { cost: () => 0.25, worstCase: () => 0.25 }
+const tools = [
+  { name: 'Look', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => 'x'.repeat(30_000) },
+]
+const looks = (count: number): readonly ScriptedReply[] =>
+  Array.from({ length: count }, () => ({ toolCalls: [{ name: 'Look', input: {} }], usage }))
+
+/** One more run in a session. */
+async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 100): Promise<Terminal> {
+  const journal = await openJournal(placeOf())
+  const runId = `run${journal.ended.length + 1}`
+  const start = startRun({ prompt, sessionId: 's', runId, transcript: journal.transcript })
+  const model = scriptedModel(script, { maxOutputTokens: 1_000 })
+  const { terminal } = loop(start, { model, tools, prices, maxTurns, steps: journal.steps() })
+  const reached = await terminal
+  await journal.close()
+  return reached
+}
+
+/** A bit in the middle is another one: whoever reads all of the file says so. */
+function spoilTheMiddle(path: string): void {
+  const text = readFileSync(path, 'latin1')
+  const file = openSync(path, 'r+')
+  writeSync(file, '#', text.indexOf('xxxx', text.length / 2))
+  closeSync(file)
+}
+
+test('the ends of a large session tell what all of it does', async () => {
+  await ask('look around', [...looks(12), { text: 'Seen.', usage }])
+  await ask('again', [...looks(3), { text: 'Seen.', usage }])
+  const whole = await summaryOf(fileOf())
+  expect(whole).toEqual({
+    ...fileOf(),
+    cwd: '/work',
+    firstPrompt: 'look around',
+    runs: 2,
+    turns: 17,
+    costUsd: 17 * 0.25,
+    ended: 'completed',
+  })
+  spoilTheMiddle(placeOf().path)
+  await expect(readJournal(placeOf().path)).rejects.toThrow(/damaged/)
+  expect(await summariesOf([fileOf(), fileOf()])).toEqual([whole, whole])
+  expect(headOfKept(placeOf().path)).toEqual({ cwd: '/work' })
+})
+
+test('a run that another one carries is counted once, also when a fork goes on', async () => {
+  await ask('look around', looks(20), 14)
+  const journal = await openJournal(placeOf())
+  const last = journal.ended.at(-1)
+  const start = startRun({
+    sessionId: 's',
+    runId: 'run2',
+    transcript: journal.transcript,
+    ...(last !== undefined && { continues: last.runId, carry: last.spent }),
+  })
+  const model = scriptedModel([...looks(1), { text: 'Seen.', usage }], { maxOutputTokens: 1_000 })
+  await loop(start, { model, tools, prices, maxTurns: 30, steps: journal.steps() }).terminal
+  await journal.close()
+  const told = await summaryOf(fileOf())
+  const { ended } = foldSession((await readJournal(placeOf().path)).runs)
+  expect(ended[1]?.continues).toBe('run1')
+  expect(told).toMatchObject({ runs: 2, turns: ended[1]?.spent.turns, costUsd: ended[1]?.terminal.costUsd })
+  await forkSession(placeOf().path, placeOf('fork'))
+  expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: told.turns, costUsd: told.costUsd })
+})
+
+test('what the ends do not tell is read in all of it: no end, a torn line, a rewind, another version, a long prompt', async () => {
+  const { path } = placeOf()
+  await ask('look around', [...looks(14), { text: 'Seen.', usage }])
+  await ask('again', [{ text: 'Seen.', usage }])
+  const bytes = readFileSync(path)
+  appendFileSync(path, '{"type":"ha')
+  expect(await summaryOf(fileOf())).toMatchObject({ runs: 2, ended: 'completed' })
+  truncateSync(path, bytes.lastIndexOf(10, -2) + 1)
+  expect(await summaryOf(fileOf())).toMatchObject({ runs: 2, ended: 'open' })
+
+  writeFileSync(path, bytes)
+  const journal = await openJournal(placeOf())
+  const first = journal.transcript.at(0)
+  await journal.rewind(first?.id ?? '')
+  await journal.close()
+  await ask('something else', [...looks(14), { text: 'Seen.', usage }])
+  expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'something else', runs: 3 })
+
+  // An earlier version told no sums.
+  const lines = bytes
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { [field: string]: unknown })
+  writeFileSync(path, lines.map(({ sum: _sum, session: _session, ...line }) => lineOf(line)).join(''))
+  expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'look around', runs: 2, turns: 16 })
+  await ask('once more', [{ text: 'Seen.', usage }])
+  spoilTheMiddle(path)
+  expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'look around', runs: 3, turns: 17 })
+
+  rmSync(path)
+  await ask(`look ${'y'.repeat(20_000)}`, [...looks(14), { text: 'z'.repeat(30_000), usage }])
+  const long = await summaryOf(fileOf())
+  spoilTheMiddle(path)
+  expect(await summaryOf(fileOf())).toEqual(long)
+  expect(long.firstPrompt).toHaveLength(20_005)
+
+  rmSync(path)
+  await ask(`look ${'x'.repeat(100_000)}`, [...looks(14), { text: 'Seen.', usage }])
+  expect((await summaryOf(fileOf())).firstPrompt).toHaveLength(100_005)
+})
+
+test('a session whose runs ended is opened as reading all of it tells, and goes on to the same lines', async () => {
+  const { path } = placeOf()
+  await ask('look around', [...looks(3), { text: 'Seen.', usage }])
+  await ask('again', looks(3), 2)
+  const { runs } = await readJournal(path)
+  const { transcript, ended, open } = foldSession(runs)
+  const journal = await openJournal(placeOf())
+  expect(JSON.stringify(journal.transcript)).toBe(JSON.stringify(transcript))
+  expect([JSON.stringify(journal.ended), journal.open]).toEqual([JSON.stringify(ended), open])
+  await journal.close()
+  await ask('once more', [...looks(1), { text: 'Seen.', usage }])
+  const after = await readJournal(path)
+  expect(after.runs.slice(0, 2)).toEqual(runs)
+  // A message of a run before is not written again.
+  const uuids = readFileSync(path, 'utf8').match(/"uuid":"[^"]+"/g)
+  expect(new Set(uuids).size).toBe(uuids?.length)
+  expect(foldSession(after.runs).transcript.messages()).toHaveLength(transcript.messages().length + 4)
+})
+
+test.skipIf(process.platform === 'win32')(
+  'a pipe among them is no session: nobody waits for who writes it',
+  async () => {
+    const project = join(folder, '.halting', 'projects', 'p')
+    mkdirSync(project, { recursive: true })
+    writeFileSync(join(project, 'a.jsonl'), '')
+    execFileSync('mkfifo', [join(project, 'b.jsonl')])
+    const kept = await keptSessions({ cwd: '/work', home: folder, env: {} }, 'all')
+    expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
+  },
+)

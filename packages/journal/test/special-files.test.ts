@@ -1,0 +1,91 @@
+// Holds R-JOUR-4c: what is no file in the place of one holds nobody up. And R-JOUR-8: a text from beside a session goes where its line has a place for it, and nowhere else.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { holderOf } from '../src/files/lock.ts'
+import { lineOf } from '../src/format/line.ts'
+import { summaryOf } from '../src/sessions/stored-sessions.ts'
+import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { wholeLines } from '../src/whole-lines.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-no-file-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const sessionId = '11111111-2222-4333-8444-555555555555'
+const head = lineOf({ type: 'halting', format: 1, sessionId, cwd: '/work' })
+const session = (): string => join(folder, `${sessionId}.jsonl`)
+
+const makers: { readonly [kind: string]: (path: string) => void } = {
+  'a pipe that nobody writes': (path) => void spawnSync('mkfifo', [path]),
+  'a device that never ends': (path) => symlinkSync('/dev/zero', path),
+  'a folder': (path) => mkdirSync(path),
+}
+const kinds = Object.entries(makers)
+
+const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
+
+describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
+  test.each(kinds)('%s is no session', async (_, make) => {
+    make(session())
+    const file = { sessionId, path: session(), project: 'p', changedAt: new Date(0) }
+    const told = [
+      await readJournal(session()).catch(messageOf),
+      await readToGoOn(session(), 'open').catch(messageOf),
+      await wholeLines(session()).catch(messageOf),
+      (await summaryOf(file)).problem,
+    ]
+    expect(told).toEqual(told.map(() => expect.stringContaining('is no file') as string))
+  })
+
+  test.each(kinds)('%s is no lock', async (_, make) => {
+    make(`${session()}.lock`)
+    expect(await holderOf(`${session()}.lock`)).toBeUndefined()
+  })
+
+  test('a lock whose name is too long, or a link to itself, is none', async () => {
+    const long = join(folder, `${'n'.repeat(250)}.jsonl.lock`)
+    symlinkSync('circle', join(folder, 'circle'))
+    expect([await holderOf(long), await holderOf(join(folder, 'circle'))]).toEqual([undefined, undefined])
+  })
+
+  test.each(kinds)('%s is no text beside a session', async (_, make) => {
+    mkdirSync(join(folder, sessionId, 'payloads'), { recursive: true })
+    make(join(folder, sessionId, 'payloads', 'text'))
+    writeFileSync(session(), head + lineOf({ type: 'other', said: '', payloads: [{ at: ['said'], sha256: 'text' }] }))
+    await expect(readJournal(session())).rejects.toThrow('it is no file')
+  })
+})
+
+describe('a text beside a session', () => {
+  const text = 'from a stranger'
+  const sha256 = createHash('sha256').update(text).digest('hex')
+  const readWith = (at: readonly unknown[]): Promise<unknown> => {
+    mkdirSync(join(folder, sessionId, 'payloads'), { recursive: true })
+    writeFileSync(join(folder, sessionId, 'payloads', sha256), text)
+    const line = lineOf({ type: 'other', said: { text: '' }, list: [''], payloads: [{ at, sha256 }] })
+    writeFileSync(session(), head + line + lineOf({ type: 'other' }))
+    return readJournal(session())
+  }
+
+  test.each([
+    ['what all objects have', ['__proto__', 'polluted']],
+    ['what all objects are made by', ['constructor', 'prototype', 'polluted']],
+    ['what all texts have', ['said', 'text', '__proto__', 'polluted']],
+    ['what all lists have', ['list', '__proto__', 'polluted']],
+    ['the length of a list', ['list', 'length']],
+    ['a part that is no text', ['said']],
+    ['a part that is not there', ['said', 'other']],
+    ['the line itself', []],
+  ])('goes not into %s', async (_, at) => {
+    await expect(readWith(at)).rejects.toThrow('is damaged in line 2: it has no place for a text of a file beside it')
+    expect(Object.prototype).not.toHaveProperty('polluted')
+  })
+
+  test('goes where its line has a place', async () => {
+    await expect(readWith(['said', 'text'])).resolves.toMatchObject({ runs: [] })
+  })
+})

@@ -1,0 +1,146 @@
+import type { ContentBlock, MessageContent, StopReason, StopSignal } from '@halting/core'
+import { headOf, isText, wellFormed } from '@halting/core/adapters'
+import { redactSecrets } from '@halting/core/redact'
+import type { Guard } from './guard.ts'
+import type { TelemetryOptions, ToldContent } from './options.ts'
+
+const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
+const none: Required<ToldContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
+
+/** Who writes the sentences of signals: the loop itself in `all`; in `known` it and services, where the signal comes from one of these. */
+const ownWords: { readonly [reason in StopReason]: 'all' | readonly string[] } = {
+  completed: 'all',
+  finish_reason: 'all',
+  steps_limit: 'all',
+  token_limit: 'all',
+  cost_limit: 'all',
+  time_limit: 'all',
+  no_progress: 'all',
+  user_requested: 'all',
+  // Retries that ran out; a check of the answer quotes it.
+  retry_limit: ['model'],
+  // A failed request; a tool, a hook or a function of the program may have written anything.
+  error: ['model', 'media'],
+  stop_requested: ['permissions'],
+  unknown: [],
+}
+
+const longestName = 256
+
+/** A name or an id as it is told, whoever gave it: many a collector refuses all that comes with half a character. */
+export function nameOf(name: string): string {
+  return wellFormed(headOf(name, longestName))
+}
+
+/** Texts for attributes: redacted, then cut. */
+export class ToldTexts {
+  readonly wants: Required<ToldContent>
+  readonly #redact: (text: string) => string
+  readonly #most: number
+
+  constructor({ content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions, guard: Guard) {
+    this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
+    // What could not be redacted is not told.
+    this.#redact = (text) => guard.try(() => redact(text)) ?? ''
+    this.#most = mostCharacters
+  }
+
+  /** All content is asked for. */
+  get wantsAll(): boolean {
+    return Object.values(this.wants).every(Boolean)
+  }
+
+  /** A text that is told without being asked for: a message of an ending or of an error. */
+  text(text: string): string {
+    return this.#cut(this.#redact(text))
+  }
+
+  /** What a hook, a tool or a check wrote, who know the whole conversation: with all content only. */
+  foreign(text: string): string | undefined {
+    return this.wantsAll ? this.text(text) : undefined
+  }
+
+  /** The sentence of a signal, where it can be told. */
+  sentence({ reason, source, message }: Pick<StopSignal, 'reason' | 'source' | 'message'>): string | undefined {
+    const own = ownWords[reason]
+    return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.foreign(message)
+  }
+
+  /** Messages in the form of the conventions: JSON, also where there is more than is told. A reply that broke off has no reason. */
+  messages(role: string, contents: readonly MessageContent[], finishReason?: string | null): string {
+    const room = { left: this.#most }
+    const finish = finishReason === undefined ? {} : { finish_reason: nameOf(finishReason ?? 'error') }
+    const messages = contents.map((content) => {
+      const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+      return { role, parts: blocks.flatMap((block) => this.#part(block, room)), ...finish }
+    })
+    return JSON.stringify(messages.filter(({ parts }) => parts.length > 0))
+  }
+
+  json(value: unknown): string {
+    return this.text(JSON.stringify(value) ?? 'null')
+  }
+
+  /** The texts of a result. Bytes of images are left out. */
+  result(content: unknown): string {
+    if (typeof content === 'string') return this.text(content)
+    if (!Array.isArray(content)) return ''
+    const texts = content.map((block: unknown) =>
+      typeof block === 'object' && block !== null && 'text' in block && typeof block.text === 'string'
+        ? block.text
+        : '',
+    )
+    return this.text(texts.filter((text) => text !== '').join('\n'))
+  }
+
+  #part(block: ContentBlock, room: Room): readonly Part[] {
+    if (room.left <= 0) return []
+    room.left -= mostOfPart
+    if ('text' in block && typeof block.text === 'string')
+      return [{ type: 'text', content: this.#fit(this.#redact(block.text), room) }]
+    if (block.type === 'tool_use' && 'name' in block && 'id' in block) {
+      const call = { type: 'tool_call', id: block.id, name: block.name }
+      if (!this.wants.toolInputs) return [call]
+      return [{ ...call, arguments: this.#fit(this.json('input' in block ? block.input : null), room) }]
+    }
+    if (block.type === 'tool_result' && 'tool_use_id' in block) {
+      const response = { type: 'tool_call_response', id: block.tool_use_id }
+      if (!this.wants.toolResults) return [response]
+      return [{ ...response, response: this.#fit(this.result('content' in block ? block.content : ''), room) }]
+    }
+    // Thinking, images and documents: that they are there.
+    return [{ type: block.type }]
+  }
+
+  #fit(text: string, room: Room): string {
+    const told = cutAt(text, Math.max(room.left, 0))
+    room.left -= told.length
+    return told
+  }
+
+  #cut(text: string): string {
+    return cutAt(text, this.#most)
+  }
+}
+
+/** What a person said comes first: files, output of their commands and images stand behind it. */
+export function wordsOf(content: MessageContent): MessageContent {
+  return typeof content === 'string' ? content : content.filter(isText).slice(0, 1)
+}
+
+/** How many characters of messages may still be told. */
+interface Room {
+  left: number
+}
+
+interface Part {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** What is around the text of a part. */
+const mostOfPart = 64
+
+function cutAt(text: string, most: number): string {
+  return text.length <= most ? wellFormed(text) : `${wellFormed(headOf(text, most))}… (${text.length} characters)`
+}

@@ -1,0 +1,382 @@
+import type { Attributes, SpanContext } from '@opentelemetry/api'
+import type { LoopEvent, MessageContent, Transition } from '@halting/core'
+import { isOwnHook } from '@halting/core/adapters'
+import { AttemptTraces } from './attempt-traces.ts'
+import { CallTraces } from './call-traces.ts'
+import { nameOf, wordsOf } from './content.ts'
+import { HookTraces } from './hook-traces.ts'
+import { LimitsUsed } from './limits-used.ts'
+import { inputTokensOf } from './metrics.ts'
+import { conventionAttributes as told, eventNames, ownAttributes as own, spanNames } from './names.ts'
+import { TraceNode } from './node.ts'
+import { endingOf, errorTypeOf } from './run-ending.ts'
+import type { TraceScope } from './scope.ts'
+
+type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
+
+/** Where a run stands in its trace. */
+export interface RunPlace {
+  /** The call that started it, or the trace from outside. */
+  readonly parent: ConstructorParameters<typeof TraceNode>[1]
+  readonly agentName: string
+  readonly description?: string | undefined
+  readonly isBackground: boolean
+  readonly depth: number
+  /** It goes on from an earlier process: what comes before the first sign of work was told there. */
+  readonly isResumed: boolean
+  readonly sessionId?: string | undefined
+  /** The span that the run was told to lie in. */
+  readonly outerSpanId?: string | undefined
+}
+
+/** The spans and metrics of one run, or of one subagent, made of what it tells. */
+export class RunTrace {
+  readonly #scope: TraceScope
+  readonly #place: RunPlace
+  readonly #root: TraceNode
+  readonly #attempts: AttemptTraces
+  readonly #calls: CallTraces
+  readonly #limits = new LimitsUsed()
+  readonly #hooks: HookTraces
+  readonly #agents = new Map<string, RunTrace>()
+  /** What metrics say of it. */
+  readonly #about: Attributes
+  readonly #laps = new Map<Transition, Attributes>()
+  readonly #agentName: string
+  /** What was handed in, where that is told. */
+  readonly #said: MessageContent[] = []
+  #model: string | undefined
+  #turn: TraceNode | undefined
+  #compaction: TraceNode | undefined
+  /** This process does something of it. */
+  #isLive: boolean
+  #runId: string | undefined
+  isOver = false
+  /** False once it has begun with providers that do nothing: nobody would miss it. */
+  isHeard = true
+
+  constructor(scope: TraceScope, place: RunPlace, start: EventOf<'run_start'> | undefined) {
+    this.#scope = scope
+    this.#place = place
+    this.#isLive = !place.isResumed
+    const { sessionId: given = place.sessionId, agentId, runId } = start?.run ?? {}
+    const sessionId = given === undefined ? undefined : nameOf(given)
+    this.#agentName = nameOf(place.agentName)
+    this.#runId = runId
+    this.#model = start?.model
+    this.#about = { [told.agentName]: this.#agentName }
+    const attributes: Attributes = {
+      [told.operation]: 'invoke_agent',
+      ...this.#about,
+      [own.depth[0]]: place.depth,
+      ...(sessionId !== undefined && { [told.conversation]: sessionId }),
+      ...(runId !== undefined && { [own.runId[0]]: nameOf(runId) }),
+      ...(agentId !== undefined && { [told.agentId]: nameOf(agentId) }),
+      ...(place.description !== undefined && { [told.agentDescription]: scope.texts.text(place.description) }),
+      ...(place.isBackground && { [own.background[0]]: true }),
+      ...(place.isResumed && { [own.resumed[0]]: true }),
+      ...(start !== undefined && this.#modelAttributes(start.model)),
+    }
+    this.#root = this.#newNode(`invoke_agent ${this.#agentName}`, attributes, place.parent)
+    this.#attempts = new AttemptTraces(scope, sessionId, () => this.#isLive)
+    this.#calls = new CallTraces(scope, () => this.#isLive)
+    this.#hooks = new HookTraces(scope)
+    if (this.#isLive) this.#begin()
+  }
+
+  #begin(): void {
+    this.#root.begin()
+    if (this.#scope.instruments !== undefined) return
+    // The span of a tracer that does nothing is of nobody, or is that which it lies in.
+    const place = this.#root.spanContext
+    this.isHeard = place !== undefined && place.spanId !== this.#place.outerSpanId
+  }
+
+  /** The span of a call that runs, of this run or of one below it. */
+  nodeOf(callId: string): TraceNode | undefined {
+    const node = this.#calls.nodeOf(callId)
+    if (node?.isEnded === false) return node
+    for (const agent of this.#agents.values()) {
+      const found = agent.nodeOf(callId)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  /** Where the span of such a call is, or else that of the run. */
+  placeOf(callId: string): SpanContext | undefined {
+    return (this.nodeOf(callId) ?? this.#root).spanContext
+  }
+
+  see(event: LoopEvent): void {
+    switch (event.type) {
+      case 'model_update':
+        return this.#attempts.update(event)
+      case 'figures':
+        this.#limits.see(event)
+        if (this.#attempts.running()) this.#lives()
+        return
+      case 'guards':
+        return this.#limits.see(event)
+      case 'turn_start':
+        return this.#turnStarts(event)
+      case 'model_start':
+        this.#model ??= event.model
+        return this.#attempts.start(event, this.#turn ?? this.#root)
+      case 'model_end':
+        return this.#attempts.end(event)
+      case 'question_start':
+        this.#lives()
+        return this.#attempts.questionStart(event, this.#compaction ?? this.#turn ?? this.#root)
+      case 'question_end':
+        return this.#attempts.questionEnd(event)
+      case 'retry':
+        return this.#retry(event)
+      case 'message':
+        return this.#message(event)
+      case 'tool_start':
+        this.#attempts.flush()
+        return this.#calls.start(event, this.#turn ?? this.#root)
+      case 'tool_running':
+        this.#lives()
+        return this.#calls.running(event)
+      case 'tool_update':
+        return this.#calls.running(event)
+      case 'tool_end':
+        return this.#calls.end(event)
+      case 'hook_start':
+        return this.#hookStarts(event)
+      case 'hook_end':
+        return this.#hooks.end(event)
+      case 'compact_start':
+        return this.#compactionStarts(event)
+      case 'compact_end':
+        return this.#compactionEnds(event)
+      case 'signal':
+        return this.#signal(event)
+      case 'lap':
+        return this.#lap(event)
+      case 'agent':
+        return this.#agent(event)
+      case 'run_end':
+        return this.#end(event)
+      default:
+    }
+  }
+
+  /** A sign of work that no record has. */
+  #lives(): void {
+    if (this.#isLive) return
+    this.#isLive = true
+    this.#begin()
+    this.#turn?.begin()
+  }
+
+  #modelAttributes(model: string): Attributes {
+    return { [told.requestModel]: nameOf(model), [told.provider]: this.#scope.providerOf(model) }
+  }
+
+  #node(name: string, attributes: Attributes, parent: TraceNode): TraceNode {
+    const node = this.#newNode(name, attributes, parent)
+    if (this.#isLive) node.begin()
+    return node
+  }
+
+  #newNode(name: string, attributes: Attributes, parent: RunPlace['parent']): TraceNode {
+    const { tracing, api, now } = this.#scope
+    return new TraceNode(tracing, parent, name, { kind: api.SpanKind.INTERNAL, attributes, startTime: now() })
+  }
+
+  #turnStarts({ request, turn }: EventOf<'turn_start'>): void {
+    this.#turnEnds()
+    this.#turn = this.#node(spanNames.turn[0], { [own.request[0]]: request, [own.turn[0]]: turn }, this.#root)
+  }
+
+  #turnEnds(transition?: string): void {
+    this.#attempts.flush()
+    this.#calls.flush()
+    const turn = this.#turn
+    this.#turn = undefined
+    if (turn?.isBegun !== true) return
+    const at = this.#scope.now()
+    if (transition !== undefined) turn.set(own.transition[0], transition)
+    turn.end(at)
+    this.#scope.instruments?.turns.record(turn.secondsUntil(at), this.#about)
+  }
+
+  #retry({ request, attempt, delayMs, error }: EventOf<'retry'>): void {
+    this.#attempts.failed(error)
+    if (!this.#isLive) return
+    const { instruments, texts, now } = this.#scope
+    const about = { [told.errorType]: error.kind }
+    this.#root.event(
+      eventNames.retry[0],
+      {
+        ...about,
+        [own.request[0]]: request,
+        [own.attempt[0]]: attempt,
+        [own.delayMs[0]]: delayMs,
+        [own.message[0]]: texts.text(error.message),
+      },
+      now(),
+    )
+    instruments?.retries.add(1, about)
+  }
+
+  #message({ entry }: EventOf<'message'>): void {
+    this.#runId ??= /^(run[^/]*)\//.exec(entry.id)?.[1]
+    const { texts } = this.#scope
+    if (entry.kind === 'assistant') return this.#attempts.reply(entry)
+    if (entry.kind !== 'user') return
+    const { wants } = texts
+    if (entry.origin === 'tool_results') {
+      if (wants.toolResults) this.#calls.results(entry.message.content)
+      this.#calls.flush()
+      return
+    }
+    const isPrompt = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
+    // What a subagent is to do a model wrote.
+    const isWanted = this.#place.depth === 0 ? wants.prompts : wants.toolInputs
+    if (!isPrompt || !isWanted || !this.#isLive) return
+    const { content } = entry.message
+    this.#said.push(wants.toolResults ? content : wordsOf(content))
+    this.#root.set(told.inputMessages, texts.messages('user', this.#said))
+  }
+
+  #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
+    if (isOwnHook(hook)) return
+    const parent =
+      (callId === null ? undefined : this.#calls.nodeOf(callId)) ?? this.#compaction ?? this.#turn ?? this.#root
+    const name = nameOf(hook)
+    const about = { [own.hook[0]]: name, [own.trigger[0]]: trigger }
+    this.#hooks.start({ hook, trigger, callId }, this.#node(`halting.hook ${name}`, about, parent))
+  }
+
+  #compactionStarts({ trigger, tokens }: EventOf<'compact_start'>): void {
+    const about = { [own.compactTrigger[0]]: trigger, [own.tokens[0]]: tokens }
+    this.#compaction?.abandon(this.#scope.now())
+    this.#compaction = this.#node(spanNames.compaction[0], about, this.#turn ?? this.#root)
+  }
+
+  #compactionEnds({ trigger, compacted, message }: EventOf<'compact_end'>): void {
+    const node = this.#compaction
+    this.#compaction = undefined
+    if (node?.isBegun !== true) return
+    const { instruments, texts, now } = this.#scope
+    node.set(own.compacted[0], compacted)
+    // Why it was not done a hook may have said.
+    const said = compacted ? texts.text(message) : texts.foreign(message)
+    if (said !== undefined) node.set(own.message[0], said)
+    node.end(now())
+    instruments?.compactions.add(1, { [own.compactTrigger[0]]: trigger, [own.compacted[0]]: compacted })
+  }
+
+  #signal({ signal, checkpoint }: EventOf<'signal'>): void {
+    const { texts, now } = this.#scope
+    const about: Attributes = { [own.category[0]]: signal.reason, [own.checkpoint[0]]: checkpoint }
+    const sentence = texts.sentence(signal)
+    if (sentence !== undefined) about[own.message[0]] = sentence
+    this.#root.event(eventNames.signal[0], about, now())
+  }
+
+  #lap(event: EventOf<'lap'>): void {
+    const { transition, after, left } = event
+    this.#limits.see(event)
+    this.#turnEnds(transition)
+    if (!this.#isLive) return
+    if (this.#root.isRecording) {
+      const about: Attributes = { [own.transition[0]]: transition, [own.othersLeft[0]]: after[2] }
+      if (left.next_turn !== null) about[own.turnsLeft[0]] = left.next_turn
+      this.#root.event(eventNames.lap[0], about, this.#scope.now())
+    }
+    this.#scope.instruments?.laps.add(1, this.#lapAttributes(transition))
+  }
+
+  #lapAttributes(transition: Transition): Attributes {
+    const known = this.#laps.get(transition)
+    if (known !== undefined) return known
+    const about = { [own.transition[0]]: transition, ...this.#about }
+    this.#laps.set(transition, about)
+    return about
+  }
+
+  #agent({ callId, agentType, description, inBackground, event }: EventOf<'agent'>): void {
+    if (event.type === 'run_start') {
+      const parent = this.#calls.nodeOf(callId) ?? this.#turn ?? this.#root
+      const place: RunPlace = {
+        parent,
+        agentName: agentType,
+        // A model wrote it, as what it called the tool with.
+        description: this.#scope.texts.wants.toolInputs ? description : undefined,
+        isBackground: inBackground === true,
+        depth: event.run.depth,
+        isResumed: !this.#isLive,
+      }
+      this.#agents.get(callId)?.abandon()
+      this.#agents.set(callId, new RunTrace(this.#scope, place, event))
+      return
+    }
+    const agent = this.#agents.get(callId)
+    if (agent === undefined) return
+    agent.see(event)
+    // Its call begins with it, and so does what the call lies in.
+    if (agent.#isLive && !this.#isLive) this.#lives()
+    if (agent.isOver) this.#agents.delete(callId)
+  }
+
+  #end({ terminal }: EventOf<'run_end'>): void {
+    const { texts, instruments, now } = this.#scope
+    // A process that tells the end of a run is the one in which it ended, but for an agent that is on record.
+    if (this.#place.depth === 0) this.#lives()
+    if (!this.#isLive) return void (this.isOver = true)
+    this.#turnEnds()
+    const at = now()
+    this.close(at)
+    const { reason, signal, summary } = terminal
+    const sentence = texts.sentence(signal)
+    const ending = endingOf(terminal, sentence)
+    const errorType = errorTypeOf(terminal)
+    const about: Attributes = {
+      ...ending,
+      [told.inputTokens]: inputTokensOf(summary.usage),
+      [told.outputTokens]: summary.usage.output_tokens,
+      ...(this.#runId !== undefined && { [own.runId[0]]: nameOf(this.#runId) }),
+      // A run that goes on was told no model at its beginning.
+      ...(this.#place.isResumed && this.#model !== undefined && this.#modelAttributes(this.#model)),
+      ...(errorType !== undefined && { [told.errorType]: errorType }),
+    }
+    for (const [name, value] of Object.entries(about)) if (value !== undefined) this.#root.set(name, value)
+    this.#root.event(eventNames.ending[0], ending, at)
+    if (errorType !== undefined) this.#root.fail(sentence)
+    this.#root.end(at)
+    this.isOver = true
+    if (instruments === undefined) return
+    const seconds = this.#root.secondsUntil(at)
+    const measured = { [own.reason[0]]: reason, [own.category[0]]: signal.reason, ...this.#about }
+    instruments.endings.add(1, measured)
+    instruments.runs.record(seconds, measured)
+    const provider = this.#model === undefined ? 'unknown' : this.#scope.providerOf(this.#model)
+    instruments.run(provider, this.#agentName, seconds, errorType)
+    for (const [limit, used] of this.#limits.atEnd(terminal))
+      instruments.limits.record(used, { [own.limit[0]]: nameOf(limit), ...this.#about })
+  }
+
+  /** Nothing tells how it ended. */
+  abandon(at: number = this.#scope.now()): void {
+    this.close(at)
+    this.#root.abandon(at)
+  }
+
+  /** Nothing more is told of what is open. */
+  close(at: number = this.#scope.now()): void {
+    for (const agent of this.#agents.values()) agent.abandon(at)
+    this.#agents.clear()
+    this.#attempts.close(at)
+    this.#calls.close(at)
+    this.#hooks.close(at)
+    const open = [this.#compaction, this.#turn]
+    this.#compaction = undefined
+    this.#turn = undefined
+    for (const node of open) node?.abandon(at)
+  }
+}

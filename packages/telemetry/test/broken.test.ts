@@ -1,0 +1,146 @@
+// Whatever comes, in whatever order, and whatever a provider throws: every span ends, and what works is told whole.
+import { BasicTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import * as api from '@opentelemetry/api'
+import { assert, asyncProperty, array, integer, nat, tuple } from 'fast-check'
+import { CallableHook } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { CallTraces } from '../src/call-traces.ts'
+import { ToldTexts } from '../src/content.ts'
+import { Guard } from '../src/guard.ts'
+import { telemetry, type TelemetryOptions } from '../src/index.ts'
+import { TraceNode } from '../src/node.ts'
+import { calls, done, eventsOfARun, tools } from './runs.ts'
+import { collector, listenerOf, prices, told } from './support.ts'
+
+test('every span that began ends, whatever is missing, comes twice or comes in another order', async () => {
+  const events = await eventsOfARun()
+  expect(new Set(events.map(({ type }) => type))).toContain('agent')
+  const many = array(tuple(nat({ max: events.length - 1 }), integer({ min: 1, max: 12 })), { maxLength: 40 })
+  await assert(
+    asyncProperty(many, async (pieces) => {
+      const open = new Set<string>()
+      let begun = 0
+      const processor: SpanProcessor = {
+        onStart(span) {
+          begun++
+          open.add(span.spanContext().spanId)
+        },
+        onEnd: (span) => void open.delete(span.spanContext().spanId),
+        forceFlush: () => Promise.resolve(),
+        shutdown: () => Promise.resolve(),
+      }
+      const problems: string[] = []
+      const { onEvent, close } = await telemetry({
+        tracerProvider: new BasicTracerProvider({ spanProcessors: [processor] }),
+        onProblem: (message) => void problems.push(message),
+      })
+      onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 }, model: 'm' })
+      for (const [from, count] of pieces) for (const event of events.slice(from, from + count)) onEvent(event)
+      close()
+      expect({ open: open.size, problems }).toEqual({ open: 0, problems: [] })
+      expect(begun).toBeGreaterThan(0)
+    }),
+  )
+})
+
+/** Throws whatever is asked of it. */
+const broken: object = new Proxy(
+  {},
+  {
+    get() {
+      throw new Error('broken')
+    },
+  },
+)
+/** Gives what it is asked for, which throws. */
+const giving = (what: string): object => ({ [what]: () => broken })
+
+test.each([
+  ['at once', broken],
+  ['later', giving('getMeter')],
+  ['only where it is used', { getMeter: () => ({ createHistogram: () => broken, createCounter: () => broken }) }],
+])('metrics that throw %s leave the spans whole', async (_when, given) => {
+  const [whole, to] = [collector(), collector()]
+  const events = await eventsOfARun()
+  const problems: string[] = []
+  const more: TelemetryOptions = {
+    // What a program in plain JavaScript may give.
+    meterProvider: given as api.MeterProvider,
+    onProblem: (message) => void problems.push(message),
+  }
+  const [{ onEvent: ofWhole }, { onEvent }] = [await listenerOf(whole), await listenerOf(to, more)]
+  for (const event of events) for (const tell of [ofWhole, onEvent]) tell(event)
+  expect(to.spans().map(({ name }) => name)).toEqual(whole.spans().map(({ name }) => name))
+  expect(problems).toEqual(['Telemetry failed, and the run goes on: broken'])
+})
+
+test.each([
+  ['at once', broken],
+  ['later', giving('getTracer')],
+  ['only where they are used', { getTracer: () => ({ startSpan: () => broken }) }],
+])('spans that throw %s leave the metrics whole', async (_when, given) => {
+  const [whole, to] = [collector(), collector()]
+  const events = await eventsOfARun()
+  // What a program in plain JavaScript may give.
+  const tracerProvider = given as api.TracerProvider
+  const [{ onEvent: ofWhole }, { onEvent }] = [await listenerOf(whole), await listenerOf(to, { tracerProvider })]
+  for (const event of events) for (const tell of [ofWhole, onEvent]) tell(event)
+  for (const name of ['halting.endings', 'halting.laps', 'halting.cost', 'gen_ai.client.token.usage'])
+    expect(await to.points(name)).toEqual(await whole.points(name))
+})
+
+test('a text that cannot be redacted is not told', async () => {
+  const to = collector()
+  const redact = (): string => {
+    throw new Error('no')
+  }
+  const { onEvent } = await listenerOf(to, { content: true, redact })
+  await told({ model: scriptedModel([calls('Look'), done]), tools, prices }, onEvent, { prompt: 'my own words' })
+  expect(to.spans().at(-1)?.name).toBe('invoke_agent halting')
+  expect(JSON.stringify(to.spans().map(({ attributes }) => attributes))).not.toMatch(/my own words|seen|\\"done/)
+})
+
+test('what a hook printed as it failed is told with all content only', async () => {
+  const failing = new CallableHook(
+    () => {
+      throw new Error('cannot look at /secret/plan.md')
+    },
+    { triggers: ['beforeToolUse'], id: 'strict' },
+  )
+  const statuses: unknown[] = []
+  for (const content of [{ toolInputs: true }, true]) {
+    const to = collector()
+    const { onEvent } = await listenerOf(to, { content })
+    await told({ model: scriptedModel([calls('Look'), done]), tools, prices, hooks: [failing] }, onEvent)
+    const [hook] = to.spans().filter(({ name }) => name.startsWith('halting.hook'))
+    statuses.push([hook?.status.code, hook?.status.message?.includes('/secret/plan.md')])
+  }
+  expect(statuses).toEqual([
+    [api.SpanStatusCode.ERROR, undefined],
+    [api.SpanStatusCode.ERROR, true],
+  ])
+})
+
+test('a run that never ends keeps no call for ever', () => {
+  const scope = {
+    api,
+    tracing: undefined,
+    instruments: undefined,
+    texts: new ToldTexts({}, new Guard()),
+    providerOf: () => '',
+    now: () => 0,
+  }
+  const traces = new CallTraces(scope, () => true)
+  const root = new TraceNode(undefined, undefined, '', { kind: api.SpanKind.INTERNAL, attributes: {}, startTime: 0 })
+  for (let call = 0; call < 5_000; call++) {
+    const about = { request: call, callId: `call${call}`, name: 'Look' } as const
+    traces.start({ type: 'tool_start', ...about, input: {} }, root)
+    if (call > 0) traces.end({ type: 'tool_end', ...about, status: 'done', durationMs: 1 })
+    traces.flush()
+  }
+  const kept = Array.from({ length: 5_000 }, (_, call) => traces.nodeOf(`call${call}`)).filter((node) => node)
+  expect(kept.length).toBeLessThan(300)
+  // It still runs, and its hooks may still come.
+  expect([traces.nodeOf('call0')?.isEnded, traces.nodeOf('call4999')?.isEnded]).toEqual([false, true])
+})

@@ -1,0 +1,108 @@
+// Providers that do nothing, that keep nothing, and that come later.
+import { createNoopMeter, ProxyTracerProvider, type MeterProvider } from '@opentelemetry/api'
+import {
+  AlwaysOffSampler,
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base'
+import type { LoopEvent, Tool } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+import { expect, test } from 'vitest'
+import { telemetry, type Telemetry, type TelemetryOptions } from '../src/index.ts'
+import { calls, done, eventsOfARun } from './runs.ts'
+import { collector, listenerOf, prices, told, type Collector } from './support.ts'
+
+/** As `metrics.getMeterProvider()` gives it where nobody has registered an SDK; and the same for spans. */
+const noMeters: MeterProvider = { getMeter: () => createNoopMeter() }
+const noTracers = new ProxyTracerProvider()
+
+const outer = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+
+/** The header that a tool was given. */
+async function headerIn(options: TelemetryOptions): Promise<string | undefined> {
+  const listener = await telemetry(options)
+  const headers: (string | undefined)[] = []
+  const look: Tool = {
+    name: 'Look',
+    description: 'looks',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    async execute(_input, { callId }) {
+      // The events of this call are read by then.
+      await new Promise((goesOn) => void setTimeout(goesOn))
+      headers.push(listener.traceparentOf(callId))
+      return 'seen'
+    },
+  }
+  await told({ model: scriptedModel([calls('Look'), done]), tools: [look], prices }, listener.onEvent)
+  return headers[0]
+}
+
+const metricNames = [
+  'gen_ai.client.token.usage',
+  'gen_ai.client.operation.duration',
+  'halting.cost',
+  'halting.laps',
+  'halting.endings',
+  'halting.turn.duration',
+] as const
+
+async function countsOf(to: Collector): Promise<readonly unknown[]> {
+  const all = await Promise.all(metricNames.map(async (name) => [name, await to.points(name)] as const))
+  // Times differ from run to run.
+  return all.map(([name, points]) => [name, points.map(({ attributes, count }) => ({ attributes, count }))])
+}
+
+function tellAll(events: readonly LoopEvent[], ...listeners: readonly Telemetry[]): void {
+  for (const event of events) for (const { onEvent } of listeners) onEvent(event)
+}
+
+test('a provider of spans that does nothing gives commands no header of nobody, and that of the outer span where there is one', async () => {
+  const options = { tracerProvider: noTracers, meterProvider: noMeters }
+  expect([await headerIn(options), await headerIn({ ...options, parent: outer })]).toEqual([
+    undefined,
+    outer.traceparent,
+  ])
+})
+
+test('metrics are whole beside spans that do nothing, and spans beside metrics that do nothing', async () => {
+  const [whole, metricsAlone, spansAlone] = [collector(), collector(), collector()]
+  const events = await eventsOfARun()
+  tellAll(
+    events,
+    await listenerOf(whole),
+    await listenerOf(metricsAlone, { tracerProvider: noTracers }),
+    await listenerOf(spansAlone, { meterProvider: noMeters }),
+  )
+  expect(await countsOf(metricsAlone)).toEqual(await countsOf(whole))
+  expect(metricsAlone.spans()).toEqual([])
+  expect(spansAlone.spans().map(({ name }) => name)).toEqual(whole.spans().map(({ name }) => name))
+})
+
+test('a provider of spans that is registered between two runs is told the second whole', async () => {
+  const to = collector()
+  const tracers = new ProxyTracerProvider()
+  const events = await eventsOfARun()
+  const listener = await telemetry({ tracerProvider: tracers })
+  tellAll(events, listener)
+  tracers.setDelegate(to.tracerProvider)
+  tellAll(events, listener)
+  const once = collector()
+  tellAll(events, await listenerOf(once))
+  expect(to.spans().map(({ name }) => name)).toEqual(once.spans().map(({ name }) => name))
+})
+
+test('a trace that is not sampled is told nowhere, its header says so, and metrics are whole', async () => {
+  const [whole, to] = [collector(), collector()]
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new BasicTracerProvider({
+    sampler: new AlwaysOffSampler(),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  })
+  const events = await eventsOfARun()
+  tellAll(events, await listenerOf(whole), await listenerOf(to, { tracerProvider }))
+  expect(exporter.getFinishedSpans()).toEqual([])
+  expect(await countsOf(to)).toEqual(await countsOf(whole))
+  expect(await headerIn({ tracerProvider })).toMatch(/^00-[\da-f]{32}-[\da-f]{16}-00$/)
+})
