@@ -1,6 +1,6 @@
-import type { FlagFor } from './flag-kinds.ts'
-import type { Flags } from './flags.ts'
-import { address, duration, filledText, identityKey, list, portNumber, tokens, wholeNumber } from './values.ts'
+import type { FlagFor } from '../flag-kinds.ts'
+import { type Flags } from '../flags.ts'
+import { address, duration, filledText, identityKey, list, portNumber, tokens, wholeNumber } from '../values.ts'
 
 type ClusterFlag =
   | 'cluster'
@@ -24,7 +24,7 @@ type ClusterFlag =
   | 'takeOver'
   | 'server'
 
-/** Flags about clusters: rows of the one table. */
+/** Flags about sessions on a cluster. */
 export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
   cluster: {
     names: ['--cluster'],
@@ -32,6 +32,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
+    alsoOf: ['approve', 'deny', 'inspect', 'report', 'sessions', 'what-if', 'why'],
     meaning:
       'Of a session, -p, sessions, why, what-if, report, inspect, approve, deny and cluster budget: the address of the cluster',
   },
@@ -41,6 +42,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
+    commands: ['serve'],
     meaning: 'Of serve: where the cluster takes requests, such as http://127.0.0.1:8080',
   },
   admin: {
@@ -49,6 +51,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
+    alsoOf: ['approve', 'deny', 'inspect', 'report', 'sessions', 'what-if', 'why'],
     meaning: 'Where the cluster is administered; port 9070 beside its address unless said otherwise',
   },
   register: {
@@ -58,6 +61,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     value: '[URL]',
     read: address,
     without: '',
+    commands: ['serve'],
     meaning: 'Of serve: tell the cluster of this worker, under this address; http://HOST:PORT without one',
   },
   port: {
@@ -66,6 +70,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'N',
     read: portNumber,
+    alsoOf: ['inspect'],
     meaning:
       'Of serve: where the worker listens; 9080 unless said otherwise. Of inspect: where the page is; any that is free',
   },
@@ -99,6 +104,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'DIRECTORY',
     read: filledText,
+    commands: ['serve'],
     meaning: 'Of serve: sessions may name a folder below this one to work in; none may without it',
   },
   payloads: {
@@ -107,6 +113,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'PLACE',
     read: filledText,
+    commands: ['serve'],
     meaning: 'Of serve: a folder that all workers share, or s3://BUCKET/PREFIX, for what is too large for the cluster',
   },
   identityKey: {
@@ -115,6 +122,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'list',
     value: 'KEY',
     read: identityKey,
+    commands: ['serve'],
     meaning: 'Of serve: answer only the engine that signs with this key (publickeyv1_...); may be given several times',
   },
   concurrency: {
@@ -140,6 +148,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'list',
     value: 'NAMES',
     read: list,
+    commands: ['serve', 'cluster dev'],
     meaning: 'Of serve: tenants that sessions may name in their opening; none may without it',
   },
   maxConcurrentRequests: {
@@ -148,6 +157,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'N',
     read: wholeNumber,
+    commands: ['serve', 'cluster dev'],
     meaning: 'Of serve: requests of all workers together at one key of a provider, at once',
   },
   requestsPerMinute: {
@@ -156,6 +166,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'N',
     read: wholeNumber,
+    commands: ['serve', 'cluster dev'],
     meaning: 'Of serve: the same, in a minute',
   },
   tokensPerMinute: {
@@ -164,6 +175,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'N',
     read: tokens,
+    commands: ['serve', 'cluster dev'],
     meaning: 'Of serve: tokens that these requests may have in a minute, in and out',
   },
   grace: {
@@ -172,12 +184,14 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'TIME',
     read: duration,
+    commands: ['serve'],
     meaning: 'Of serve: after SIGTERM sessions may go on so long to their next lap; 30s unless said otherwise',
   },
   takeOver: {
     names: ['--take-over'],
     group: 'cluster',
     kind: 'switch',
+    commands: ['serve'],
     meaning: 'Of serve: sessions that run on other workers come to this one at their next lap',
   },
   server: {
@@ -186,6 +200,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'FILE',
     read: filledText,
+    commands: ['cluster dev'],
     meaning: 'Of cluster dev: a restate-server that is there, in place of the one from npm',
   },
 }
