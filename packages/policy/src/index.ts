@@ -33,7 +33,7 @@ export {
   type HookGroup,
   type HookHandler,
 } from './settings/hook-settings.ts'
-export { indentAt, membersOf, skip, type Span, spanAt } from './settings/json-edit.ts'
+export { indentAt, membersOf, skipWhitespace, type Span, spanAt } from './settings/json-edit.ts'
 export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from './settings/mcp-edit.ts'
 export { signInsFolder } from './settings/mcp-files.ts'
 export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'

@@ -3,7 +3,7 @@ import { lstat, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promise
 import { basename, dirname } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import { makeFolder } from '@halting/journal/files'
-import { type HeldFolder, holdFolder, named, PathMovedError } from '@halting/policy/files'
+import { type HeldFolder, holdFolder, errorNaming, PathMovedError } from '@halting/policy/files'
 import { codeOf } from '../tools/result.ts'
 import { takeOverRights } from '../tools/take-over-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
@@ -100,7 +100,7 @@ async function put(change: FileChange, number: number, contents: KeptContents): 
     if (thrown instanceof PathMovedError) return 'a folder above it is a link now'
     // With its folder it is gone itself.
     if (after.kind === 'absent' && /^(?:ENOENT|ENOTDIR)$/.test(codeOf(thrown) ?? '')) return undefined
-    throw named(thrown, path)
+    throw errorNaming(thrown, path)
   }
 }
 

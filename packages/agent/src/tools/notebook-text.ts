@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { indentAt, membersOf, skip, type Span, spanAt } from '@halting/policy'
+import { indentAt, membersOf, skipWhitespace, type Span, spanAt } from '@halting/policy'
 
 // The text is that of a notebook that was parsed. What is not changed stays as it was written: numbers that JavaScript would round, too.
 
@@ -36,16 +36,16 @@ export function withoutCell(text: string, place: number): string {
 }
 
 function cellsOf(text: string): { readonly list: Span; readonly cells: readonly Span[] } {
-  const whole = spanAt(text, skip(text, 0))
+  const whole = spanAt(text, skipWhitespace(text, 0))
   // Of a key that stands twice the last counts, as for JSON.parse.
   const list = membersOf(text, whole).findLast(({ key }) => key === 'cells')?.value
   if (list === undefined) throw new RangeError('there are no cells')
   const cells: Span[] = []
-  let at = skip(text, list.start + 1)
+  let at = skipWhitespace(text, list.start + 1)
   while (at < list.end - 1) {
     const cell = spanAt(text, at)
     cells.push(cell)
-    at = skip(text, skip(text, cell.end) + 1)
+    at = skipWhitespace(text, skipWhitespace(text, cell.end) + 1)
   }
   return { list, cells }
 }

@@ -7,7 +7,7 @@ import {
   type HeldFolder,
   holdFolder,
   type InPlace,
-  named,
+  errorNaming,
   NotWrittenError,
   openInPlace,
   PathMovedError,
@@ -136,7 +136,7 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
     await folder.check()
     await checkUnchanged(folder, path, over)
   } catch (thrown) {
-    throw named(thrown, path)
+    throw errorNaming(thrown, path)
   } finally {
     await folder.close()
   }
@@ -168,7 +168,7 @@ async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefi
     return seenFile(stats, hashOf(bytes))
   } catch (thrown) {
     await rm(temporary, { force: true })
-    throw named(thrown, path)
+    throw errorNaming(thrown, path)
   } finally {
     await folder.close()
   }

@@ -19,7 +19,7 @@ export {
   isOpenAt,
   type HeldFolder,
   holdFolder,
-  named,
+  errorNaming,
   PathMovedError,
   type InPlace,
   openInPlace,

@@ -69,16 +69,16 @@ async function openPart(part: string, path: string, makes: boolean): Promise<Fil
     return await openIt()
   } catch (thrown) {
     if (codeOf(thrown) === 'ELOOP' || codeOf(thrown) === 'ENOTDIR')
-      throw (await isLink(part)) ? new PathMovedError(path) : named(thrown, path)
-    if (codeOf(thrown) !== 'ENOENT' || !makes) throw named(thrown, path)
+      throw (await isLink(part)) ? new PathMovedError(path) : errorNaming(thrown, path)
+    if (codeOf(thrown) !== 'ENOENT' || !makes) throw errorNaming(thrown, path)
   }
   try {
     await mkdir(part)
   } catch (thrown) {
-    if (codeOf(thrown) !== 'EEXIST') throw named(thrown, path)
+    if (codeOf(thrown) !== 'EEXIST') throw errorNaming(thrown, path)
   }
   return openIt().catch((thrown: unknown) => {
-    throw codeOf(thrown) === 'ENOENT' ? named(thrown, path) : new PathMovedError(path)
+    throw codeOf(thrown) === 'ENOENT' ? errorNaming(thrown, path) : new PathMovedError(path)
   })
 }
 
@@ -175,7 +175,7 @@ async function openIn(folder: HeldFolder, path: string): Promise<InPlace> {
     return await checkedFile(file, folder, path)
   } catch (thrown) {
     if (codeOf(thrown) === 'ELOOP') throw new PathMovedError(path)
-    throw named(thrown, path)
+    throw errorNaming(thrown, path)
   }
 }
 
@@ -201,7 +201,7 @@ async function checkSame(opened: Stats, path: string): Promise<void> {
 }
 
 /** The system's error with the path as the caller knows it, and not by a descriptor. */
-export function named(thrown: unknown, path: string): unknown {
+export function errorNaming(thrown: unknown, path: string): unknown {
   if (thrown instanceof Error && !(thrown instanceof PathMovedError)) {
     thrown.message = thrown.message.replace(/'\/proc\/self\/fd\/\d+\/[^']*'/g, `'${path}'`)
   }

@@ -34,6 +34,7 @@ export interface DescribeOptions {
   readonly plain?: ReadonlySet<string>
 }
 
+/** What a sandbox is to look like for one command, and what is put in place and cleared away around it. */
 export interface Described {
   readonly description: SandboxDescription
   /** Files that stand there while commands run. */

@@ -39,6 +39,7 @@ export function isPlainHost(host: string): boolean {
   return isIP(host) !== 0 || /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(host)
 }
 
+/** A host in the form in which hosts are compared: in lower case, without brackets and without a dot at its end. */
 export function normalHost(host: string): string {
   return host
     .trim()

@@ -3,6 +3,7 @@ import type { Environment } from '../files/paths.ts'
 import type { Described } from './describe.ts'
 import type { Sandbox } from './sandbox.ts'
 
+/** A child process with pipes to its three streams. */
 export type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
 
 export interface ToSpawn {

@@ -51,7 +51,7 @@ export function withoutText(text: string, path: readonly string[], element: stri
 }
 
 function valueAt(text: string, path: readonly string[]): Span | undefined {
-  let value: Span | undefined = spanAt(text, skip(text, text.startsWith('\uFEFF') ? 1 : 0))
+  let value: Span | undefined = spanAt(text, skipWhitespace(text, text.startsWith('\uFEFF') ? 1 : 0))
   for (const key of path) {
     if (value === undefined || text[value.start] !== '{') return undefined
     value = membersOf(text, value).findLast((member) => member.key === key)?.value
@@ -61,10 +61,10 @@ function valueAt(text: string, path: readonly string[]): Span | undefined {
 
 function elementsOf(text: string, { start, end }: Span): readonly Span[] {
   const elements: Span[] = []
-  for (let at = skip(text, start + 1); at < end - 1;) {
+  for (let at = skipWhitespace(text, start + 1); at < end - 1;) {
     const element = spanAt(text, at)
     elements.push(element)
-    at = skip(text, skip(text, element.end) + 1)
+    at = skipWhitespace(text, skipWhitespace(text, element.end) + 1)
   }
   return elements
 }
@@ -75,7 +75,7 @@ interface Style {
 }
 
 function changedAt(text: string, path: readonly string[], value: Json, style: Style): string {
-  let object = spanAt(text, skip(text, text.startsWith('\uFEFF') ? 1 : 0))
+  let object = spanAt(text, skipWhitespace(text, text.startsWith('\uFEFF') ? 1 : 0))
   for (let depth = 0; ; depth++) {
     const [key = '', ...rest] = path.slice(depth)
     const members = membersOf(text, object)
@@ -94,6 +94,7 @@ function changedAt(text: string, path: readonly string[], value: Json, style: St
   }
 }
 
+/** A part of a text of JSON, by the places of its characters. */
 export interface Span {
   readonly start: number
   /** Behind its last character. */
@@ -147,7 +148,8 @@ export function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(line)?.[0] ?? ''
 }
 
-export function skip(text: string, from: number): number {
+/** The first place at or behind this one that is no white space. */
+export function skipWhitespace(text: string, from: number): number {
   let at = from
   while (/\s/.test(text[at] ?? '')) at++
   return at
@@ -175,15 +177,16 @@ function endOfText(text: string, from: number): number {
   return at + 1
 }
 
+/** The members of an object that begins and ends there. */
 export function membersOf(text: string, { start, end }: Span): readonly Member[] {
   const members: Member[] = []
-  let at = skip(text, start + 1)
+  let at = skipWhitespace(text, start + 1)
   while (at < end - 1) {
     const name = spanAt(text, at)
-    const value = spanAt(text, skip(text, skip(text, name.end) + 1))
+    const value = spanAt(text, skipWhitespace(text, skipWhitespace(text, name.end) + 1))
     // The text is JSON, so that a name is a string of it.
     members.push({ key: JSON.parse(text.slice(name.start, name.end)) as string, value })
-    at = skip(text, skip(text, value.end) + 1)
+    at = skipWhitespace(text, skipWhitespace(text, value.end) + 1)
   }
   return members
 }

@@ -5,7 +5,7 @@ import { isJsonObject, messageOf, codeOf } from '@halting/core/adapters'
 import { boundedBytes } from '../files/bounded-text.ts'
 import { configFolder, realPath, makeDurableFolder, writeWhole } from '@halting/journal/files'
 import { lockFile } from '../trust/trust-store.ts'
-import { membersOf, skip, spanAt, withValue } from './json-edit.ts'
+import { membersOf, skipWhitespace, spanAt, withValue } from './json-edit.ts'
 import type { PlacesOptions } from './places.ts'
 
 /** A file of settings as it is before it is changed; no text where there is none. */
@@ -104,7 +104,7 @@ const shownSettings: ReadonlySet<string> = new Set(['$schema', 'model', 'smallMo
 /** The text for a person to look at: of what may hold a key, such as variables, headers and commands, only the names. */
 export function shownSettingsText(text: string): string {
   if (text.trim() === '') return ''
-  const start = skip(text, 0)
+  const start = skipWhitespace(text, 0)
   let shown = text
   for (const { key, value } of membersOf(text, spanAt(text, start)).toReversed()) {
     if (shownSettings.has(key)) continue

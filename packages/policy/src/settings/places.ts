@@ -16,6 +16,7 @@ export interface SettingsPlace {
 /** The levels that `--setting-sources` chooses among; an administrator's and the command line's always count. */
 export type SettingSource = 'user' | 'project' | 'local'
 
+/** Where the files of settings are looked for. */
 export interface PlacesOptions {
   readonly cwd: string
   /** The person's own folder. */
