@@ -1,14 +1,21 @@
 import { packages as order } from './scripts/packages.mjs'
 
+const coreInternals = 'packages/explorer/src/core-internals.ts'
+
+/** What tests of lower packages may use: a record is right if what reads records finds in it what happened. */
+const checksRecords = new Set(['analysis', 'explorer'])
+
 /** A package may import from itself and from those before it. */
-const downwardOnly = order.slice(0, -1).map((name, index) => {
-  const above = order.slice(index + 1).join('|')
-  return {
-    name: `${name}-imports-downward`,
+const downwardOnly = order.slice(0, -1).flatMap((name, index) => {
+  const above = order.slice(index + 1)
+  const rule = (folder, packages) => ({
+    name: `${folder}-of-${name}-imports-downward`,
     severity: 'error',
-    from: { path: `^packages/${name}/(?:src|test)/` },
-    to: { path: `^(?:node_modules/(?:@halting/)?|packages/)(?:${above})(?:/|$)` },
-  }
+    from: { path: `^packages/${name}/${folder}/` },
+    to: { path: `^(?:node_modules/(?:@halting/)?|packages/)(?:${packages.join('|')})(?:/|$)` },
+  })
+  const forTests = above.filter((each) => !checksRecords.has(each))
+  return [rule('src', above), ...(forTests.length > 0 ? [rule('test', forTests)] : [])]
 })
 
 export default {
@@ -39,6 +46,13 @@ export default {
       },
     },
     {
+      name: 'analysis-needs-no-agent',
+      comment: 'A report over finished sessions loads no tool and no shell analysis.',
+      severity: 'error',
+      from: { path: '^packages/analysis/(?:src|test)/' },
+      to: { path: '^(?:node_modules/(?:@halting/)?|packages/)(?:agent|policy)(?:/|$)' },
+    },
+    {
       name: 'src-knows-no-tests',
       severity: 'error',
       from: { path: '^packages/[^/]+/src/' },
@@ -48,8 +62,21 @@ export default {
       name: 'only-the-public-entries',
       comment: 'One package reaches another by its name, never by a path into it.',
       severity: 'error',
-      from: { path: '^packages/([^/]+)/(?:src|test)/' },
+      from: { path: '^packages/([^/]+)/(?:src|test)/', pathNot: `^${coreInternals}$` },
       to: { path: '^packages/[^/]+/src/', pathNot: '^packages/$1/' },
+    },
+    {
+      name: 'one-file-knows-core-inside',
+      comment: 'The explorer compares what users never see: one file lists it.',
+      severity: 'error',
+      from: { path: '^packages/explorer/', pathNot: `^${coreInternals}$` },
+      to: { path: '^packages/core/src/' },
+    },
+    {
+      name: 'the-explorer-is-for-tests',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: '^packages/explorer/' },
+      to: { path: '^(?:node_modules/@halting|packages)/explorer/' },
     },
     {
       name: 'testing-is-for-tests',

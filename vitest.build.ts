@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type BuildOptions } from 'esbuild'
+import { build, type BuildOptions, type OutputFile } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { lazyParser } from './scripts/lazy-parser.mjs'
 import { lazyGraphemes } from './scripts/lazy-graphemes.mjs'
@@ -10,7 +10,7 @@ import { entriesOf, packages } from './scripts/packages.mjs'
 import { pageBundle } from './scripts/page-bundle.mjs'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
-// What the tests load as JavaScript that Node itself loads: core, file by file, and the program, bundled. Both are made from the sources of this moment.
+// What the tests load as JavaScript that Node itself loads: core and the explorer, file by file, and the program, bundled. All are made from the sources of this moment.
 // Vitest gives each source file as a module of getters, in which the loop runs several times slower.
 
 declare module 'vitest' {
@@ -28,6 +28,8 @@ const source = (path: string): string => join(root, 'packages', path)
 
 /** The sources of core, each file as `.js`. */
 export const core: string = join(folder, 'core')
+/** Those of the explorer, which import these. */
+export const explorer: string = join(folder, 'explorer')
 
 /** Where what a package is imported by lies in the sources. What is longer comes first: an alias of esbuild counts for what is below it, too. */
 export const sources: { readonly [name: string]: string } = Object.fromEntries(
@@ -48,17 +50,33 @@ const common = {
 } satisfies BuildOptions
 
 async function buildCore(): Promise<void> {
+  for (const { path, text } of await compiled('core', core))
+    writeFile(path, text.replaceAll(/(from |import |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"'))
+}
+
+async function buildExplorer(): Promise<void> {
+  const entries = new Map(entriesOf('core').map(({ specifier, path }) => [specifier, `../core/${path}.js`]))
+  for (const { path, text } of await compiled('explorer', explorer))
+    writeFile(
+      path,
+      text.replaceAll(/(from |import )"([^"]+)"/g, (_all, before: string, name: string) => {
+        const target = entries.get(name) ?? name.replace(/^\.\.\/\.\.\/core\/src\//, '../core/').replace(/\.ts$/, '.js')
+        return `${before}"${target}"`
+      }),
+    )
+}
+
+async function compiled(name: string, outdir: string): Promise<readonly OutputFile[]> {
   const { outputFiles } = await build({
-    entryPoints: [source('core/src/**/*.ts')],
-    outbase: source('core/src'),
-    outdir: core,
+    entryPoints: [source(`${name}/src/**/*.ts`)],
+    outbase: source(`${name}/src`),
+    outdir,
     format: 'esm',
     target: common.target,
     write: false,
     logLevel: 'warning',
   })
-  for (const { path, text } of outputFiles)
-    writeFile(path, text.replaceAll(/(from |import |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"'))
+  return outputFiles
 }
 
 function writeFile(path: string, contents: string | Uint8Array): void {
@@ -93,11 +111,13 @@ export async function setup(project: TestProject): Promise<() => void> {
   mkdirSync(folder, { recursive: true })
   removeLeftOvers()
   await buildCore()
+  await buildExplorer()
   project.provide('program', await bundleProgram())
   project.onTestsRerun(async () => {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     await buildCore()
+    await buildExplorer()
     await bundleProgram()
   })
   return () => rmSync(folder, { recursive: true, force: true })

@@ -1,25 +1,27 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { entriesOf } from './scripts/packages.mjs'
-import { core, sources } from './vitest.build.ts'
+import { core, explorer, sources } from './vitest.build.ts'
 
 /** Tests run the sources, never a dist that may be older than they are. */
 const fromSources = Object.entries(sources).map(([name, replacement]) => exactly(name, replacement))
 
-/** Core as JavaScript, made from the sources when the tests begin. */
+/** Core and the explorer as JavaScript, made from the sources when the tests begin. */
 const withBuiltCore = [
+  exactly('@halting/explorer', `${explorer}/index.js`),
   ...entriesOf('core').map(({ specifier, path }) => exactly(specifier, `${core}/${path}.js`)),
   ...fromSources,
 ]
 
 /** What a test of core looks into, too. */
-const ofCore = [{ find: /^(?:\.\.\/)+src\/(.*)\.ts$/, replacement: `${core}/$1.js` }, ...withBuiltCore]
+const ofCore = [built(core), ...withBuiltCore]
+const ofExplorer = [built(explorer), ...withBuiltCore]
 
 const isDeep = ['1', 'all'].includes(process.env['HALTING_DEEP'] ?? '')
 
 /** What takes long and has smaller tests beside it: the deep checks run it, and `HALTING_DEEP=1 npx vitest run FILE`. */
 const onlyDeep = [
-  'packages/core/test/explorer/twins.test.ts',
+  'packages/explorer/test/twins.test.ts',
   'packages/core/test/steps/check-driver.test.ts',
   'packages/core/test/steps/lost-requests.test.ts',
   'packages/models/test/cached-share.test.ts',
@@ -44,7 +46,7 @@ const onlyDeep = [
   'packages/agent/test/mcp/real-servers.test.ts',
   'packages/agent/test/million-files.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
-  'packages/agent/test/session/foreign/long-lines.test.ts',
+  'packages/analysis/test/foreign/long-lines.test.ts',
   'packages/agent/test/schema-oracle.test.ts',
   'packages/journal/test/check-driver.test.ts',
   'packages/journal/test/disk-failures.test.ts',
@@ -129,7 +131,7 @@ const onlyDeep = [
 
 /** The deep checks do the whole of these beside the tests: `npm run explore`. */
 const neverDeep = [
-  'packages/core/test/explorer/explore-*.test.ts',
+  'packages/explorer/test/explore-*.test.ts',
   // Takes three minutes, most of it of agents that are to be ended: `npm run deep -- tests`.
   ...(process.env['HALTING_DEEP'] === 'all' ? [] : ['packages/cli/test/stopping-bench.test.ts']),
 ]
@@ -143,10 +145,12 @@ export default defineConfig({
     outputFile: { json: '.tmp/vitest.json' },
     projects: [
       project('core', ['packages/core/test/**/*.test.ts'], { alias: ofCore }),
+      project('explorer', ['packages/explorer/test/**/*.test.ts'], { alias: ofExplorer }),
       project('models', ['packages/models/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('journal', ['packages/journal/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
       project('telemetry', ['packages/telemetry/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('agent', ['packages/agent/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
+      project('analysis', ['packages/analysis/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('cli', ['packages/cli/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('inspector', ['packages/inspector/test/**/*.test.ts'], { alias: withBuiltCore }),
       project('restate', ['packages/restate/test/**/*.test.ts'], { alias: withBuiltCore }),
@@ -179,6 +183,11 @@ function project(name: string, include: string[], options: ProjectOptions): Test
       server: { deps: { external: [/\/under-test-\d+\//] } },
     },
   }
+}
+
+/** A package's own sources, where they were made to. */
+function built(folder: string): { readonly find: RegExp; readonly replacement: string } {
+  return { find: /^(?:\.\.\/)+src\/(.*)\.ts$/, replacement: `${folder}/$1.js` }
 }
 
 function exactly(name: string, replacement: string): { readonly find: RegExp; readonly replacement: string } {

@@ -17,6 +17,16 @@ const libraries = packages
   .map((name) => [name, Object.fromEntries(entriesOf(name).map(({ path }) => [path, `src/${path}.ts`]))])
   .filter(([, entryPoints]) => Object.keys(entryPoints).length > 0)
 
+/** Names of core and their sources, the longest first: an alias counts for what is below it, too. */
+const coreSources = Object.fromEntries(
+  entriesOf('core')
+    .toSorted((one, other) => other.specifier.length - one.specifier.length)
+    .map(({ specifier, path }) => [
+      specifier,
+      fileURLToPath(new URL(`../packages/core/src/${path}.ts`, import.meta.url)),
+    ]),
+)
+
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
 
 async function bundle(name, entryPoints, options) {
@@ -63,7 +73,8 @@ function replace(chunks, files) {
 for (const [name, entryPoints] of libraries) {
   await bundle(name, entryPoints, {
     platform: name === 'core' ? 'neutral' : 'node',
-    packages: 'external',
+    // The explorer looks into core: it has the one core in its bundle, and is not published.
+    ...(name === 'explorer' ? { alias: coreSources } : { packages: 'external' }),
     sourcemap: true,
     sourcesContent: false,
   })

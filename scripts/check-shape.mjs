@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pack } from './pack.mjs'
 import { packedFiles } from './packed-files.mjs'
-import { packages, report, root } from './packages.mjs'
+import { publishedPackages, report, root } from './packages.mjs'
 
 const cwd = fileURLToPath(root)
 
@@ -46,5 +46,6 @@ const problems = packed.flatMap(({ name, tarball, files, ...sizes }) => {
   ]
 })
 
-if (packed.length !== packages.length) problems.push(`packed ${packed.length} of ${packages.length} packages`)
+if (packed.length !== publishedPackages.length)
+  problems.push(`packed ${packed.length} of ${publishedPackages.length} packages`)
 report('shape', packed.length, problems)

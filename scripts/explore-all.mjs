@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { explore, scenarios } from '../packages/core/dist/testing/index.js'
+import { explore, scenarios } from '../packages/explorer/dist/index.js'
 
 const self = fileURLToPath(import.meta.url)
 const work = 'explore'

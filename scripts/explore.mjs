@@ -1,4 +1,4 @@
-// Goes every path of every scenario with a kill after every record, and holds what comes out against packages/core/test/explorer/golden.json.
+// Goes every path of every scenario with a kill after every record, and holds what comes out against packages/explorer/test/golden.json.
 // `--most-kills=2000`: of a scenario with more kills than that only every so many-th is made; its paths are gone all the same.
 // Needs a build. Writes its counts to .tmp/explore.json.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { exploreAll } from './explore-all.mjs'
 
 const summary = new URL('../.tmp/explore.json', import.meta.url)
 rmSync(summary, { force: true })
-const golden = JSON.parse(readFileSync(new URL('../packages/core/test/explorer/golden.json', import.meta.url), 'utf8'))
+const golden = JSON.parse(readFileSync(new URL('../packages/explorer/test/golden.json', import.meta.url), 'utf8'))
 const expected = new Map(golden.map(({ sampledKills: _sampled, ...rest }) => [rest.scenario, rest]))
 
 const mostKills = Number(process.argv.find((each) => each.startsWith('--most-kills='))?.split('=')[1] ?? Infinity)

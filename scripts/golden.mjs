@@ -1,9 +1,9 @@
-// Explores every scenario anew and writes what came out to packages/core/test/explorer/golden.json. Run after a change of what the loop does,
+// Explores every scenario anew and writes what came out to packages/explorer/test/golden.json. Run after a change of what the loop does,
 // and read the difference: it says which paths end elsewhere. Needs a build (`npm run build`); takes some minutes on two cores.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { exploreAll } from './explore-all.mjs'
 
-const path = new URL('../packages/core/test/explorer/golden.json', import.meta.url)
+const path = new URL('../packages/explorer/test/golden.json', import.meta.url)
 const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []
 const weightOf = (name) => before.find(({ scenario }) => scenario === name)?.kills ?? 20_000
 

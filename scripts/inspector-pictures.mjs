@@ -62,7 +62,8 @@ async function sources() {
 }
 
 const { picturedSessions, launchChromium, manyRows, whyText, styleFor } = await sources()
-const { startInspector, transcriptParts, viewOf } = await import('@halting/inspector')
+const { startInspector } = await import('@halting/inspector')
+const { transcriptParts, viewOf } = await import('@halting/analysis/view')
 const { accountOf } = await import('@halting/core/steps')
 
 function told({ sessionId, cwd, runs }) {

@@ -1,9 +1,9 @@
-// Packs every package as npm would, into .tmp/packed. Nothing here needs the network.
+// Packs every published package as npm would, into .tmp/packed. Nothing here needs the network.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { packages, root } from './packages.mjs'
+import { publishedPackages, root } from './packages.mjs'
 
 const cwd = fileURLToPath(root)
 
@@ -13,7 +13,7 @@ export function pack() {
   rmSync(destination, { recursive: true, force: true })
   mkdirSync(destination, { recursive: true })
   const args = ['pack', '--json', '--offline', '--ignore-scripts', '--pack-destination', destination]
-  const workspaces = packages.map((name) => `--workspace=packages/${name}`)
+  const workspaces = publishedPackages.map((name) => `--workspace=packages/${name}`)
   const text = execFileSync('npm', [...args, ...workspaces], {
     cwd,
     encoding: 'utf8',

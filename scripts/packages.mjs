@@ -3,10 +3,24 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export const root = new URL('../', import.meta.url)
 
-export const packages = ['core', 'models', 'journal', 'telemetry', 'restate', 'agent', 'inspector', 'cli']
+export const packages = [
+  'core',
+  'models',
+  'journal',
+  'telemetry',
+  'restate',
+  'agent',
+  'analysis',
+  'explorer',
+  'inspector',
+  'cli',
+]
 
 /** The package.json of one package. */
 export const manifestOf = (name) => JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), 'utf8'))
+
+/** Those that users get. */
+export const publishedPackages = packages.filter((name) => manifestOf(name).private !== true)
 
 /**
  * The entries of one package, as its package.json exports them: `specifier` is what is imported, `path` where the entry is below `src` and `dist`,

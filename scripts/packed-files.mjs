@@ -36,7 +36,8 @@ const kilobytes = {
   models: [280, 1_115],
   journal: [125, 480],
   telemetry: [55, 215],
-  agent: [1_290, 4_880],
+  agent: [1_330, 5_050],
+  analysis: [80, 320],
   restate: [195, 800],
   inspector: [200, 800],
 }

@@ -7,11 +7,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { entriesOf } from '../packages.mjs'
 import { run } from './run.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const testFolder = join(root, 'packages/core/test')
-const golden = join(testFolder, 'explorer/golden.json')
+const explorer = join(root, 'packages/explorer')
+const golden = join(explorer, 'test/golden.json')
 
 /** Of the scenarios that can be explored. */
 export const scenarioNames = JSON.parse(readFileSync(golden, 'utf8')).map(({ scenario }) => scenario)
@@ -27,7 +29,7 @@ const limitOf = (unmutatedMs) => Math.max(leastMs, factor * unmutatedMs)
 const noLimitMs = 3_600_000
 
 /** What is held against the docs needs the docs. */
-const everything = ['--exclude', 'test/explorer/**', '--exclude', 'test/docs.test.ts', '--bail', '1']
+const everything = ['--exclude', 'test/docs.test.ts', '--bail', '1']
 
 const isOutOfMemory = (output) => /heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(output)
 const env = { ...process.env, NODE_OPTIONS: '--max-old-space-size=1024', NO_COLOR: '1' }
@@ -99,12 +101,13 @@ export function exploration(folder, names) {
 
   async function once(limits, stopAfter) {
     await build({
-      entryPoints: { testing: join(folder, 'src/testing/index.ts') },
+      entryPoints: { testing: join(explorer, 'src/index.ts') },
       outdir: join(folder, 'exploration'),
       bundle: true,
       format: 'esm',
       platform: 'neutral',
       logLevel: 'silent',
+      plugins: [coreOf(folder)],
     })
     writeFileSync(join(folder, 'exploration/probe.js'), probe)
     const times = new Map()
@@ -156,6 +159,20 @@ export function exploration(folder, names) {
     },
     check: ({ limits }, { stopAfter } = {}) => once(limits, stopAfter),
     tell: ({ times }) => `${times.size} scenarios in ${seconds([...times.values()].reduce((sum, ms) => sum + ms, 0))}`,
+  }
+}
+
+/** The explorer as it is, with the core that is mutated in this folder. */
+function coreOf(folder) {
+  const entries = new Map(entriesOf('core').map(({ specifier, path }) => [specifier, `${path}.ts`]))
+  return {
+    name: 'mutated core',
+    setup({ onResolve }) {
+      onResolve({ filter: /^@halting\/core(?:\/|$)/ }, ({ path }) => ({ path: join(folder, 'src', entries.get(path)) }))
+      onResolve({ filter: /^\.\.\/\.\.\/core\/src\// }, ({ path }) => ({
+        path: join(folder, path.replace('../../core/', '')),
+      }))
+    },
   }
 }
 

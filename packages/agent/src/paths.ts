@@ -1,33 +1,8 @@
 import { type Stats, statSync } from 'node:fs'
-import { ConfigurationError } from '@halting/core'
-import { realPath } from '@halting/journal/files'
-import { userInfo } from 'node:os'
+import { homeFolder, realPath } from '@halting/journal/files'
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-export { configFolder, realPath } from '@halting/journal/files'
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/**
- * The person's own folder. An empty or relative HOME names none: what lies in the project would be taken for the person's own.
- * @throws ConfigurationError when there is none.
- */
-export function homeFolder(env: Environment = process.env): string {
-  const home = [() => env['HOME'], () => userInfo().homedir].map(valueOf).find((path) => isAbsolute(path))
-  if (home !== undefined) return home
-  throw new ConfigurationError(
-    'No home folder is known: the system names none for this user. Set HOME to a folder of your own.',
-  )
-}
-
-/** The system throws for a user whom it does not know, as in a container. */
-function valueOf(find: () => string | undefined): string {
-  try {
-    return find() ?? ''
-  } catch {
-    return ''
-  }
-}
+export { configFolder, homeFolder, realPath } from '@halting/journal/files'
 
 /** The absolute form of a path as a model writes it. Tools and permissions both use this: what is checked is what is opened. */
 export function absolutePath(path: string, from: string): string {

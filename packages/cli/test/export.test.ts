@@ -6,10 +6,9 @@ import { readJournal, wholeLines } from '@halting/journal'
 import { agentTool, tool, type Loop } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
-import { htmlOf } from '../src/export/html.ts'
-import { markdownOf } from '../src/export/markdown.ts'
-import { toldSession } from '@halting/inspector'
-import { visible } from '@halting/inspector/visible'
+import { htmlOf, markdownOf } from '@halting/analysis/export'
+import { sessionTranscript } from '@halting/analysis/view'
+import { visible } from '@halting/analysis/words'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 
@@ -222,7 +221,7 @@ test.each(hostile.map((text) => [JSON.stringify(text).slice(0, 60), text] as con
   async (_name, text) => {
     const path = sessionPath(await sayEverywhere(text))
     const journal = await readJournal(path)
-    const session = toldSession(journal)
+    const session = sessionTranscript(journal)
 
     const html = [...htmlOf(session, text, { says: text, command: text })].join('')
     const open: string[] = []
@@ -270,7 +269,7 @@ test('the page of a large session holds all of it', async () => {
     says('done'),
   ]
   const id = await kept(replies, { maxTurns: turns + 1, model: wide(replies) })
-  const html = [...htmlOf(toldSession(await readJournal(sessionPath(id))), 'many', { says: '' })].join('')
+  const html = [...htmlOf(sessionTranscript(await readJournal(sessionPath(id))), 'many', { says: '' })].join('')
   expect(html.match(/<details class="call">/g)).toHaveLength(turns)
 }, 120_000)
 

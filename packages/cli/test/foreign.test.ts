@@ -9,7 +9,7 @@ import { here, installProgram, run } from './support/program.ts'
 installProgram()
 
 const sample = (name: string): string =>
-  fileURLToPath(new URL(`../../agent/test/session/foreign/samples/${name}.jsonl`, import.meta.url))
+  fileURLToPath(new URL(`../../analysis/test/foreign/samples/${name}.jsonl`, import.meta.url))
 const polling = '155c6d30-c71f-4440-a083-22ef29be548c'
 const codex = '01a1ffd1-a059-7390-995c-054692f499d6'
 const ours = 'aaaaaaaa-0000-4000-8000-000000000001'

@@ -39,10 +39,14 @@ beforeAll(async () => {
 afterAll(() => void server?.close())
 
 /** The files of the program that a run of it loads, as texts. */
-async function loadedBy(args: readonly string[], env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+async function loadedBy(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  prints: RegExp,
+): Promise<readonly string[]> {
   const told = mkdtempSync(join(here(), 'loaded-'))
   const { stdout } = await run(args, { env: { ...env, NODE_V8_COVERAGE: told } })
-  expect(stdout).toBe('Hello.\n')
+  expect(stdout).toMatch(prints)
   return readdirSync(told).flatMap((name) => {
     // What Node writes there has this shape.
     const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as { result: readonly { url: string }[] }
@@ -61,16 +65,28 @@ function strangersIn(sources: readonly string[]): readonly string[] {
 }
 
 test('a run of one prompt loads only what it uses', async () => {
-  const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url })
+  const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }, /^Hello\.\n$/)
   const sources = sourcesIn(texts)
   // Not zod or diff, and not the parser of commands.
   expect(strangersIn(sources)).toEqual(['eventsource-parser'])
   const unused =
-    /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
+    /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|analysis\/src\/(?:export|foreign|report|sessions|view|what-if|why)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
   // What the model is shown of each tool counts here.
   expect(texts.join('').length).toBeLessThan(1_800_000)
+})
+
+test.each([
+  { command: 'report', prints: /sessions? of this folder/ },
+  { command: 'why', prints: /completed/ },
+  { command: 'sessions', prints: /hi/ },
+])('halting $command loads no tool, and nothing of what a session that runs needs', async ({ command, prints }) => {
+  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
+  await run(['-p', 'hi'], { env })
+  const sources = sourcesIn(await loadedBy([command], {}, prints))
+  expect(sources.filter((path) => /agent\/src\/session\/|journal\/src\//.test(path))).not.toEqual([])
+  expect(sources.filter((path) => /agent\/src\/(?:tools|mcp|sandbox|shell)\//.test(path))).toEqual([])
 })
 
 test('it asks its model without the client of `fetch`, and over plain HTTP without TLS', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { columnsOf } from '../src/io/columns.ts'
 import { barLines } from '../src/why/bars.ts'
-import { untoldIn } from '../src/why/untold.ts'
+import { unreportedUsageIn } from '@halting/analysis/why'
 import { whyText } from '../src/why/why-text.ts'
 import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/core/steps'
@@ -155,7 +155,16 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
     const goOn = { says: 'Raise --max-turns, or add --wrap-up for a last answer.' }
     const account = accountOf(records)
     const text = whyText(
-      { sessionId: second, cwd: here(), account, untold: untoldIn(records), stages: [], goOn, before: [], about: [] },
+      {
+        sessionId: second,
+        cwd: here(),
+        account,
+        untold: unreportedUsageIn(records),
+        stages: [],
+        goOn,
+        before: [],
+        about: [],
+      },
       width,
       styleFor(false, {}),
     )

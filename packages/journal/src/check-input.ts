@@ -2,13 +2,13 @@ import { ConfigurationError } from '@halting/core'
 
 // Plain JavaScript may give anything, and what is written with it stays.
 
-/** @throws ConfigurationError for what is no text, or an empty one. */
+/** Checks that a value is a text. @throws ConfigurationError for what is no text, or an empty one. */
 export function checkText(name: string, value: unknown): void {
   if (typeof value !== 'string' || value === '')
     throw new ConfigurationError(`${name} must be a text that is not empty, but it is ${shown(value)}.`)
 }
 
-/** @throws ConfigurationError for what is no object; `such` is what one would be. */
+/** Checks that a value is an object. @throws ConfigurationError for what is no object; `such` is what one would be. */
 export function checkObject(name: string, value: unknown, such: string): void {
   if (typeof value !== 'object' || value === null)
     throw new ConfigurationError(`${name} must be given an object, such as ${such}, but it is ${shown(value)}.`)

@@ -17,6 +17,7 @@ import { headersOf, urlUnder } from './service/endpoint.ts'
 import { createModelService } from './service/model-service.ts'
 import type { ModelService } from './service/model-service.ts'
 
+/** Environment variables, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 type Own<Options> = Partial<Omit<Options, 'model' | 'id'>>
@@ -78,7 +79,10 @@ export function serviceFromEnvironment(
   return createModelService({ model: named.model, endpoint, options, keyHeader: chatKeyHeader })
 }
 
-/** @throws ConfigurationError for a name that looks like a key, which is not repeated (spec R-WIRE-10a). */
+/**
+ * Rejects a model name that looks like a key.
+ * @throws ConfigurationError for a name that looks like a key, which is not repeated (spec R-WIRE-10a).
+ */
 export function refuseKeyName(name: string, env: Environment): void {
   refuseKeyAsName(name, { env, isKnownService: modelNamed(withoutAlias(name)) !== undefined })
 }

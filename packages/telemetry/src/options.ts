@@ -12,6 +12,7 @@ export interface ToldContent {
   readonly toolResults?: boolean
 }
 
+/** Options of telemetry. */
 export interface TelemetryOptions {
   /** Takes the spans; none without it. */
   readonly tracerProvider?: TracerProvider | undefined

@@ -2,6 +2,7 @@ import type { Hook, Json, LoopEvent } from '@halting/core'
 import { isJsonObject, textOf } from '@halting/core/adapters'
 import { lastSaid, suggestionOf } from './prompt-suggestion.ts'
 
+/** Options of the summaries of background agents. */
 export interface AgentSummaryOptions {
   /** Milliseconds that an agent works between two of them; 30,000 when absent. */
   readonly everyMs?: number

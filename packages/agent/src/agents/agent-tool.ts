@@ -7,6 +7,7 @@ import { filledText, flag, inputForm, optional, text } from '../tools/input.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 import { modeOfAgent } from './mode-of-agent.ts'
 
+/** Input of the Agent tool. */
 export interface AgentInput {
   /** What it is to do, in a few words, for the person who watches. */
   readonly description?: string
@@ -16,6 +17,7 @@ export interface AgentInput {
   readonly run_in_background?: boolean
 }
 
+/** Options of `createAgentTool`. */
 export interface AgentToolOptions {
   /** Beside the general one, whose place one of its name takes. */
   readonly definitions?: readonly AgentDefinition[] | (() => readonly AgentDefinition[])

@@ -9,6 +9,7 @@ import { modeOfAgent } from './mode-of-agent.ts'
 
 // Loaded where somebody described agents, and only there.
 
+/** Options of `sessionAgents`. */
 export interface SessionAgentsOptions {
   readonly places: BriefingPlaces
   readonly workspace: Workspace

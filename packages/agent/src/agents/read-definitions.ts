@@ -22,6 +22,7 @@ import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 
+/** Agents as they were read from files, with warnings. */
 export interface AgentDefinitions {
   /** Each name once, the one that counts. */
   readonly all: readonly AgentDefinition[]

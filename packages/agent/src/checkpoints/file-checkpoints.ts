@@ -14,6 +14,7 @@ import { HeldFiles, lookLimits, type LookLimits, type ProjectLook, type SeenChan
 /** The call that is about to change something. */
 export type CallOf = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
 
+/** Options of `FileCheckpoints`. */
 export interface CheckpointOptions {
   /** Where they are kept: see `checkpointsFolder`. */
   readonly folder: string

@@ -51,7 +51,10 @@ export interface SessionWorkspace {
   readonly ownFolders: readonly string[]
 }
 
-/** @throws ConfigurationError for a mode that the settings forbid, and for rules that cannot be read. */
+/**
+ * Opens the workspace of a session with its permissions, in the mode that the settings allow.
+ * @throws ConfigurationError for a mode that the settings forbid, and for rules that cannot be read.
+ */
 export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
   const { places, sessionId, settings, checkpoints } = options
   const { cwd, env } = places

@@ -6,6 +6,7 @@ import { readPluginHooks } from './plugin-hooks.ts'
 import { joinedHooks, readHooks, type ShellHookTable } from './settings.ts'
 import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
+/** Options of hooks from settings and plugins. */
 export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
   readonly settings: HookSettings | undefined
   /** Theirs stand behind those of the settings. */

@@ -49,6 +49,7 @@ export type ShellHook = Common &
 /** Hooks by event, in the order in which the settings name them. */
 export type ShellHookTable = { readonly [event in HookEvent]?: readonly ShellHook[] }
 
+/** Hooks as they were read from settings, with warnings. */
 export interface ReadHooks {
   readonly hooks: ShellHookTable
   /** What is there and will not be called: nothing is passed over in silence. */

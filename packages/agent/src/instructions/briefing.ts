@@ -38,6 +38,7 @@ export interface Briefing {
   readonly warnings: readonly string[]
 }
 
+/** Options of the instructions that a session begins with. */
 export interface BriefingOptions {
   readonly places: BriefingPlaces
   readonly workspace: Workspace

@@ -26,6 +26,7 @@ export interface WrittenPrompt {
   readonly inPlaceOf?: string
 }
 
+/** Prompt files as they were read, with notes. */
 export interface WrittenPrompts {
   readonly all: readonly WrittenPrompt[]
   readonly notes: readonly string[]

@@ -12,6 +12,7 @@ export interface Expanded {
   readonly notes: readonly string[]
 }
 
+/** How commands and files in a prompt file are replaced by their output and contents. */
 export interface Substitution {
   readonly trust: BriefingTrust
   /** Runs a command of bash under the rules; why not, where these do not let it. */

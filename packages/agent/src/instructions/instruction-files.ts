@@ -20,6 +20,7 @@ export interface InstructionFile {
   readonly isCut: boolean
 }
 
+/** Instruction files as they were read, with warnings. */
 export interface Instructions {
   /** What comes later counts more. */
   readonly files: readonly InstructionFile[]
@@ -29,6 +30,7 @@ export interface Instructions {
   readonly waiting: readonly { readonly path: string; readonly by: string }[]
 }
 
+/** Which files may be read while instructions are put together. */
 export interface ReadingRules {
   /** The person's own folder, for `~/`. */
   readonly home: string

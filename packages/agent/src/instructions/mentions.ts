@@ -39,6 +39,7 @@ function withLines(given: string): Omit<Mention, 'written'> {
   return { path, firstLine, lastLine: last === undefined ? firstLine : Math.max(firstLine, Number(last)) }
 }
 
+/** What the files and resources that a prompt mentions add to it. */
 export interface Mentioned {
   /** What they bring in, behind the prompt. */
   readonly blocks: readonly ContentBlock[]

@@ -39,6 +39,7 @@ export interface McpInstance {
   close?(): Promise<void>
 }
 
+/** How to reach an MCP server: a process, an HTTP address, or an object in this process. */
 export type McpServerConfig = StdioServer | HttpServer | InProcessServer
 
 /** A server by its name, or why it cannot be connected to. */

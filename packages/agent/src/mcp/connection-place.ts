@@ -9,6 +9,7 @@ export interface ElicitationRequest {
   readonly requestedSchema?: unknown
 }
 
+/** A person's answer to a question of an MCP server. */
 export interface ElicitationAnswer {
   readonly action: 'accept' | 'decline' | 'cancel'
   readonly content?: { readonly [field: string]: string | number | boolean | readonly string[] }

@@ -22,6 +22,7 @@ export interface McpLimits {
   readonly stableMs: number
 }
 
+/** The limits of MCP servers where the caller sets no others. */
 export const defaultMcpLimits: McpLimits = Object.freeze({
   connectMs: 30_000,
   toolMs: 600_000,

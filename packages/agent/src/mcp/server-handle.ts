@@ -6,6 +6,7 @@ import { unlessAborted } from './unless-aborted.ts'
 import { timeLimit } from '../time-limit.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 
+/** The state of the connection to an MCP server. */
 export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth' | 'disabled'
 
 const nothing: Offered = { tools: [], prompts: [], hasResources: false, problems: [] }

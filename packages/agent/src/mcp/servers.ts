@@ -18,6 +18,7 @@ import type { SignIns } from './sign-in/sign-ins.ts'
 import { serverTool, type ServerToolOptions } from './server-tool.ts'
 import { createToolSearch } from './tool-search.ts'
 
+/** Options of connections to MCP servers. */
 export interface McpOptions {
   /** In the order in which they are told; each name once. */
   readonly servers: readonly McpServerEntry[]

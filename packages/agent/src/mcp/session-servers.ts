@@ -10,6 +10,7 @@ import { type McpServerEntry, readMcpServer } from './config.ts'
 import type { McpServerStatus, ServersReplaced } from './server-list.ts'
 import { McpServers, type McpOptions } from './servers.ts'
 
+/** Options of the MCP servers of a session. */
 export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'signIns'> {
   readonly entries: readonly McpServerEntry[]
   readonly workspace: Workspace

@@ -10,6 +10,7 @@ export type FittedImage =
 /** Makes images fit. */
 export type FitImage = (bytes: Uint8Array) => Promise<FittedImage>
 
+/** Options of `createFitImage`. */
 export interface FitImageOptions {
   readonly limits?: MediaLimits
   /** Gives the library that makes images smaller, or undefined where there is none; `sharp` where it is installed when absent. */

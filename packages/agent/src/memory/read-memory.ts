@@ -24,6 +24,7 @@ interface MemoryFile {
   readonly isWhole: boolean
 }
 
+/** A topic of the notes together with its file. */
 export interface ReadTopic extends Topic {
   readonly file: MemoryFile
 }

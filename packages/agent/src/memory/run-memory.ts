@@ -92,6 +92,7 @@ export async function dream(place: MemoryPlace, { owner, ask, now, when, signal 
   return holdingMemory(place, (held) => carryOut(held, place, { answer: asked.answer, notes, now }), signal)
 }
 
+/** Options of the stage that puts notes in order. */
 export interface DreamOptions {
   readonly owner: MemoryOwner
   readonly ask: Ask

@@ -21,6 +21,7 @@ export interface Said {
   readonly withheld: readonly string[]
 }
 
+/** Options of the excerpt of a conversation from which notes are made. */
 export interface SaidOptions {
   readonly sessionId: string
   /** Secrets are told apart by its values. */

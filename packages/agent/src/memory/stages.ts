@@ -15,6 +15,7 @@ export interface MemoryStageOptions {
   readonly now?: () => Date
 }
 
+/** Options of the stage that extracts notes after a run. */
 export interface ExtractionStageOptions extends MemoryStageOptions {
   /** Secrets are told apart by its values. */
   readonly env: Environment
@@ -64,6 +65,7 @@ function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }
   return { added: notes, merged: merged.length, refused: [...refused] }
 }
 
+/** Options of the stage that puts notes in order after a run. */
 export interface DreamStageOptions extends MemoryStageOptions {
   /** `due` when enough sessions and hours have passed, and else not. */
   readonly when: 'due' | 'whenever'
@@ -104,6 +106,7 @@ function asking(context: StageContext): Ask {
   }
 }
 
+/** Options of all memory stages after a run. */
 export interface MemoryStagesOptions {
   readonly owner: MemoryOwner
   readonly settings: Settings

@@ -26,6 +26,7 @@ import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, wi
 import { ruleFor } from './rule-match.ts'
 import { type Subject, subjectOf } from './subject.ts'
 
+/** Options of `createPermissions`. */
 export interface PermissionOptions {
   readonly mode?: PermissionMode
   /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
@@ -55,6 +56,7 @@ export interface PermissionOptions {
   readonly whenAsked?: 'deny' | 'ask'
 }
 
+/** Permissions by rules and a mode, which a person can change while a run continues. */
 export interface RulePermissions extends Permissions {
   /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
   readonly asking: Permissions

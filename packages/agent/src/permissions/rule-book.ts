@@ -8,8 +8,10 @@ import { isAbout, type PermissionRule } from './rule.ts'
 /** What rules say about a call. That it cannot succeed, they do not say. */
 export type RuleDecision = Exclude<PermissionDecision, { readonly behavior: 'fail' }>
 
+/** How calls are decided that no rule decides. */
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
 
+/** All permission modes. */
 export const permissionModes: readonly PermissionMode[] = Object.freeze<PermissionMode[]>([
   'default',
   'acceptEdits',

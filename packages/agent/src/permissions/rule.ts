@@ -29,6 +29,7 @@ type RuleSpec =
 /** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
 export type RuleText = string | { readonly rule: string; readonly projectDirectory: string }
 
+/** A permission rule that cannot be read, and why. */
 export interface RuleProblem {
   readonly rule: string
   readonly problem: string
@@ -48,6 +49,7 @@ export class PermissionRuleError extends HaltingError {
   }
 }
 
+/** What a permission rule does with a call that it matches. */
 export type Behavior = 'allow' | 'deny' | 'ask'
 
 /** Reads lists of rules. Throws one `PermissionRuleError` for all that cannot be read, whichever list they are in. */

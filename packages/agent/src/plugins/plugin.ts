@@ -19,6 +19,7 @@ export interface PluginProblem {
   readonly path?: string
 }
 
+/** Plugins as they were read, with problems. */
 export interface Plugins {
   readonly all: readonly Plugin[]
   readonly problems: readonly PluginProblem[]

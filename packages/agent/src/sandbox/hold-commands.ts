@@ -8,6 +8,7 @@ import type { Workspace } from '../tools/workspace.ts'
 import { openSandbox } from './sandbox.ts'
 import { sandboxSettingsOf } from './sandbox-settings.ts'
 
+/** Options of the confinement of a session's commands. */
 export interface HoldCommandsOptions {
   readonly workspace: Workspace
   readonly permissions: RulePermissions

@@ -29,6 +29,7 @@ import { seccompFilter } from './seccomp.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** Options of a sandbox. */
 export interface SandboxOptions {
   readonly cwd: string
   readonly directories: readonly string[]
@@ -57,6 +58,7 @@ export interface SandboxedCommand {
   started(child?: ChildProcess): void
 }
 
+/** A command to run in the sandbox. */
 export interface CommandToHold extends PlainCommand {
   readonly env: Environment
   /** The first descriptor that the caller does not use itself. */
@@ -86,7 +88,10 @@ const run = promisify(execFile)
 /** A bwrap that does not answer holds nothing, and the program does not wait for it. */
 const tryMs = 20_000
 
-/** @throws SandboxError where commands cannot be held: what is missing, and what to install. */
+/**
+ * Opens the sandbox in which commands run.
+ * @throws SandboxError where commands cannot be held: what is missing, and what to install.
+ */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, (await ripgrepPath()) ?? ''])
   if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' }, packages)

@@ -4,6 +4,7 @@ import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../paths.ts'
 import type { Wall } from './wall.ts'
 
+/** Options of `SessionWall`. */
 export interface SessionWallOptions {
   readonly home: string
   /** The person's folder of this program: what works on this machine is stored there. */

@@ -59,6 +59,7 @@ function tryMeans({ path, writable }: DetectOptions): WallMeans {
   )
 }
 
+/** Whether Landlock can confine commands on this machine, and by which program. */
 export function findLandlock(path: string, writable: readonly string[]): WallMeans | undefined {
   const perl = findPerl(path, writable)
   if (perl === undefined || machineNumbers() === undefined) return undefined
@@ -76,6 +77,7 @@ function findPerl(path: string, writable: readonly string[]): string | undefined
   return findProgram('perl', `/usr/bin:${path}`, writable)
 }
 
+/** Whether bubblewrap can confine commands on this machine, and by which program. */
 export function findNamespaces(path: string, writable: readonly string[]): WallMeans | undefined {
   const file = findProgram('bwrap', path, writable)
   if (file === undefined) return undefined

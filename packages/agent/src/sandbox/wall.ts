@@ -32,6 +32,7 @@ export interface Confinement {
   readonly readable: readonly string[]
 }
 
+/** Options of the confinement by Landlock or bubblewrap. */
 export interface WallOptions {
   readonly means: Extract<WallMeans, { readonly kind: 'landlock' | 'bubblewrap' }>
   readonly home: string

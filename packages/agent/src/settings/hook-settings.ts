@@ -24,6 +24,7 @@ export type HookHandler =
       readonly once?: boolean
     }
 
+/** Hooks of the settings that share a matcher. */
 export interface HookGroup {
   readonly matcher?: string
   readonly hooks: readonly HookHandler[]
@@ -50,4 +51,5 @@ export const hookEvents = [
   'PostCompact',
   'SessionEnd',
 ] as const
+/** An event for which the settings may name hooks. */
 export type HookEvent = (typeof hookEvents)[number]

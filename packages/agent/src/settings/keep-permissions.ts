@@ -11,6 +11,7 @@ import { changeSettingsFile } from './own-settings.ts'
 import { projectOffers } from './settings.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
 
+/** Options of `settingsKeeper`. */
 export interface KeeperOptions extends PlacesOptions {
   /** Trusted for this run, and by what. */
   readonly trustedBy?: string | false | undefined

@@ -5,6 +5,7 @@ import type { Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 import type { ReadOptions } from './read-files.ts'
 
+/** The settings in force, with warnings and what is ignored. */
 export interface LoadedSettings {
   readonly settings: Settings
   /** What a person should know: a setting that is there and does not count. */
@@ -29,6 +30,7 @@ export interface FoundFile {
   readonly passedOver: readonly string[]
 }
 
+/** A setting that is ignored, where it was found, and why. */
 export interface Ignored {
   readonly setting: string
   readonly text: string
@@ -40,6 +42,7 @@ export interface Ignored {
   readonly onlyByName?: boolean
 }
 
+/** Options of `loadSettings`. */
 export interface LoadOptions extends ReadOptions {
   /** What trusts the folder for this run, such as `--trust`; the records decide when absent, and nothing does when false. */
   readonly trustedBy?: string | false | undefined

@@ -11,6 +11,7 @@ import type { PlacesOptions } from './places.ts'
 
 /** `local`: of a person, for this project; `project`: of the project, in `.mcp.json`; `user`: of a person, for all projects. */
 export const mcpScopes = ['local', 'project', 'user'] as const
+/** Which settings file an MCP server is stored in. */
 export type McpScope = (typeof mcpScopes)[number]
 
 type Servers = Readonly<Record<string, JsonObject>>

@@ -3,6 +3,7 @@ import { type Background, isJsonObject, type TaskStarted } from '@halting/core/a
 import { detachedOf, isRunning, type ProcessGroup } from './process-group.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Options of `backgroundOf`: how a run ends while commands run in the background. */
 export interface BackgroundOptions {
   /** What is done when a run would end and commands still run: `wait` when absent. */
   readonly atEnd?: Background['atEnd']

@@ -10,6 +10,7 @@ import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the Bash tool. */
 export interface BashInput {
   readonly command: string
   /** Milliseconds. */

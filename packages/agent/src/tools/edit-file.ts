@@ -10,6 +10,7 @@ import { isShownIn } from './shown.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import { createFile, namesNote, type Where } from './write-file.ts'
 
+/** Input of the Edit tool. */
 export interface EditInput {
   readonly file_path: string
   readonly old_string: string

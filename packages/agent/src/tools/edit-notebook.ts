@@ -12,6 +12,7 @@ import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 import { losesSecrets } from './write-file.ts'
 
+/** Input of the NotebookEdit tool. */
 export interface NotebookEditInput {
   readonly notebook_path: string
   readonly cell_id?: string

@@ -7,6 +7,7 @@ import { isHidden, type Root, searchRoot } from './search-root.ts'
 import { exactPath, shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the Glob tool. */
 export interface GlobInput {
   readonly pattern: string
   readonly path?: string

@@ -6,6 +6,7 @@ import type { Environment } from './limits.ts'
 /** Asks git; undefined when it fails or takes too long. */
 export type InertGit = (args: readonly string[]) => Promise<GitOutput | undefined>
 
+/** Limits of a git command that runs nothing of the repository: time and output. */
 export interface InertGitLimits {
   readonly timeoutMs: number
   readonly mostBytes: number

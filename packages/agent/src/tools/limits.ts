@@ -27,6 +27,7 @@ export interface Limits {
   readonly drainQuietMs: number
 }
 
+/** The limits of tools where neither the environment nor the caller sets others. */
 export const defaultLimits: Limits = Object.freeze({
   readLines: 2000,
   lineCharacters: 2000,
@@ -46,6 +47,7 @@ export const defaultLimits: Limits = Object.freeze({
   drainQuietMs: 50,
 })
 
+/** Environment variables, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The defaults, then what the environment says, then what the caller says. */

@@ -18,12 +18,14 @@ export interface Question {
   readonly multiSelect?: boolean
 }
 
+/** Input of the AskUserQuestion tool. */
 export interface AskUserQuestionInput {
   readonly questions: readonly Question[]
   /** What the person said, by question: whoever asks puts it there with `updatedInput`. */
   readonly answers?: JsonObject
 }
 
+/** Input of the ExitPlanMode tool. */
 export interface ExitPlanModeInput {
   readonly plan: string
 }

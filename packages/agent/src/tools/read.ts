@@ -16,6 +16,7 @@ import { tellingFailures } from './telling-failures.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the Read tool. */
 export interface ReadInput {
   readonly file_path: string
   /** The first line, counted from 1. */

@@ -8,8 +8,10 @@ import { isHidden, type Root, searchRoot } from './search-root.ts'
 import { shownName } from './shown-name.ts'
 import type { Workspace } from './workspace.ts'
 
+/** What the Grep tool returns: the files, the lines, or the number of matches. */
 export type GrepMode = 'files_with_matches' | 'content' | 'count'
 
+/** Input of the Grep tool. */
 export interface GrepInput {
   readonly pattern: string
   readonly path?: string

@@ -5,6 +5,7 @@ import { filledText, flag, inputForm, optional, wholeNumber } from './input.ts'
 import { isOfAgent, unknownTask } from './task-stop.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the TaskOutput tool. */
 export interface TaskOutputInput {
   readonly task_id: string
   /** Waits for the task to end; true when absent. */

@@ -4,6 +4,7 @@ import { filledText, inputForm } from './input.ts'
 import { failed } from './result.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the TaskStop tool. */
 export interface TaskStopInput {
   readonly task_id: string
 }

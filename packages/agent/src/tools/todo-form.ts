@@ -9,6 +9,7 @@ export interface Todo {
   readonly activeForm?: string
 }
 
+/** Input of the TodoWrite tool. */
 export interface TodoWriteInput {
   readonly todos: readonly Todo[]
 }

@@ -3,6 +3,7 @@ import type { WebCache } from '../web/web-cache.ts'
 import { filledText, inputForm, optional } from './input.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the WebFetch tool. */
 export interface WebFetchInput {
   readonly url: string
   /** What the model wants to know of the page: another one reads it and answers (spec R-WEB-8). */

@@ -25,6 +25,7 @@ import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
 import { exactName } from './shown-name.ts'
 
+/** Options of `Workspace`. */
 export interface WorkspaceOptions {
   /** Where the agent works. Relative paths of the file tools are relative to this, wherever the shell has gone. */
   readonly cwd: string

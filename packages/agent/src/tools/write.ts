@@ -3,6 +3,7 @@ import { filledText, inputForm, isWritable, text } from './input.ts'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
+/** Input of the Write tool. */
 export interface WriteInput {
   readonly file_path: string
   readonly content: string

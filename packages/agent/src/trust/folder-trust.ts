@@ -15,6 +15,7 @@ export interface FolderTrust {
   readonly problem?: string
 }
 
+/** Which folder's trust is asked for, and whether it is trusted for this run only. */
 export interface TrustQuestion extends TrustOwner {
   /** Trusted for this run, and by what: `--trust`. False: not trusted for this run, whatever the records say. */
   readonly once?: string | false | undefined

@@ -21,6 +21,7 @@ export interface TrustRecord {
 
 type TrustRecords = ReadonlyMap<string, TrustRecord>
 
+/** Whose trust is meant: the folder, the person's home and the environment. */
 export type TrustOwner = Pick<PlacesOptions, 'cwd' | 'home' | 'env'>
 
 /** The one file that says which folders are trusted; no project can say it. */

@@ -5,7 +5,7 @@ import type { TranscriptEntry } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { saidIn } from '../session/said-in.ts'
+import { recordedTranscript } from '@halting/analysis/transcript'
 import { whose } from '../session/whose.ts'
 
 const pageSize = 50
@@ -53,7 +53,7 @@ export async function keptFile(
 export async function entriesOf({ path }: KeptFile): Promise<readonly TranscriptEntry[]> {
   const { runs } = await readJournal(path)
   // What the turn that was cut off has on record comes again when the session goes on.
-  return [...saidIn(foldSession(runs))]
+  return [...recordedTranscript(foldSession(runs))]
 }
 
 /** Removes it. Again is harmless. @throws Error for one that another process writes. */

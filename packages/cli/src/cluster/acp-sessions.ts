@@ -5,7 +5,7 @@ import type { OpenedSession, Opener, OpenRequest } from '../acp/opener.ts'
 import { withImages } from '../acp/prompt-content.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { saidIn } from '../session/said-in.ts'
+import { recordedTranscript } from '@halting/analysis/transcript'
 import { checkMode } from '../session/check-mode.ts'
 import { sessionsOfCluster } from './list.ts'
 import { asked, clientOf } from './of-cluster.ts'
@@ -27,7 +27,7 @@ export function openerOnCluster(flags: Flags, program: Program): Opener {
       if (records.length === 0) return undefined
       read.set(sessionId, records.length)
       // What the turn that goes on has on record is told as it goes on.
-      return { entries: [...saidIn(foldSession(runsOf(records)))] }
+      return { entries: [...recordedTranscript(foldSession(runsOf(records)))] }
     },
     async list({ cwd, cursor }) {
       const start = /^\d{1,9}$/.test(cursor ?? '0') ? Number(cursor ?? '0') : undefined

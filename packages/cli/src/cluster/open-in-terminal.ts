@@ -4,7 +4,7 @@ import type { FlagName, Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { saidIn } from '../session/said-in.ts'
+import { recordedTranscript } from '@halting/analysis/transcript'
 import { entriesIn } from '../terminal/app/kept-entries.ts'
 import type { OpenSession, ShownCluster, WrittenCommand } from '../terminal/app/context.ts'
 import { factsOf, sessionsOfCluster } from './list.ts'
@@ -58,7 +58,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
           const records = isNew ? [] : await client.records(session.id)
           // What happened since then is told, and so is the turn that goes on.
           follow()
-          return [...saidIn(foldSession(runsOf(records.slice(0, since))))]
+          return [...recordedTranscript(foldSession(runsOf(records.slice(0, since))))]
         },
         entries: async () => entriesIn(runsOf(await client.records(session.id))),
         // Commands and files are looked up by the worker.

@@ -1,5 +1,5 @@
 import type { Question } from '@halting/agent/session'
-import { inputSummary } from '../headless/summaries.ts'
+import { inputSummary } from '@halting/analysis/words'
 import { told } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import { shellQuoted } from '../io/shell-quote.ts'

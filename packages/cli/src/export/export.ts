@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { redactedValue } from '@halting/agent'
+import { redactedValue } from '@halting/core/redact'
 import { wholeLines } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
@@ -8,8 +8,8 @@ import { findFile, readSession } from '../session/find-session.ts'
 import { usable } from '../session/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { goOn } from '../why/go-on.ts'
-import { terminalOf } from '../why/terminal-of.ts'
-import { plainText, toldSession, type ToldSession } from '@halting/inspector'
+import { terminalOf } from '@halting/analysis/why'
+import { plainText, sessionTranscript, type SessionTranscript } from '@halting/analysis/view'
 import { createKeyRedactor } from '@halting/models'
 import { writeNew } from './write-new.ts'
 
@@ -48,20 +48,20 @@ async function exported(
   const read = await readSession(path)
   // Titles are cut: half a key would not be recognized any more.
   const journal = { ...read, runs: redactedValue(read.runs, redact) }
-  const session = toldSession(journal)
+  const session = sessionTranscript(journal)
   const title = titleOf(session)
   if (format === 'markdown') {
-    const { markdownOf } = await import('./markdown.ts')
+    const { markdownOf } = await import('@halting/analysis/export')
     return markdownOf(session, title)
   }
-  const { htmlOf } = await import('./html.ts')
+  const { htmlOf } = await import('@halting/analysis/export')
   const last = journal.runs.at(-1)
   const where = { sessionId: journal.sessionId, sessionCwd: journal.cwd, cwd: journal.cwd }
   return htmlOf(session, title, last === undefined ? { says: '' } : goOn(terminalOf(last), where))
 }
 
 /** What was asked first. */
-function titleOf({ runs, sessionId }: ToldSession): string {
+function titleOf({ runs, sessionId }: SessionTranscript): string {
   for (const { parts } of runs)
     for (const part of parts) if (part.kind === 'person') return oneLine(plainText(part.content), 100)
   return `Session ${sessionId}`

@@ -1,3 +1,5 @@
+import type { Breakdown } from '@halting/analysis/report'
+
 export const inputFormats = ['text', 'stream-json'] as const
 type InputFormat = (typeof inputFormats)[number]
 
@@ -20,8 +22,6 @@ export const fileFormats = ['jsonl', 'markdown', 'html', 'text'] as const
 type FileFormat = (typeof fileFormats)[number]
 
 export const breakdowns = ['day', 'model', 'folder'] as const
-/** By what a report tells what was spent. */
-export type Breakdown = (typeof breakdowns)[number]
 
 /** A moment as a person names it: so long ago, a day, or a moment in milliseconds since 1970. */
 export type NamedMoment =

@@ -7,7 +7,7 @@ import {
   readForeignSession,
   type ForeignFile,
   type ForeignSession,
-} from '@halting/agent/foreign'
+} from '@halting/analysis/foreign'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { shellQuoted } from '../io/shell-quote.ts'

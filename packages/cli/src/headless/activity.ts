@@ -2,7 +2,7 @@ import type { LoopEvent } from '@halting/core'
 import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
-import { inputSummary } from './summaries.ts'
+import { inputSummary } from '@halting/analysis/words'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {

@@ -6,7 +6,7 @@ import { many } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import type { Toolbox } from '../session/toolbox.ts'
 import { rerun, type Asked } from './rerun.ts'
-import { inputSummary } from './summaries.ts'
+import { inputSummary } from '@halting/analysis/words'
 
 /** The calls of a run that were denied. */
 export interface Denials {

@@ -4,7 +4,8 @@ import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { roomNews } from './room.ts'
-import { inputSummary, lastLinesOfFailed, resultSummary } from './summaries.ts'
+import { inputSummary } from '@halting/analysis/words'
+import { lastLinesOfFailed, resultSummary } from './summaries.ts'
 
 /**
  * Texts of the model that are told: all, those that are not the answer (which somebody else prints), or none (they were

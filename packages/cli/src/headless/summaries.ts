@@ -2,15 +2,6 @@ import type { ContentBlock } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { many } from '../io/figures.ts'
 
-const tellingFields = ['command', 'file_path', 'pattern', 'url', 'description', 'prompt']
-
-/** What of the input of a call tells a person what it is about. */
-export function inputSummary(input: unknown): string {
-  if (!isJsonObject(input)) return ''
-  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
-  return telling ?? JSON.stringify(input)
-}
-
 /** What of a result tells a person how the call went. */
 export function resultSummary(tool: string, content: string | readonly ContentBlock[], details: unknown): string {
   const fields = isJsonObject(details) ? details : {}

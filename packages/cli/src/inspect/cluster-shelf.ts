@@ -1,13 +1,12 @@
-import type { InspectedSession } from '@halting/inspector'
+import type { InspectedSession, Entry, Shelf } from '@halting/analysis/view'
 import { sessionsOfCluster } from '../cluster/list.ts'
 import { sessionOfCluster } from '../cluster/of-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
-import { terminalOf } from '../why/terminal-of.ts'
+import { terminalOf } from '@halting/analysis/why'
 import { inspectedSession } from './inspected.ts'
-import type { Entry, Shelf } from './shelf.ts'
 
 /** The sessions of a cluster: all of them, or those that are named. What stands with each is one query; records are read of what changed. */
 export class ClusterShelf implements Shelf {

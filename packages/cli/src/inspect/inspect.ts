@@ -11,7 +11,7 @@ import { findFile } from '../session/find-session.ts'
 import { usable } from '../session/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { openBrowser } from './open-browser.ts'
-import { ShelfSource, type OpenShelf } from './shelf-source.ts'
+import { ShelfSource, type OpenShelf } from '@halting/analysis/view'
 
 /** `halting inspect [SESSION|FOLDER|FILE …]`: a page over sessions, for this machine alone, until Ctrl-C; with `--output FILE` one session as a file. Changes nothing. */
 export async function inspect(flags: Flags, words: readonly string[], program: Program): Promise<number> {
@@ -65,13 +65,18 @@ function checked(flags: Flags, [word]: readonly string[]): void {
     throw new UsageError('--output writes a file and starts no server: leave out --open and --port.')
 }
 
+/** Shelves name what is wrong with what a person asked for by usage errors. */
+function isUsageError(error: unknown): boolean {
+  return error instanceof UsageError
+}
+
 async function shelfFor(flags: Flags, words: readonly string[], program: Program): Promise<OpenShelf> {
   if (flags.cluster !== undefined) {
     const { ClusterShelf } = await import('./cluster-shelf.ts')
-    return new ShelfSource(await ClusterShelf.open(flags, words, program))
+    return new ShelfSource(await ClusterShelf.open(flags, words, program), isUsageError)
   }
   const { FileShelf } = await import('./file-shelf.ts')
-  return new ShelfSource(await FileShelf.open(flags, words, program))
+  return new ShelfSource(await FileShelf.open(flags, words, program), isUsageError)
 }
 
 /** Where a session stands that is named alone: its newest run. '' for many. @throws UsageError for one that cannot be read. */

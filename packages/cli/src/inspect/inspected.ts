@@ -1,13 +1,11 @@
-import { redactedValue } from '@halting/agent'
-import type { InspectedSession } from '@halting/inspector'
+import { redactedValue } from '@halting/core/redact'
+import type { InspectedSession, Entry } from '@halting/analysis/view'
 import { contextWindowOf, createKeyRedactor } from '@halting/models'
-import type { AnySession } from '../foreign/read-session.ts'
+import type { AnySession } from '@halting/analysis/sessions'
 import { styleFor } from '../io/style.ts'
 import type { GoOn } from '../why/go-on.ts'
-import { toldRuns } from '../why/told-runs.ts'
-import { aboutRecord } from '../why/why-foreign.ts'
+import { explainRuns, aboutRecord } from '@halting/analysis/why'
 import { whyText } from '../why/why-text.ts'
-import type { Entry } from './shelf.ts'
 
 /** What is told of a session that was read, beside its records. */
 interface Beside {
@@ -35,7 +33,7 @@ export function inspectedSession(
   const { key, path, changedAt, isLive } = found
   const about = aboutRecord(session)
   // A list of many asks for none of it.
-  let told: ReturnType<typeof toldRuns> | undefined
+  let told: ReturnType<typeof explainRuns> | undefined
   return {
     key,
     sessionId,
@@ -51,7 +49,7 @@ export function inspectedSession(
     windowOf: contextWindowOf,
     notes: about,
     why: (run) => {
-      told ??= toldRuns({ ...session, runs })
+      told ??= explainRuns({ ...session, runs })
       const beside = run === runs.length - 1 ? { goOn, heldBy } : {}
       return whyText(told(run, { ...beside, about }), columns, styleFor(false, {}))
     },

@@ -1,12 +1,9 @@
-import { isJsonObject, isText, isToolUse, textOf } from '@halting/core/adapters'
-import type { ContentBlock } from '@halting/core'
-import type { StageRecord } from '@halting/core/after'
-import type { StepRecord } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { pricesFor, readNamedSession } from '../foreign/read-session.ts'
+import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import { findFile } from '../session/find-session.ts'
+import { replayLines, type ReplayLine } from '@halting/analysis/view'
 
 /** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
 export async function replaySession(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
@@ -16,7 +13,7 @@ export async function replaySession(flags: Flags, [given]: readonly string[], pr
     let beganAt = 0
     for (const record of records) {
       if (record.type === 'start' && record.scope === '') beganAt = record.at
-      for (const { atMs, what, text } of stepsTold(record, beganAt)) {
+      for (const { atMs, what, text } of replayLines(record, beganAt)) {
         if (wantsJson(flags)) output.out(`${JSON.stringify({ atMs, what, text })}\n`)
         else output.out(`${lineOf({ atMs, what, text }, output.width)}\n`)
       }
@@ -25,81 +22,7 @@ export async function replaySession(flags: Flags, [given]: readonly string[], pr
   return 0
 }
 
-interface Told {
-  /** Of the run's active time; null for what has no moment of its own. */
-  readonly atMs: number | null
-  readonly what: string
-  readonly text: string
-}
-
-function lineOf({ atMs, what, text }: Told, width: number): string {
+function lineOf({ atMs, what, text }: ReplayLine, width: number): string {
   const moment = (atMs === null ? '' : elapsed(atMs)).padStart(10)
   return `${moment}  ${oneLine(`${what} ${text}`, width - moment.length - 2)}`
-}
-
-function stepsTold(record: StepRecord, beganAt: number): readonly Told[] {
-  switch (record.type) {
-    case 'start': {
-      const said = record.start.added.flatMap((entry) => (entry.kind === 'user' ? [textOf(entry.message.content)] : []))
-      return [{ atMs: 0, what: 'start', text: [record.start.run.runId, ...said].join(': ') }]
-    }
-    case 'intent':
-      return []
-    case 'result':
-      return resultTold(record, record.at + record.durationMs - beganAt)
-    case 'control':
-      return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
-    case 'stage':
-      return stageTold(record.stage)
-    case 'rewind':
-      return [{ atMs: null, what: 'rewind', text: record.after === null ? 'to the beginning' : `to ${record.after}` }]
-    case 'lap':
-      return [{ atMs: null, what: 'lap', text: `${record.lap.transition}${inScope(record.lap.scope)}` }]
-    case 'end': {
-      const { reason, signal } = record.terminal
-      return [{ atMs: null, what: 'end', text: `${reason}: ${signal.message}${inScope(record.scope)}` }]
-    }
-  }
-}
-
-function stageTold(stage: StageRecord): readonly Told[] {
-  if (stage.phase === 'began') return []
-  return [
-    {
-      atMs: null,
-      what: 'stage',
-      text: `${stage.name}: ${stage.reason}${stage.message === '' ? '' : `: ${stage.message}`}`,
-    },
-  ]
-}
-
-function inScope(scope: string): string {
-  return scope === '' ? '' : ` (${scope})`
-}
-
-/** A request with its reply, its texts and its calls; a call with its result; any other step by its key. */
-function resultTold(
-  { key, value, durationMs }: Extract<StepRecord, { readonly type: 'result' }>,
-  atMs: number,
-): readonly Told[] {
-  const name = key.slice(key.indexOf('/') + 1)
-  const took = elapsed(durationMs)
-  if (!isJsonObject(value)) return [{ atMs, what: name, text: took }]
-  const { kind, message, status, content } = value
-  if (typeof kind === 'string') {
-    const blocks = isJsonObject(message) && Array.isArray(message['content']) ? message['content'] : []
-    return [
-      { atMs, what: name, text: `${kind}, ${took}` },
-      ...(blocks as readonly ContentBlock[]).flatMap((block): readonly Told[] => {
-        if (isText(block)) return [{ atMs: null, what: 'said', text: block.text }]
-        return isToolUse(block)
-          ? [{ atMs: null, what: 'asks', text: `${block.name} ${JSON.stringify(block.input)}` }]
-          : []
-      }),
-    ]
-  }
-  if (typeof status !== 'string' || content === undefined) return [{ atMs, what: name, text: took }]
-  // What a driver recorded for a call is a result with content of messages.
-  const shown = textOf(content as string | readonly ContentBlock[])
-  return [{ atMs, what: name, text: `${status}, ${took}: ${shown}` }]
 }

@@ -1,11 +1,6 @@
 import type { Flags, NamedMoment } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
-
-/** From one moment to another, in milliseconds since 1970; null for no bound. The second is not in it. */
-export interface Period {
-  readonly since: number | null
-  readonly until: number | null
-}
+import type { Period } from '@halting/analysis/report'
 
 const usualDays = 7
 
@@ -20,12 +15,6 @@ export function periodOf({ since, until }: Pick<Flags, 'since' | 'until'>, isNam
   if (from !== null && to !== null && to <= from)
     throw new UsageError('--until is not after --since. Name the earlier of the two with --since.')
   return { since: from, until: to }
-}
-
-/** Whether a moment is in it. One that is not known is in a period without bounds alone. */
-export function isWithin({ since, until }: Period, at: number | null): boolean {
-  if (at === null) return since === null && until === null
-  return (since === null || at >= since) && (until === null || at < until)
 }
 
 /** `more` days later, where it names a day: that day is in what it ends. */
@@ -52,12 +41,4 @@ function dayAt(year: number, month: number, day: number): number {
   const date = new Date(2000, 0, 1)
   date.setFullYear(year, month, day)
   return date.getTime()
-}
-
-/** `2026-11-23`, in the time zone of this machine; '' where it is not known. */
-export function dayOf(at: number | null): string {
-  if (at === null) return ''
-  const date = new Date(at)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }

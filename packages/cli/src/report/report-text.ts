@@ -1,13 +1,15 @@
-import { costText } from '@halting/inspector/what-if-words'
-import type { Breakdown } from '../flags/flags.ts'
+import { costText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { barLines } from '../why/bars.ts'
 import { tableLines } from './table.ts'
-import { worthTelling } from './tighter.ts'
-import type { Report, SessionSpent, SpentRow } from './told.ts'
 import {
+  worthTelling,
+  type Breakdown,
+  type Report,
+  type SessionSpent,
+  type SpentRow,
   endingName,
   factsOf,
   headline,
@@ -18,7 +20,7 @@ import {
   programsText,
   spentText,
   triedText,
-} from './words.ts'
+} from '@halting/analysis/report'
 
 interface Look {
   /** All rows of this breakdown, and no other. */

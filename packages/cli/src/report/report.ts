@@ -1,20 +1,16 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { HaltingError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { manySessions } from '../foreign/many-sessions.ts'
-import { readAnySession, type AnySession } from '../foreign/read-session.ts'
+import { readAnySession, type AnySession } from '@halting/analysis/sessions'
 import { oneLine, told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { writerOf } from '../session/writer-of.ts'
 import { UsageError } from '../usage-error.ts'
-import { terminalOf } from '../why/terminal-of.ts'
-import { Collector } from './collect.ts'
-import { periodOf, type Period } from './period.ts'
+import { type Period, gatherReport, type Report } from '@halting/analysis/report'
+import { periodOf } from './period.ts'
 import { reportText } from './report-text.ts'
-import type { Report } from './told.ts'
-import { isBelow, whichSessions, type Which } from './which.ts'
+import { whichSessions, type Which } from './which.ts'
 
 /** `halting report [FOLDER]`: what sessions cost, how they ended, what limits saved and lost, which tools fail. Asks nobody, changes nothing. */
 export async function report(flags: Flags, words: readonly string[], program: Program): Promise<number> {
@@ -29,7 +25,7 @@ export async function report(flags: Flags, words: readonly string[], program: Pr
   const chunks = wantsJson(flags)
     ? [`${JSON.stringify(found)}\n`]
     : format === 'html'
-      ? (await import('./report-html.ts')).reportHtml(found, flags.by)
+      ? (await import('@halting/analysis/report')).reportHtml(found, flags.by)
       : [reportText(found, { by: flags.by, width: output.width, style })]
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)
@@ -47,7 +43,6 @@ interface Gathered {
   readonly sources: readonly string[]
 }
 
-/** Reads one session after another: of none more is kept than its sums. */
 async function gathered(flags: Flags, words: readonly string[], program: Program): Promise<Gathered> {
   const which = await whichOf(flags, words, program)
   const now = Date.now()
@@ -58,22 +53,9 @@ async function gathered(flags: Flags, words: readonly string[], program: Program
     ofFile: readAnySession,
     ofCluster: (session) => session,
   })
-  const collector = new Collector(period)
-  const skipped: string[] = []
-  for (const name of names) {
-    try {
-      const session = await read(name)
-      if (which.below !== '' && !isBelow(session.cwd, which.below)) continue
-      const isOpenHere =
-        !isOfCluster && session.foreign === undefined && terminalOf(session.runs.at(-1) ?? []) === undefined
-      const heldBy = isOpenHere ? await writerOf(name) : undefined
-      collector.add(session, { file: name, heldBy })
-    } catch (error) {
-      if (!(error instanceof HaltingError)) throw error
-      skipped.push(error.message)
-    }
-  }
-  return { found: collector.told(which.of, skipped, now), sources: isOfCluster ? [] : names }
+  const { of, below } = which
+  const found = await gatherReport({ names, read }, { of, period, below, hasWriters: !isOfCluster, now })
+  return { found, sources: isOfCluster ? [] : names }
 }
 
 async function whichOf(flags: Flags, words: readonly string[], program: Program): Promise<Which> {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, relative, resolve, isAbsolute } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { headOfKept, keptSessions, sessionFolder } from '@halting/journal'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
@@ -10,6 +10,7 @@ import type { Program } from '../program.ts'
 import { findFiles } from '../session/find-session.ts'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
+import { isBelow } from '@halting/analysis/report'
 
 /** Which sessions a report is of. */
 export interface Which {
@@ -69,12 +70,6 @@ async function workedBelow(folder: string, program: Program): Promise<readonly s
       return project === own || project.startsWith(below) ? [path] : []
     }
   })
-}
-
-/** Whether a path is a folder, or in it. */
-export function isBelow(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return path !== '' && !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/.test(way)
 }
 
 function shownFolder(path: string, { cwd, env }: Program): string {

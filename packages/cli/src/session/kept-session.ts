@@ -11,7 +11,7 @@ import {
   sessionFolder,
   type SessionJournal,
 } from '@halting/journal'
-import type { ForeignSession } from '@halting/agent/foreign'
+import type { ForeignSession } from '@halting/analysis/foreign'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'

@@ -1,4 +1,4 @@
-import { homeFolder } from '@halting/agent'
+import { homeFolder } from '@halting/journal/files'
 import type { Program } from '../program.ts'
 
 /** Whose sessions are looked at. */

@@ -8,7 +8,8 @@ import {
   type SessionSummary,
   summaryOf,
 } from '@halting/journal'
-import { memoriesOfProject, memoryPlace, type MemoryPlace, redactedValue } from '@halting/agent'
+import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
+import { redactedValue } from '@halting/core/redact'
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
@@ -18,7 +19,7 @@ import { nearest } from '../flags/nearest.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
-import { shownIn } from '../session/said-in.ts'
+import { displayTranscript } from '@halting/analysis/transcript'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -181,7 +182,7 @@ async function notesOfSession({ sessionId }: KeptFile, places: readonly MemoryPl
 async function transcriptOf(path: string): Promise<Transcript> {
   const read = await readJournal(path)
   const runs = redactedValue(read.runs, createKeyRedactor(process.env))
-  return shownIn(foldSession(runs))
+  return displayTranscript(foldSession(runs))
 }
 
 /** The first line that somebody said with this in it. */

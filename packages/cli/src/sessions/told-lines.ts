@@ -1,5 +1,5 @@
 import type { ContentBlock, ModelMessage, Transcript, TranscriptEntry } from '@halting/core'
-import { inputSummary } from '../headless/summaries.ts'
+import { inputSummary } from '@halting/analysis/words'
 import { oneLine } from '../io/figures.ts'
 
 /** A conversation, a line for each part: `> ` before what a person said, `● ` before calls, an indent before results. */

@@ -6,7 +6,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
-import { saidIn } from '../session/said-in.ts'
+import { recordedTranscript } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
 import { filesOf, leftText, planText, refusalText, tellRestore, unknownText } from './restore.ts'
@@ -29,7 +29,7 @@ export async function rewind(
     throw new UsageError(messageOf(thrown))
   })
   const folded = foldSession(journal.runs)
-  const messages = personsMessages(saidIn(folded))
+  const messages = personsMessages(recordedTranscript(folded))
   if (message === undefined) return list(messages, file, flags, program)
   if (folded.open !== undefined) {
     // Where a process goes on with it, that is what to say.

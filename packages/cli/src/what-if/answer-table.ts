@@ -1,7 +1,7 @@
 import { fitted } from '../io/columns.ts'
 import { counted, many, money, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import type { RunAnswer } from './told.ts'
+import type { RunAnswer } from '@halting/analysis'
 
 /** Rows of a table; what is left out is counted, and all of it is in the JSON. */
 const mostRows = 40

@@ -1,16 +1,20 @@
-import { programNames } from '@halting/agent/foreign'
+import { programNames } from '@halting/analysis/foreign'
 import type { OtherLimits, WhatIf } from '@halting/core/steps'
-import { spentText, verdictText } from '@halting/inspector/what-if-words'
+import { spentText, verdictText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { answerTable } from './answer-table.ts'
-import type { RunAnswer, Told } from './told.ts'
+import type { RunAnswer, WhatIfAnswers } from '@halting/analysis'
 
 type Spent = WhatIf['saved']
 
 /** A paragraph for each run, then what they come to together, then the limits that are suggested. */
-export function whatIfText({ answers, suggested, runs, skipped, notes }: Told, width: number, style: Style): string {
+export function whatIfText(
+  { answers, suggested, runs, skipped, notes }: WhatIfAnswers,
+  width: number,
+  style: Style,
+): string {
   const columns = Math.min(width, 100)
   const lines = [
     ...(answers.length > mostParagraphs
@@ -102,7 +106,7 @@ function byProgram(answers: readonly RunAnswer[]): string {
 }
 
 function suggestedLines(
-  suggested: NonNullable<Told['suggested']>,
+  suggested: NonNullable<WhatIfAnswers['suggested']>,
   runs: number,
   columns: number,
   isBelow: boolean,

@@ -1,5 +1,5 @@
 import type { RecordedStage } from '@halting/core/after'
-import { costText } from '@halting/inspector/what-if-words'
+import { costText } from '@halting/analysis/words'
 import { counted, elapsed, many, moneyAtMost, oneLine } from '../io/figures.ts'
 
 /** A line for each stage that came after a run. */

@@ -1,14 +1,14 @@
 import { realpath } from 'node:fs/promises'
 import { keptSessions, readAnswers, type KeptFile } from '@halting/journal'
-import { findForeign, programNames } from '@halting/agent/foreign'
+import { findForeign, programNames, type ForeignSession } from '@halting/analysis/foreign'
 import { foldSession } from '@halting/core/steps'
-import type { AnySession } from '../foreign/read-session.ts'
+import type { AnySession } from '@halting/analysis/sessions'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { waitingCalls } from '../session/waiting-calls.ts'
 import { whose } from '../session/whose.ts'
 import { answeredGoOn, goOn, type GoOn, type Where } from './go-on.ts'
-import { terminalOf } from './terminal-of.ts'
-import { goOnForeign } from './why-foreign.ts'
+import { terminalOf } from '@halting/analysis/why'
 
 /** What has a session go on, and a command only where that does what it says. */
 export async function wayOn(session: AnySession, path: string, program: Program): Promise<GoOn> {
@@ -43,4 +43,13 @@ async function isAmong(
   const own = await realpath(path)
   for (const file of kept) if (file.sessionId === sessionId && (await realpath(file.path)) === own) return true
   return false
+}
+
+/** It goes on in a session of ours, with a copy of what was said. */
+function goOnForeign({ program }: ForeignSession, { sessionId, sessionCwd, cwd }: Where): GoOn {
+  const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Go on.'])}`
+  return {
+    says: `This goes on with a copy of it; the file of ${programNames[program]} stays as it is:`,
+    command: sessionCwd === cwd || sessionCwd === '' ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`,
+  }
 }

@@ -1,36 +1,15 @@
 import type { Account, LimitFigures, Phase, StepFigures } from '@halting/core/steps'
-import type { RecordedStage } from '@halting/core/after'
 import { wrapped } from '../io/columns.ts'
-import { costText } from '@halting/inspector/what-if-words'
+import { costText } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
-import type { GoOn } from './go-on.ts'
-import { untoldText, type Untold } from './untold.ts'
-
-/** What is told of one session. */
-export interface WhyText {
-  readonly sessionId: string
-  readonly cwd: string
-  /** Of the newest run. */
-  readonly account: Account
-  /** What of it nobody told. */
-  readonly untold: Untold
-  /** What came after it. */
-  readonly stages: readonly RecordedStage[]
-  readonly goOn: GoOn
-  /** How the runs before it ended. */
-  readonly before: readonly string[]
-  /** The process that writes it at this moment. */
-  readonly heldBy?: number
-  /** What else is to be said of a session of another program. */
-  readonly about: readonly string[]
-}
+import { type RunExplanation, unreportedUsageText, type UnreportedUsage } from '@halting/analysis/why'
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
 export function whyText(
-  { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: WhyText,
+  { sessionId, cwd, account, untold, stages, goOn, before, about, heldBy }: RunExplanation,
   width: number,
   style: Style,
 ): string {
@@ -45,7 +24,7 @@ export function whyText(
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
     [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
-    [said(totalsLine(account, untold)), ...[untoldText(untold)].filter((text) => text !== '').map(said)],
+    [said(totalsLine(account, untold)), ...[unreportedUsageText(untold)].filter((text) => text !== '').map(said)],
     withTitle('Limits', barLines(account.limits.map(limitRow(totals)), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
     waitsLine(account).map(said),
@@ -129,7 +108,7 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
 }
 
 /** What this run came to; where it carries counters, what they stand at, too. */
-function totalsLine({ totals, carried }: Account, untold: Untold): string {
+function totalsLine({ totals, carried }: Account, untold: UnreportedUsage): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
   const unknownUsd = subtracted(committedUsd, costUsd)
   const isCarried = carried.turns > 0 || carried.tokens > 0

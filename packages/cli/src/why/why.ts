@@ -2,16 +2,14 @@ import { stagesOf } from '@halting/core/after'
 import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
-import { pricesFor, readNamedSession, type AnySession } from '../foreign/read-session.ts'
+import { type AnySession, writerOf } from '@halting/analysis/sessions'
+import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile } from '../session/find-session.ts'
-import { writerOf } from '../session/writer-of.ts'
-import { terminalOf } from './terminal-of.ts'
+import { terminalOf, explainRuns, aboutRecord, foreignAccount } from '@halting/analysis/why'
 import { goOn, type GoOn } from './go-on.ts'
-import { toldRuns } from './told-runs.ts'
 import { wayOn } from './way-on.ts'
-import { aboutRecord, foreignAccount } from './why-foreign.ts'
 import { whyText } from './why-text.ts'
 
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
@@ -41,7 +39,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
     output.out(`${JSON.stringify(told)}\n`)
     return 0
   }
-  const told = toldRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
+  const told = explainRuns(session)(runs.length - 1, { goOn: next, about: aboutRecord(session), heldBy })
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }

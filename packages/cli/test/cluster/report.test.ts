@@ -1,6 +1,6 @@
 // `halting report` of a session of a cluster, whose records say no moments.
 import { expect, test } from 'vitest'
-import type { Report } from '../../src/report/told.ts'
+import type { Report } from '@halting/analysis/report'
 import { servedCluster } from '../support/cluster.ts'
 import { installProgram, run } from '../support/program.ts'
 

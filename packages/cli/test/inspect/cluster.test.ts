@@ -1,8 +1,7 @@
-import type { SessionRow, SessionSource } from '@halting/inspector'
+import { type SessionRow, type SessionSource, ShelfSource } from '@halting/analysis/view'
 import { createClusterClient } from '@halting/restate/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ClusterShelf } from '../../src/inspect/cluster-shelf.ts'
-import { ShelfSource } from '../../src/inspect/shelf-source.ts'
 import { servedCluster, type ServedCluster } from '../support/cluster.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 

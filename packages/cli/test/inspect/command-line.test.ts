@@ -16,7 +16,7 @@ installProgram()
 const kept = 'aaaaaaaa-0000-4000-8000-000000000001'
 /** A folder that means something to a shell, to a terminal and to a person who reads it. */
 const strange = 'it\'s a "dir" $(touch ran) `touch ran`;&| !x \\ \u202Etxt\u0085 ü\n-rf ~'
-const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 const claudeCode = 'cccccccc-0000-4000-8000-000000000001'
 const codex = 'dddddddd-0000-4000-8000-000000000001'
 const prices = { modelPrices: { 'claude-sonnet-4-5': { input: 777, output: 999 } } }

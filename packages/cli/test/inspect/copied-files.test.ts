@@ -1,12 +1,11 @@
 // Holds R-REP-3b of docs/spec.md: files that were copied, in a backup or by hand. The list of the inspector, `report` and `what-if` count each run once.
 import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { SessionSource } from '@halting/inspector'
+import { type SessionSource, ShelfSource } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
 import { FileShelf } from '../../src/inspect/file-shelf.ts'
-import { ShelfSource } from '../../src/inspect/shelf-source.ts'
-import type { Report } from '../../src/report/told.ts'
-import type { Told } from '../../src/what-if/told.ts'
+import type { Report } from '@halting/analysis/report'
+import type { WhatIfAnswers } from '@halting/analysis'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
@@ -14,7 +13,7 @@ import { here, installProgram, run } from '../support/program.ts'
 installProgram()
 
 const [kept, other] = ['a', 'b'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000001`) as [string, string]
-const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 const folderOf = (name: string): string => join(here(), name)
 
 beforeAll(async () => {
@@ -66,7 +65,8 @@ async function json(...args: readonly string[]): Promise<unknown> {
 
 // What the program says of itself.
 const reportOf = async (name: string): Promise<Report> => (await json('report', name)) as Report
-const whatIfOf = async (name: string): Promise<Told> => (await json('what-if', name, '--max-turns', '1')) as Told
+const whatIfOf = async (name: string): Promise<WhatIfAnswers> =>
+  (await json('what-if', name, '--max-turns', '1')) as WhatIfAnswers
 
 const copies = '5 runs are copies and left out: they count in the sessions where they were made.'
 

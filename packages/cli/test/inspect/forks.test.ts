@@ -3,15 +3,14 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkSession, openJournal } from '@halting/journal'
-import { readForeignSession, takeOver } from '@halting/agent/foreign'
+import { readForeignSession, takeOver } from '@halting/analysis/foreign'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import type { SessionRow } from '@halting/inspector'
+import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
 import { FileShelf } from '../../src/inspect/file-shelf.ts'
-import { ShelfSource, type OpenShelf } from '../../src/inspect/shelf-source.ts'
-import type { Report } from '../../src/report/told.ts'
-import type { Told } from '../../src/what-if/told.ts'
+import type { Report } from '@halting/analysis/report'
+import type { WhatIfAnswers } from '@halting/analysis'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram, run } from '../support/program.ts'
@@ -20,7 +19,7 @@ installProgram()
 
 const ids = ['a', 'b', 'c', 'd', 'e'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000001`)
 const [origin = '', fork = '', grandchild = '', untouched = '', taken = ''] = ids
-const sample = join(import.meta.dirname, '../../../agent/test/session/foreign/samples/claude-code-polling.jsonl')
+const sample = join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-polling.jsonl')
 const fileOf = (id: string): string => join(here(), 'forks', `${id}.jsonl`)
 
 /** A run in a session that is there. */
@@ -60,11 +59,11 @@ async function listed(): Promise<readonly SessionRow[]> {
   return rows.toSorted((a, b) => a.key.localeCompare(b.key))
 }
 
-async function whatIf(...args: readonly string[]): Promise<Told> {
+async function whatIf(...args: readonly string[]): Promise<WhatIfAnswers> {
   const { status, stdout, stderr } = await run(['what-if', ...args, '--max-turns', '1', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   // What the program says of itself.
-  return JSON.parse(stdout) as Told
+  return JSON.parse(stdout) as WhatIfAnswers
 }
 
 interface Sums {

@@ -2,9 +2,9 @@
 import { loop, startRun } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
-import { viewOf } from '@halting/inspector'
+import { viewOf } from '@halting/analysis/view'
 import { expect, test } from 'vitest'
-import type { AnySession } from '../../src/foreign/read-session.ts'
+import type { AnySession } from '@halting/analysis/sessions'
 import { inspectedSession } from '../../src/inspect/inspected.ts'
 import { says } from '../support/kept-session.ts'
 

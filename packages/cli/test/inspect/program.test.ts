@@ -50,7 +50,7 @@ test('it prints one address, serves the sessions of this folder there, and ends 
 
 test('--all shows the sessions of all folders, and with --claude-code and --codex those of these programs, too', async () => {
   await keep(first, [says('hello')])
-  const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+  const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
   for (const [folder, sample, name] of [
     ['.claude/projects/-home', 'claude-code-polling.jsonl', `${second}.jsonl`],
     ['.codex/sessions/2026', 'codex-rollout-0.jsonl', `rollout-2026-01-01T00-00-00-${second}.jsonl`],

@@ -9,16 +9,15 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { rowOf, toldSession, transcriptParts, viewOf } from '@halting/inspector'
+import { rowOf, sessionTranscript, transcriptParts, viewOf } from '@halting/analysis/view'
 import { assert, nat, property } from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { drawn } from '../../../agent/test/support/deep.ts'
-import { htmlOf } from '../../src/export/html.ts'
-import { markdownOf } from '../../src/export/markdown.ts'
-import type { AnySession } from '../../src/foreign/read-session.ts'
+import { htmlOf, markdownOf } from '@halting/analysis/export'
+import type { AnySession } from '@halting/analysis/sessions'
 import { inspectedSession } from '../../src/inspect/inspected.ts'
 import { styleFor } from '../../src/io/style.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { Collector } from '@halting/analysis/report'
 import { reportText } from '../../src/report/report-text.ts'
 import { waitingCalls } from '../../src/session/waiting-calls.ts'
 
@@ -116,8 +115,8 @@ function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   const texts = [
     ...runs.map((_, run) => transcriptParts(inspected, run)),
     reportText(report, { by: undefined, width: 80, style: styleFor(false, {}) }),
-    ...htmlOf(toldSession({ sessionId: 's', cwd: '/', runs }), 'A session', { says: '' }),
-    ...markdownOf(toldSession({ sessionId: 's', cwd: '/', runs }), 'A session'),
+    ...htmlOf(sessionTranscript({ sessionId: 's', cwd: '/', runs }), 'A session', { says: '' }),
+    ...markdownOf(sessionTranscript({ sessionId: 's', cwd: '/', runs }), 'A session'),
     waitingCalls(foldSession(runs)),
   ]
   JSON.stringify([figures, texts, runs])

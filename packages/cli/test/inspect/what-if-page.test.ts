@@ -1,5 +1,5 @@
 // The page against the program: both are asked what other limits would have done with the same sessions.
-import type { SessionSource } from '@halting/inspector'
+import type { SessionSource } from '@halting/analysis/view'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { knownModels } from '@halting/models'
 import { expect, test } from 'vitest'
 import { FileShelf } from '../../src/inspect/file-shelf.ts'
-import { ShelfSource } from '../../src/inspect/shelf-source.ts'
+import { ShelfSource } from '@halting/analysis/view'
 import { programInMemory } from '../support/program-in-memory.ts'
 import { here, installProgram } from '../support/program.ts'
 
 installProgram()
 
-const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 
 async function windowsOf(name: string): Promise<unknown> {
   mkdirSync(join(here(), 'windows'), { recursive: true })

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Report } from '../../src/report/told.ts'
+import type { Report } from '@halting/analysis/report'
 import { generateSessions } from '../support/generated-sessions.ts'
 import { keepLarge } from '../support/kept-session.ts'
 import { here, installProgram, run } from '../support/program.ts'

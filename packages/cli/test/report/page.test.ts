@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { SessionSource } from '@halting/inspector'
+import type { SessionSource } from '@halting/analysis/view'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { keepSession, week } from '../support/kept-week.ts'
@@ -71,7 +71,7 @@ describe.skipIf(!isChromiumThere)('in a browser', () => {
   test('what stands in a session runs nothing', async () => {
     const folder = join(here(), 'hostile')
     mkdirSync(folder)
-    const sample = join(import.meta.dirname, '../../../agent/test/session/foreign/samples/claude-code-short.jsonl')
+    const sample = join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-short.jsonl')
     const written = evil.replaceAll('"', '\\"')
     const text = readFileSync(sample, 'utf8')
       .replaceAll('"content":"hi"', `"content":"${written}"`)

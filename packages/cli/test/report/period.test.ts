@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { namedMoment } from '../../src/flags/moments.ts'
-import { dayOf, periodOf } from '../../src/report/period.ts'
+import { dayOf } from '@halting/analysis/report'
+import { periodOf } from '../../src/report/period.ts'
 
 const now = new Date(2026, 10, 24, 15).getTime()
 

@@ -3,11 +3,11 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forkSession, openJournal } from '@halting/journal'
-import { readForeignSession, takeOver } from '@halting/agent/foreign'
+import { readForeignSession, takeOver } from '@halting/analysis/foreign'
 import { loop, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Report } from '../../src/report/told.ts'
+import type { Report } from '@halting/analysis/report'
 import { sessionPath } from '../support/kept-session.ts'
 import { keepSession, week } from '../support/kept-week.ts'
 import { here, installProgram, run as runProgram, type Ended } from '../support/program.ts'
@@ -247,10 +247,7 @@ describe('what counts once', () => {
     const folder = join(here(), 'taken-over')
     mkdirSync(folder)
     const other = join(folder, 'other.jsonl')
-    copyFileSync(
-      join(import.meta.dirname, '../../../agent/test/session/foreign/samples/claude-code-polling.jsonl'),
-      other,
-    )
+    copyFileSync(join(import.meta.dirname, '../../../analysis/test/foreign/samples/claude-code-polling.jsonl'), other)
     const alone = await told(folder)
     const path = join(folder, 'ours.jsonl')
     await takeOver(await readForeignSession(other), { path, sessionId: fork, cwd: here(), version: '0' })
@@ -260,7 +257,7 @@ describe('what counts once', () => {
 
 describe('sessions of other programs, and what is not right', () => {
   const sample = (name: string): string =>
-    join(import.meta.dirname, '../../../agent/test/session/foreign/samples', `${name}.jsonl`)
+    join(import.meta.dirname, '../../../analysis/test/foreign/samples', `${name}.jsonl`)
 
   beforeAll(() => {
     const folder = join(here(), 'mixed')

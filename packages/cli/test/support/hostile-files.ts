@@ -10,7 +10,7 @@ import {
   says,
   scriptedSession,
   scriptedWorld,
-} from '../../../inspector/test/support/sessions.ts'
+} from '../../../analysis/test/support/sessions.ts'
 
 /** Fields by which a reader knows what something is, or which other thing is meant: with another text there it is another record, or none. */
 const structural: ReadonlySet<string> = new Set(
@@ -79,7 +79,7 @@ async function manyKinds(): Promise<readonly (readonly StepRecord[])[]> {
   return [[...first.slice(0, -1), steered, ...first.slice(-1), ...more], second.slice(0, -3)]
 }
 
-const samples = join(import.meta.dirname, '../../../agent/test/session/foreign/samples')
+const samples = join(import.meta.dirname, '../../../analysis/test/foreign/samples')
 
 /** A session of another program with such text in every field. */
 export function hostileCopy(sample: string, path: string): void {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { openJournal } from '@halting/journal'
-import { largeSession } from '../../../inspector/test/support/sessions.ts'
+import { largeSession } from '../../../analysis/test/support/sessions.ts'
 
 /** A session of this program of about so many records. */
 export async function largeJournal(path: string, sessionId: string, records: number): Promise<void> {

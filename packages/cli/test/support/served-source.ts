@@ -1,4 +1,4 @@
-import type { SessionRow, SessionSource, SessionView } from '@halting/inspector'
+import type { SessionRow, SessionView, SessionSource } from '@halting/analysis/view'
 
 /** What `halting inspect` serves at the address that it printed, but for records and transcripts. */
 export function sourceAt(address: string): SessionSource {

@@ -30,7 +30,10 @@ import type {
   SessionSnapshot,
 } from './session.ts'
 
-/** @throws ConfigurationError for options that cannot be run. */
+/**
+ * Creates a live session: one conversation with its runs, queue and questions.
+ * @throws ConfigurationError for options that cannot be run.
+ */
 export function createSession(parts: SessionParts): Session {
   return new LiveSession(parts)
 }

@@ -62,7 +62,7 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** How a message is handed in. */
+/** Options of a prompt to a session. */
 export interface PromptOptions {
   /** A name of the caller's own, such as a UUID; one is made when absent. */
   readonly id?: string
@@ -75,7 +75,7 @@ export interface PromptOptions {
   readonly model?: string
 }
 
-/** How a run is interrupted. */
+/** Options of `Session.interrupt`. */
 export interface InterruptOptions {
   /** Messages that wait: `keep`: they are the next run (the default); `give_back`: they are taken back and given to the caller. */
   readonly queue?: 'keep' | 'give_back'
@@ -83,7 +83,7 @@ export interface InterruptOptions {
   readonly because?: AbortCause
 }
 
-/** What an interruption did. */
+/** The result of an interrupt. */
 export interface Interrupted {
   /** Whether a run went on. */
   readonly wasRunning: boolean
@@ -249,7 +249,7 @@ export type SessionEvent =
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'closed' }
 
-/** Where a rewind goes, and what of. */
+/** Options of a rewind. */
 export interface RewindOptions {
   /** The message of the person, by its id or a uuid that was told of it. */
   readonly before: string
@@ -259,7 +259,7 @@ export interface RewindOptions {
   readonly dryRun?: boolean
 }
 
-/** What a rewind reverted. */
+/** The result of a rewind. */
 export interface Rewound {
   /** The message as it was said: for an editor. */
   readonly content: MessageContent
@@ -270,7 +270,7 @@ export interface Rewound {
   readonly left: readonly { readonly path: string; readonly because: string }[]
 }
 
-/** What fills the context window. */
+/** How full the window of the model is, and at how many tokens the conversation is compacted. */
 export interface ContextUsage {
   readonly totalTokens: number
   readonly maxTokens: number | null

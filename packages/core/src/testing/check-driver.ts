@@ -30,6 +30,7 @@ export interface DriverProblem {
 type Make = () => DriverStore | Promise<DriverStore>
 type Report = (problem: string) => void
 
+/** Options of `checkDriver`. */
 export interface DriverCheckOptions {
   /** Longest time that one check may take; a driver that never answers is told so. A minute when absent. */
   readonly longestCheckMs?: number

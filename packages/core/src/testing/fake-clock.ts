@@ -17,6 +17,7 @@ interface Timer {
 const settleTurns = 100
 
 /**
+ * Creates a clock that moves only when a test says so.
  * @param options.autoAdvance When nothing else is left to do, time jumps to the next timer: sleeps and deadlines pass by themselves.
  */
 export function createFakeClock(options: { readonly start?: number; readonly autoAdvance?: boolean } = {}): FakeClock {

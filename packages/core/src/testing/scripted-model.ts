@@ -22,6 +22,7 @@ export type ScriptedReply =
   /** Never answers. With `deaf` it does not heed the abort either. */
   | { readonly hang: true; readonly deaf?: boolean; readonly text?: string }
 
+/** Options of `scriptedModel`. */
 export interface ScriptedModelOptions {
   readonly id?: string
   readonly contextWindow?: number
@@ -29,6 +30,7 @@ export interface ScriptedModelOptions {
   readonly defaultOutputTokens?: number
 }
 
+/** A model that answers from a script and records its requests, for tests. */
 export interface ScriptedModel extends Model {
   /** A copy of every request that was made. */
   readonly requests: readonly ModelRequest[]

@@ -38,14 +38,20 @@ export function problemOfAnswer(given: unknown, behaviors: Behaviors = 'allow or
   }
 }
 
-/** @throws ConfigurationError for what is no answer to a call. */
+/**
+ * Checks that a value is an answer to a call.
+ * @throws ConfigurationError for what is no answer to a call.
+ */
 export function checkAnswer(given: unknown): void {
   if (isInstance(given, InvalidAnswer)) return
   const problem = problemOfAnswer(given)
   if (problem !== undefined) throw new ConfigurationError(problem)
 }
 
-/** @throws ConfigurationError for answers to calls that do not wait, and for what is none. */
+/**
+ * Checks that answers belong to calls that wait.
+ * @throws ConfigurationError for answers to calls that do not wait, and for what is none.
+ */
 export function checkApprovals(approvals: object, transcript: Transcript): void {
   const ids = openCallsOf(transcript).map(({ id }) => id)
   for (const [id, answer] of Object.entries<unknown>({ ...approvals })) {

@@ -1,6 +1,6 @@
-import { garbage as plain } from '../../src/testing/explorer/garbage.ts'
+import { garbage as plain } from '../../src/testing/garbage.ts'
 
-export { bug, circle, deep, revoked, throwing } from '../../src/testing/explorer/garbage.ts'
+export { bug, circle, deep, revoked, throwing } from '../../src/testing/garbage.ts'
 
 /** What the explorer draws on, and what core itself never touches. */
 export const garbage: typeof plain = [

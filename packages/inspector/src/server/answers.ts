@@ -5,7 +5,7 @@ import { BadQuestion, keyIn, pieceIn } from './asked.ts'
 import { tellChanges } from './changes.ts'
 import { exportedName, exportedPage } from './exported-page.ts'
 import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
-import type { SessionSource } from './source.ts'
+import type { SessionSource } from '@halting/analysis/view'
 
 /** What the answers are made from. */
 export interface Answered {

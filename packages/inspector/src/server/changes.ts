@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import type { SessionRow } from '../view/types.ts'
+import type { SessionRow, SessionSource } from '@halting/analysis/view'
 import type { Answer } from './answer.ts'
-import type { SessionSource } from './source.ts'
 
 /** So often a reader of changes hears something, so that both sides notice when the other is gone. */
 const beatMs = 15_000

@@ -1,8 +1,7 @@
 import { HaltingError } from '@halting/core'
-import type { RunView, SessionView } from '../view/types.ts'
+import type { RunView, SessionView, SessionSource } from '@halting/analysis/view'
 import { mostAtOnce } from './asked.ts'
 import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
-import type { SessionSource } from './source.ts'
 
 /** What an exported session is made from. */
 export interface ExportedFrom {

@@ -9,7 +9,10 @@ export interface PageFiles {
   readonly style: string
 }
 
-/** @throws HaltingError where the page was not built. */
+/**
+ * Reads the script and the style of the built page.
+ * @throws HaltingError where the page was not built.
+ */
 export async function readPageFiles(folder: string): Promise<PageFiles> {
   try {
     const [script, style] = await Promise.all(

@@ -6,7 +6,7 @@ import { admission } from './admission.ts'
 import { Answer } from './answer.ts'
 import { answerTo, headersOfAll, lastAnswer, type Answered } from './answers.ts'
 import { readPageFiles } from './page-files.ts'
-import type { SessionSource } from './source.ts'
+import type { SessionSource } from '@halting/analysis/view'
 
 /** What the inspector shows, and where it is asked. */
 export interface InspectorOptions {

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { exportedPage, readPageFiles, transcriptParts, viewOf, type InspectedSession } from '../../src/index.ts'
+import { exportedPage, readPageFiles } from '../../src/index.ts'
+import { transcriptParts, viewOf, type InspectedSession } from '@halting/analysis/view'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
 import { plainSource } from '../support/plain-source.ts'
-import { hostileSession, hostileText } from '../support/sessions.ts'
+import { hostileSession, hostileText } from '../../../analysis/test/support/sessions.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'halting-exported-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -4,7 +4,7 @@ import { axisOf, panned, showing, ticks, usualScale, whole, zoomed } from '../..
 import { barsOf } from '../../src/page/session/draw-lanes.ts'
 import { itemAt, lanesOf, parentOf, type Lane } from '../../src/page/session/lanes.ts'
 import { itemOfPart, matching, partOf, placeIn } from '../../src/page/session/selection.ts'
-import type { TimelineItem } from '../../src/view/types.ts'
+import type { TimelineItem } from '@halting/analysis/view'
 import { isDeep } from '../../../agent/test/support/deep.ts'
 import { madeSession } from '../support/made-session.ts'
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { startInspector, type Inspector, type SessionRow, type SessionSource } from '../../src/index.ts'
+import { startInspector, type Inspector, type SessionSource } from '../../src/index.ts'
+import { type SessionRow } from '@halting/analysis/view'
 import { plainRow, plainSource, type PlainSource } from '../support/plain-source.ts'
 
 const pageFolder = mkdtempSync(join(tmpdir(), 'halting-page-'))

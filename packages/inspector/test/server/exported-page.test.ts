@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { runInNewContext } from 'node:vm'
 import { assert, asyncProperty, constantFrom, nat, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { exportedName, exportedPage, transcriptParts, viewOf, type PageFiles } from '../../src/index.ts'
+import { exportedName, exportedPage, type PageFiles } from '../../src/index.ts'
+import { transcriptParts, viewOf, type SessionView, type TranscriptPart } from '@halting/analysis/view'
 import { exportedSource } from '../../src/page/data/exported-source.ts'
-import type { SessionView, TranscriptPart } from '../../src/view/types.ts'
 import { plainRow, plainSource, type PlainSession } from '../support/plain-source.ts'
-import { hostileSession } from '../support/sessions.ts'
+import { hostileSession } from '../../../analysis/test/support/sessions.ts'
 
 const page: PageFiles = { script: 'console.log("page")', style: 'body { margin: 0 }' }
 

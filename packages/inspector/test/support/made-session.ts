@@ -1,7 +1,7 @@
 import type { Account, Trajectory } from '@halting/core/steps'
 import { StopReason } from '@halting/core'
-import type { SessionSource } from '../../src/index.ts'
-import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } from '../../src/view/types.ts'
+import { type SessionSource } from '../../src/index.ts'
+import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } from '@halting/analysis/view'
 import { plainRow } from './plain-source.ts'
 
 /** What a session for tests of the page is made of. Every text of it is made by `say`. */

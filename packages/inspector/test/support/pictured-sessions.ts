@@ -1,7 +1,7 @@
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { createMemorySteps, agentTool, loop, startRun, tool, type LoopOptions, type StepRecord } from '@halting/core'
-import type { InspectedSession } from '../../src/index.ts'
-import { sessionOf } from './sessions.ts'
+import { type InspectedSession } from '@halting/analysis/view'
+import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 
 // Sessions that pictures of the page show: made by the loop itself, on a clock that is set, so that a picture is the same each time.
 

@@ -1,5 +1,5 @@
-import type { SessionRow, SessionView, TranscriptPart } from '../../src/view/types.ts'
-import type { SessionSource } from '../../src/index.ts'
+import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
+import { type SessionSource } from '../../src/index.ts'
 
 /** A session with these records and parts in its only run, and nothing else to tell. */
 export interface PlainSession {

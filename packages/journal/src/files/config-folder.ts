@@ -1,13 +1,34 @@
-import { join, resolve } from 'node:path'
+import { userInfo } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { ConfigurationError } from '@halting/core'
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 /** A folder of the person's own settings: where the variable says, unless it is empty, else below their home. */
 export function configFolder(
   name: 'halting' | 'claude',
-  {
-    cwd,
-    home,
-    env,
-  }: { readonly cwd: string; readonly home: string; readonly env: Readonly<Record<string, string | undefined>> },
+  { cwd, home, env }: { readonly cwd: string; readonly home: string; readonly env: Environment },
 ): string {
   return resolve(cwd, env[`${name.toUpperCase()}_CONFIG_DIR`] || join(home, `.${name}`))
+}
+
+/**
+ * The person's own folder. An empty or relative HOME names none: what lies in the project would be taken for the person's own.
+ * @throws ConfigurationError when there is none.
+ */
+export function homeFolder(env: Environment = process.env): string {
+  const home = [() => env['HOME'], () => userInfo().homedir].map(valueOf).find((path) => isAbsolute(path))
+  if (home !== undefined) return home
+  throw new ConfigurationError(
+    'No home folder is known: the system names none for this user. Set HOME to a folder of your own.',
+  )
+}
+
+/** The system throws for a user whom it does not know, as in a container. */
+function valueOf(find: () => string | undefined): string {
+  try {
+    return find() ?? ''
+  } catch {
+    return ''
+  }
 }

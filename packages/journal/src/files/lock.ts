@@ -14,6 +14,7 @@ export interface LockHolder {
   readonly since: string
 }
 
+/** What comes of an attempt to take a lock. */
 export type Locked =
   | { readonly kind: 'locked'; release(): Promise<void> }
   | { readonly kind: 'held'; readonly holder: LockHolder }

@@ -9,6 +9,7 @@ import { sessionsOf, type SessionPlace } from './session-folder.ts'
 // beside it, so that whoever is ended in the middle leaves parts without a session, which the next one removes, and no session without parts.
 // Folders of projects stay: somebody may be about to put a session in.
 
+/** Options of `cleanUpSessions`. */
 export interface CleanUpOptions {
   /** Sessions that were not touched for so many days go. */
   readonly days: number

@@ -18,6 +18,7 @@ const defaultLimits: ResultFilesLimits = Object.freeze({
   totalBytes: 512 * 1024 * 1024,
 })
 
+/** Options of `createResultFiles`. */
 export interface ResultFilesOptions extends SessionPlace {
   /** Characters that a result may have and be shown whole; by the model's window when absent. */
   readonly limit?: number

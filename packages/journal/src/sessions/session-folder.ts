@@ -108,6 +108,7 @@ export function safeName(id: string): string {
   return isSafe ? id : `${id.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestName)}-${shortHash(id)}`
 }
 
+/** The first characters of the SHA-256 of a text. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-RES-7, R-JOUR-11: what a journal tells is what the run told.
 import { endings } from '@halting/core'
-import { explore, scenarios } from '@halting/core/testing'
+import { explore, scenarios } from '@halting/explorer'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'

@@ -12,6 +12,7 @@ import type { AiSdkModel, CallOptions } from './language-model.ts'
 import { headersOf, openParts } from './part-source.ts'
 import { readParts } from './read-parts.ts'
 
+/** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
   /** The id it is priced and reported by, such as `openai/gpt-5`; the model's own `modelId` when absent. */
   readonly id?: string | undefined

@@ -12,6 +12,7 @@ import { messagesReader } from './messages-reader.ts'
 import { createRequestBody } from './request-body.ts'
 import type { RequestBodyOptions } from './request-body.ts'
 
+/** Options of `anthropic`. */
 export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptions, 'id'> {
   /** The id it is priced and reported by, when that is another one. */
   readonly id?: string | undefined

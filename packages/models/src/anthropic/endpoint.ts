@@ -2,6 +2,7 @@ import { headersOf, urlUnder } from '../service/endpoint.ts'
 import type { KeyHeader } from '../service/credentials.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
 
+/** Options of an endpoint of the Messages API. */
 export interface EndpointOptions extends ServiceOptions {
   /** Names for `anthropic-beta`. */
   readonly betas?: readonly string[] | undefined

@@ -4,6 +4,7 @@ import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import { isForeign, renderMessage } from './message-bytes.ts'
 
+/** What the body of a request to the Messages API depends on beside the request. */
 export interface RequestBodyOptions {
   /** The id that the service knows the model by. */
   readonly model: string

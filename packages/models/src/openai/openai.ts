@@ -10,6 +10,7 @@ import type { Protocol } from '../service/service-model.ts'
 import { createChatBody } from './chat-body.ts'
 import { ChatReader } from './chat-reader.ts'
 
+/** Options of `openai`. */
 export interface OpenAiOptions extends ServiceOptions {
   /** The id that the service knows the model by. */
   readonly model: string
@@ -34,6 +35,7 @@ export interface OpenAiOptions extends ServiceOptions {
   readonly settings?: { readonly baseUrl: string; readonly key: string } | undefined
 }
 
+/** Options of a service that speaks chat completions. */
 export interface OpenAiCompatibleOptions extends OpenAiOptions {
   readonly baseUrl: string
   /**

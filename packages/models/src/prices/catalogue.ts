@@ -12,6 +12,7 @@ export interface PriceTier {
   readonly cacheWrite1h?: number
 }
 
+/** Prices of a model, in US dollars a million tokens. */
 export interface ModelPrice extends PriceTier {
   /** US dollars a thousand web searches that the service makes by itself; 10 when absent. */
   readonly webSearch?: number

@@ -19,7 +19,10 @@ export function parseScript(value: unknown, source = 'script'): Script {
   return script as unknown as Script
 }
 
-/** @throws ConfigurationError when the text is no JSON or no script. */
+/**
+ * Parses the text of a script.
+ * @throws ConfigurationError when the text is no JSON or no script.
+ */
 export function parseScriptText(text: string, source?: string): Script {
   let value: unknown
   try {

@@ -29,6 +29,7 @@ export interface Script {
   readonly replies: readonly ScriptedReply[]
 }
 
+/** One reply of a script: a message, or an error of the service. */
 export type ScriptedReply = ScriptedMessage | ScriptedError
 
 interface Reply {
@@ -80,6 +81,7 @@ export interface ScriptedError extends Reply {
   }
 }
 
+/** A fault of the scripted service: it drops the connection, stays silent, or ends the stream with an error. */
 export interface ScriptedFault {
   /** The connection is cut, is left silent, or an `event: error` comes and ends it. */
   readonly kind: 'drop' | 'hang' | 'error'

@@ -9,6 +9,7 @@ import type { Script } from './script.ts'
 import { startScriptedServer } from './server.ts'
 import type { ScriptedServer, ScriptedServerOptions } from './server.ts'
 
+/** Options of a scripted model over HTTP. */
 export interface ScriptedModelOptions extends ScriptedServerOptions {
   /** In place of what the script says. */
   readonly model?: string | undefined
@@ -16,6 +17,7 @@ export interface ScriptedModelOptions extends ScriptedServerOptions {
   readonly adapter?: Partial<Omit<AnthropicOptions, 'model' | 'baseUrl'>>
 }
 
+/** A model together with the scripted server that answers it. */
 export interface ScriptedModel {
   readonly model: Model
   readonly server: ScriptedServer

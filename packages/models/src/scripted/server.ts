@@ -21,6 +21,7 @@ export interface SeenRequest {
   readonly body: JsonObject
 }
 
+/** A server on this machine that answers as the Messages API does, from a script. */
 export interface ScriptedServer {
   /** For ANTHROPIC_BASE_URL. */
   readonly url: string
@@ -32,6 +33,7 @@ export interface ScriptedServer {
   close(): Promise<void>
 }
 
+/** Options of a scripted server. */
 export interface ScriptedServerOptions {
   /** What stands for `{{name}}` in the texts and inputs of the script. */
   readonly variables?: Readonly<Record<string, string>>

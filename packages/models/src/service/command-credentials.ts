@@ -5,6 +5,7 @@ import type { CredentialSource } from './credential-source.ts'
 import { createRedactor } from './redactor.ts'
 import { withoutMixedWords } from './secret-shapes.ts'
 
+/** Options of credentials that a command prints. */
 export interface CommandCredentialOptions {
   /** How long a key is used before the command is run again, in milliseconds; 300,000 when absent. */
   readonly ttlMs?: number | undefined

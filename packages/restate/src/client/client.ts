@@ -6,6 +6,7 @@ import type { RequestAnswer } from '../service/answers.ts'
 import type { Opening, SessionRequest } from '../service/messages.ts'
 import type { FullStatus, WorkDone } from '../service/session-object.ts'
 
+/** Options of a client of a cluster. */
 export interface ClusterClientOptions {
   /** Where the engine takes requests, such as `http://127.0.0.1:8080`. */
   readonly ingress: string
@@ -25,6 +26,7 @@ export interface ClusterClientOptions {
   readonly fetch?: typeof fetch
 }
 
+/** Options of a request to a session. */
 export interface RequestOptions {
   /** Under which it counts once. A new one when absent. */
   readonly id?: string
@@ -60,6 +62,7 @@ export interface ClusterClient {
   session(sessionId: string, opening?: Opening, options?: RemoteSessionOptions): Session
 }
 
+/** Options of a session that is followed over the cluster. */
 export interface RemoteSessionOptions {
   /** The number of records from which on it tells what happened; what there is when it is opened is passed over when absent. */
   readonly since?: number

@@ -34,6 +34,7 @@ export interface Found {
   readonly gone: AbortSignal
 }
 
+/** Options of one attempt of an invocation. */
 export interface AttemptOptions {
   readonly engine: Engine
   readonly store?: PayloadStore | undefined

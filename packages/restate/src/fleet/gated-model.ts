@@ -5,6 +5,7 @@ import { gateObject, passService, type PassRequest } from './gate-service.ts'
 import { renewMs, type GateLimits } from './gate.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
 
+/** Options of a gate that limits requests to a provider over all workers. */
 export interface ProviderGateOptions {
   /** A session asks in one process at a time: what it had in the one that it has left is given up at once. */
   readonly isOneProcessASession?: boolean

@@ -5,6 +5,7 @@ import type { SessionListener } from '../service/session-options.ts'
 import { LiveSession } from './live-session.ts'
 import { Unread } from './unread.ts'
 
+/** Options of the server that sends live events of sessions. */
 export interface LiveEventsOptions {
   /** Loopback unless said otherwise. */
   readonly host?: string
@@ -31,7 +32,10 @@ const heartbeatMs = 15_000
 /** A reader that is so far behind is cut off: it comes back, and reads what it missed. */
 const mostUnread = 128 * 1024 * 1024
 
-/** @throws ConfigurationError for a host that others reach, without a token. */
+/**
+ * Starts the server that sends live events of sessions.
+ * @throws ConfigurationError for a host that others reach, without a token.
+ */
 export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
   const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = mostUnread } = options
   if (token === undefined && !loopback.test(host))

@@ -6,6 +6,7 @@ import { messageOf } from '@halting/core/adapters'
 import { defaultInlineBytes, folderOf, referenceTo, textOf } from './hashed.ts'
 import type { PayloadStore, PayloadStores } from './payload-store.ts'
 
+/** Options of a payload store in a shared folder. */
 export interface FilePayloadsOptions {
   /** A folder that all workers see, such as one of a shared file system. It is made if it is missing. */
   readonly folder: string

@@ -4,6 +4,7 @@ import { AwsClient } from 'aws4fetch'
 import { defaultInlineBytes, folderOf, referenceTo, textOf } from './hashed.ts'
 import type { PayloadStore, PayloadStores } from './payload-store.ts'
 
+/** Options of a payload store in an S3 bucket. */
 export interface S3PayloadsOptions {
   /** The address of the bucket, such as `https://NAME.s3.eu-west-1.amazonaws.com` or, of other services, `https://HOST/NAME`. */
   readonly bucketUrl: string

@@ -6,6 +6,7 @@ import type { Opening, PushRequest } from './messages.ts'
 
 /** Names of the objects. What is kept under them stays where they change. */
 export const sessionObject = 'halting_session'
+/** The name of the virtual object that holds the messages of a session. */
 export const mailboxObject = 'halting_mailbox'
 
 /** What an invocation begins with. */

@@ -47,6 +47,7 @@ export interface SessionListener {
   onLeave(sessionId: string, session: Pick<Session, 'snapshot'>): void
 }
 
+/** Options of the service that runs sessions. */
 export interface SessionServiceOptions {
   /**
    * Opens a session in this process. It is closed when nothing is left to do in it. Rejecting makes the engine try again, here or elsewhere; rejecting with a

@@ -8,6 +8,7 @@ import { EngineAdmin } from './engine-admin.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
 
+/** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> {
   readonly host: string
   /** 0 for any that is free. */

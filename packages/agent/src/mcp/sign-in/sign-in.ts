@@ -17,6 +17,7 @@ import { isLoopback, listenOnLoopback } from './loopback.ts'
 import { checkAddress, signInFetch } from './sign-in-fetch.ts'
 import type { SignIns } from './sign-ins.ts'
 
+/** Options of a sign-in at an MCP server. */
 export interface SignInOptions {
   /** The server's own address. */
   readonly url: string

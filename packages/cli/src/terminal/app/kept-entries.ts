@@ -3,7 +3,7 @@ import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { saidText } from '../view/said-text.ts'
-import { shownIn } from '../../session/said-in.ts'
+import { displayTranscript } from '@halting/analysis/transcript'
 
 /** All that was said in a session that is kept, in order. */
 export async function keptEntries(file: string): Promise<readonly TranscriptEntry[]> {
@@ -13,7 +13,7 @@ export async function keptEntries(file: string): Promise<readonly TranscriptEntr
 
 /** All that was said in these runs, in order. */
 export function entriesIn(runs: readonly (readonly StepRecord[])[]): readonly TranscriptEntry[] {
-  return [...shownIn(foldSession(runs))]
+  return [...displayTranscript(foldSession(runs))]
 }
 
 /** A message of the person that a conversation can go back to. */

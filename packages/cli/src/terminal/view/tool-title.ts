@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { relative } from 'node:path'
-import { inputSummary } from '../../headless/summaries.ts'
+import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */

@@ -1,5 +1,5 @@
 import type { Phase } from '@halting/core/steps'
-import type { ItemKind } from '../../view/types.ts'
+import type { ItemKind } from '@halting/analysis/view'
 import { isDark } from './theme.ts'
 
 /** What `colors.css` gives a colour, as `--NAME`. */

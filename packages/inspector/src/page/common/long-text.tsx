@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { counted } from '../../figures.ts'
-import { visible } from '../../visible.ts'
+import { counted, visible } from '@halting/analysis/words'
 
 const atFirst = 4_000
 const more = 100_000

@@ -1,4 +1,4 @@
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 
 /** One line of a text from elsewhere, at most so long. */
 export function shownText(text: string, most: number): string {

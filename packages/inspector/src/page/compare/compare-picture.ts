@@ -1,4 +1,4 @@
-import type { SessionView } from '../../view/types.ts'
+import type { SessionView } from '@halting/analysis/view'
 import { below, beside, heading, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { table, mostPictureRows, type PictureCell } from '../picture/table.ts'

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { SessionView } from '../../view/types.ts'
+import type { SessionView } from '@halting/analysis/view'
 import { useKeys } from '../common/keys.ts'
 import { shownText } from '../common/shown-text.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'

@@ -1,7 +1,6 @@
-import { counted, elapsed, many, money } from '../../figures.ts'
-import { visible } from '../../visible.ts'
+import { counted, elapsed, many, money, visible } from '@halting/analysis/words'
 import type { Account } from '@halting/core/steps'
-import type { SessionView, TurnCall } from '../../view/types.ts'
+import type { SessionView, TurnCall } from '@halting/analysis/view'
 import type { Pair } from './align.ts'
 import type { ComparedTurn } from './turns.ts'
 

@@ -1,6 +1,5 @@
-import { counted, elapsed, money } from '../../figures.ts'
-import type { SessionView, TurnCall } from '../../view/types.ts'
-import { visible } from '../../visible.ts'
+import { counted, elapsed, money, visible } from '@halting/analysis/words'
+import type { SessionView, TurnCall } from '@halting/analysis/view'
 import type { Pair } from './align.ts'
 import { callsText, type Difference } from './differences.ts'
 import type { ComparedTurn } from './turns.ts'

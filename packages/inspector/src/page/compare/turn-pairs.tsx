@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { many } from '../../figures.ts'
+import { many } from '@halting/analysis/words'
 import { VirtualList } from '../common/virtual-list.tsx'
 import type { Picture } from '../picture/picture.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'

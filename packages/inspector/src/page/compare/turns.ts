@@ -1,4 +1,4 @@
-import type { RunView, SessionView, TurnCall } from '../../view/types.ts'
+import type { RunView, SessionView, TurnCall } from '@halting/analysis/view'
 
 /** One turn of a run, with its own figures and the sums so far. */
 export interface ComparedTurn {

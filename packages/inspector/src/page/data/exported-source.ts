@@ -1,4 +1,4 @@
-import type { SessionView, TranscriptPart } from '../../view/types.ts'
+import type { SessionView, TranscriptPart } from '@halting/analysis/view'
 import type { PageSource } from './page-source.ts'
 
 /** What the server writes into an exported file, beside the pieces of its records and parts. */

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import type { PageSource, SourceChange } from './page-source.ts'
 
 /** Speaks to the server that the page came from. */

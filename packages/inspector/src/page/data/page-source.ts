@@ -1,4 +1,4 @@
-import type { SessionRow, SessionView, TranscriptPart } from '../../view/types.ts'
+import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
 
 /** What the page asks for. One speaks to the server, one has everything in the file it was exported to. */
 export interface PageSource {

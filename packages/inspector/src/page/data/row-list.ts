@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 
 /**
  * The rows of the list, in the order in which they came. It is read as a whole, which takes a while, and told of changes, also meanwhile: what was told is newer

@@ -1,6 +1,6 @@
 import { batch, signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { SessionRow, SessionView } from '../../view/types.ts'
+import type { SessionRow, SessionView } from '@halting/analysis/view'
 import type { PageSource } from './page-source.ts'
 import { RowList } from './row-list.ts'
 

@@ -1,7 +1,7 @@
 import type { ColorName } from '../common/colors.ts'
 import { lineHeight, paragraph, type Block } from './block.ts'
 import { fitted, textWidth } from './text-width.ts'
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 
 /** A bar with its name and its value. */
 export interface PictureBar {

@@ -1,5 +1,4 @@
-import { counted } from '../../figures.ts'
-import { visible } from '../../visible.ts'
+import { counted, visible } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 import type { SvgWriter } from './svg.ts'
 import { linesOf, type TextLook } from './text-width.ts'

@@ -1,4 +1,4 @@
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 import type { Block } from './block.ts'
 import { fitted, textWidth } from './text-width.ts'

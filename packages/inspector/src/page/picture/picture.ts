@@ -1,4 +1,4 @@
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 import { below, paragraph, tight, type Block, type ColorOf } from './block.ts'
 import { SvgWriter } from './svg.ts'
 

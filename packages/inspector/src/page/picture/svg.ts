@@ -1,4 +1,4 @@
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 import type { TextLook } from './text-width.ts'
 
 // A small writer of SVG: what is drawn on a canvas is written from the same data. Pure.

@@ -1,5 +1,4 @@
-import { counted } from '../../figures.ts'
-import { visible } from '../../visible.ts'
+import { counted, visible } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 import { below, lineHeight, paragraph, type Block, type Pen } from './block.ts'
 import { linesOf, textWidth } from './text-width.ts'

@@ -1,4 +1,4 @@
-import { counted, elapsed, money } from '../../figures.ts'
+import { counted, elapsed, money } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 
 // A plot as data: the canvas, the table, the picture and the tests are made of the same.

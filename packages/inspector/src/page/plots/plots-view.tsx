@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { RunView, SessionView } from '../../view/types.ts'
+import type { RunView, SessionView } from '@halting/analysis/view'
 import { PlotFigure } from './plot-figure.tsx'
 import { plotsOf } from './session-plots.ts'
 

@@ -1,4 +1,4 @@
-import type { TimelineItem } from '../../view/types.ts'
+import type { TimelineItem } from '@halting/analysis/view'
 
 /** What the timeline is drawn along: active time, or the numbers of records, where all that happened is as wide. */
 export const scales = ['time', 'records'] as const

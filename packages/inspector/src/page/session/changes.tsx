@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { many } from '../../figures.ts'
+import { many } from '@halting/analysis/words'
 import { shownText } from '../common/shown-text.ts'
 
 const atFirst = 200

@@ -1,5 +1,5 @@
-import type { TimelineItem } from '../../view/types.ts'
-import { visible } from '../../visible.ts'
+import type { TimelineItem } from '@halting/analysis/view'
+import { visible } from '@halting/analysis/words'
 import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
 import type { Range } from './axis.ts'
 import { fitted } from '../picture/text-width.ts'

@@ -1,4 +1,4 @@
-import type { RunView } from '../../view/types.ts'
+import type { RunView } from '@halting/analysis/view'
 import { bars } from '../picture/bars.ts'
 import { below, beside, code, heading, paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'

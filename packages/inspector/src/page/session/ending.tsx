@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { visible } from '../../visible.ts'
-import type { RunView } from '../../view/types.ts'
+import { visible } from '@halting/analysis/words'
+import type { RunView } from '@halting/analysis/view'
 import { endingColor } from '../common/colors.ts'
 import type { PictureBar } from '../picture/bars.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'

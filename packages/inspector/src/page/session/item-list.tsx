@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 import { VirtualList } from '../common/virtual-list.tsx'
 import { isWrong } from './lanes.ts'
 import { figuresOf, kindNames } from './item-words.ts'

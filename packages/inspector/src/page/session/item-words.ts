@@ -1,5 +1,5 @@
-import { counted, elapsed, money } from '../../figures.ts'
-import type { ItemKind, TimelineItem } from '../../view/types.ts'
+import { counted, elapsed, money } from '@halting/analysis/words'
+import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 
 /** What a kind is called where there is one of it. */
 export const kindNames = {

@@ -1,6 +1,5 @@
-import { counted } from '../../figures.ts'
-import { visible } from '../../visible.ts'
-import type { TimelineItem } from '../../view/types.ts'
+import { counted, visible } from '@halting/analysis/words'
+import type { TimelineItem } from '@halting/analysis/view'
 import type { Picture } from '../picture/picture.ts'
 import { mostPictureRows, table, type PictureCell } from '../picture/table.ts'
 import { figuresOf, kindNames } from './item-words.ts'

@@ -1,4 +1,4 @@
-import type { ItemKind, TimelineItem } from '../../view/types.ts'
+import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 import type { Axis } from './axis.ts'
 
 // Lanes of the timeline: which bar stands where. Made once for a run and a scale; drawing only looks things up.

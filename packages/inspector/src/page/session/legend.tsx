@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { ItemKind, TimelineItem } from '../../view/types.ts'
+import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 import { isWrong } from './lanes.ts'
 import { kindNames } from './item-words.ts'
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { TranscriptPart } from '../../view/types.ts'
+import type { TranscriptPart } from '@halting/analysis/view'
 import { messageOf, source } from '../data/store.ts'
 
 /** Parts of a transcript are read in pieces of this many; so many pieces are in the document at most. */

@@ -1,5 +1,5 @@
-import { elapsed, many } from '../../figures.ts'
-import type { CallPart } from '../../view/types.ts'
+import { elapsed, many } from '@halting/analysis/words'
+import type { CallPart } from '@halting/analysis/view'
 import { shownText } from '../common/shown-text.ts'
 
 /** The line that says what a call is: the page and its picture have the same words. */

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { counted, many } from '../../figures.ts'
-import type { TimelineItem } from '../../view/types.ts'
+import { counted, many, jsonText } from '@halting/analysis/words'
+import type { TimelineItem } from '@halting/analysis/view'
 import { LongText } from '../common/long-text.tsx'
 import { Busy, ErrorNote } from '../common/notes.tsx'
-import { jsonText } from '../../json-text.ts'
 import { messageOf, source } from '../data/store.ts'
 
 const pageSize = 20

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { many } from '../../figures.ts'
-import type { TranscriptPart } from '../../view/types.ts'
+import { many } from '@halting/analysis/words'
+import type { TranscriptPart } from '@halting/analysis/view'
 import { shownText } from '../common/shown-text.ts'
 import { messageOf, source } from '../data/store.ts'
 

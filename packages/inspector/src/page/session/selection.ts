@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals'
-import type { TimelineItem } from '../../view/types.ts'
+import type { TimelineItem } from '@halting/analysis/view'
 
 /** Items whose label, kind or status has all these words, in their order; all of them where nothing is asked for. */
 export function matching(items: readonly TimelineItem[], words: string): Int32Array {

@@ -1,5 +1,5 @@
-import { counted, elapsed, many } from '../../figures.ts'
-import type { ItemKind } from '../../view/types.ts'
+import { counted, elapsed, many } from '@halting/analysis/words'
+import type { ItemKind } from '@halting/analysis/view'
 import { endingColor, type ColorName } from '../common/colors.ts'
 import { drawing, paragraph, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'

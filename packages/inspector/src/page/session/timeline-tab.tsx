@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { RunView } from '../../view/types.ts'
+import type { RunView } from '@halting/analysis/view'
 import { useKeys } from '../common/keys.ts'
 import { Tabs } from '../common/tabs.tsx'
 import { PictureButtons } from '../picture/picture-buttons.tsx'

@@ -1,5 +1,5 @@
-import { counted, many } from '../../figures.ts'
-import type { CallPart, TranscriptPart } from '../../view/types.ts'
+import { counted, many } from '@halting/analysis/words'
+import type { CallPart, TranscriptPart } from '@halting/analysis/view'
 import { below, code, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { callLine } from './part-words.ts'

@@ -1,4 +1,4 @@
-import { counted, many } from '../../figures.ts'
+import { counted, many } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 import { bars } from '../picture/bars.ts'
 import { drawing, paragraph, type Block } from '../picture/block.ts'

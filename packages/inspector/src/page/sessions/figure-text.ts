@@ -1,6 +1,5 @@
-import { counted, elapsed, many, money } from '../../figures.ts'
+import { counted, elapsed, many, money, visible } from '@halting/analysis/words'
 import type { Range, RangeDimension } from './filter.ts'
-import { visible } from '../../visible.ts'
 import { figureNames, type FigureName } from './row-kinds.ts'
 
 /** A figure as text, with its unit where the text alone would not say it. */

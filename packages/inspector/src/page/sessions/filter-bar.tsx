@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { counted } from '../../figures.ts'
-import type { SessionRow } from '../../view/types.ts'
+import { counted } from '@halting/analysis/words'
+import type { SessionRow } from '@halting/analysis/view'
 import { wordCounts } from './distribution.ts'
 import {
   flagDimensions,

@@ -9,7 +9,7 @@ import {
   type SessionFilter,
   type WordDimension,
 } from './filter.ts'
-import { visible } from '../../visible.ts'
+import { visible } from '@halting/analysis/words'
 import { rangeText } from './figure-text.ts'
 import { figureNames, standings } from './row-kinds.ts'
 

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import { endingOf, figures, standingOf, type FigureName } from './row-kinds.ts'
 
 /** From this value on, and below that one. Undefined: no bound. */

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import { replaceRoute, route } from '../data/route.ts'
 import { rows } from '../data/store.ts'
 import { rowsShown, type SessionFilter } from './filter.ts'

@@ -1,5 +1,5 @@
-import { counted, many } from '../../figures.ts'
-import type { SessionRow } from '../../view/types.ts'
+import { counted, many } from '@halting/analysis/words'
+import type { SessionRow } from '@halting/analysis/view'
 import { paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { titleOf } from './columns.tsx'

@@ -1,5 +1,5 @@
-import { counted, many, money } from '../../figures.ts'
-import type { SessionRow } from '../../view/types.ts'
+import { counted, many, money } from '@halting/analysis/words'
+import type { SessionRow } from '@halting/analysis/view'
 import { figureText } from './figure-text.ts'
 import { figureNames, ownRuns, standingOf, type FigureName } from './row-kinds.ts'
 

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 
 /** How a session stands, coarsely: by the exit code of its last run, or what it is without one. */
 export type Standing =

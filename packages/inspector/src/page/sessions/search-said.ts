@@ -1,4 +1,4 @@
-import type { SessionRow, TranscriptPart } from '../../view/types.ts'
+import type { SessionRow, TranscriptPart } from '@halting/analysis/view'
 
 /** Where it was said. Runs count from 0, as the source counts them. */
 interface Hit {

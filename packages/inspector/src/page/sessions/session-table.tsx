@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useId, useLayoutEffect, useRef, useState, useEffect } from 'preact/hooks'
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import { useKeys } from '../common/keys.ts'
 import { useRoving } from '../common/roving.ts'
 import { useVirtualRows } from '../common/virtual.ts'

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import { paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { mostPictureRows, table, type PictureCell } from '../picture/table.ts'

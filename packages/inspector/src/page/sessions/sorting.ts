@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import { endingOf, ownRuns } from './row-kinds.ts'
 
 /** The columns of the table, each of which sorts it. */

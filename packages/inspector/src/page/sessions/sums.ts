@@ -1,7 +1,5 @@
-import { counted, elapsed, many, money } from '../../figures.ts'
-import type { SessionRow } from '../../view/types.ts'
-import { visible } from '../../visible.ts'
-import { copiesLeftOut } from '../../what-if-words.ts'
+import { counted, elapsed, many, money, visible, copiesLeftOut } from '@halting/analysis/words'
+import type { SessionRow } from '@halting/analysis/view'
 import { shownOf } from './figure-text.ts'
 import { ownRuns } from './row-kinds.ts'
 

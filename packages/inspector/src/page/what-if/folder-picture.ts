@@ -1,5 +1,5 @@
 import type { SuggestedLimit } from '@halting/core/steps'
-import { counted } from '../../figures.ts'
+import { counted } from '@halting/analysis/words'
 import { heading, paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { plotBlock } from '../plots/plot-picture.ts'

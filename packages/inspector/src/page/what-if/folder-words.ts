@@ -1,7 +1,5 @@
 import type { SuggestedLimit } from '@halting/core/steps'
-import { many } from '../../figures.ts'
-import { visible } from '../../visible.ts'
-import { spentText, verdictText } from '../../what-if-words.ts'
+import { many, visible, spentText, verdictText } from '@halting/analysis/words'
 import type { PastRun, StoppedRun } from './folder.ts'
 import { limitNames, limitWords, lostText, type LimitName } from './limits.ts'
 

@@ -1,6 +1,5 @@
 import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
-import { counted, elapsed, many, money } from '../../figures.ts'
-import { spentText } from '../../what-if-words.ts'
+import { counted, elapsed, many, money, spentText } from '@halting/analysis/words'
 
 /** Limits that are a number. */
 export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs'] as const

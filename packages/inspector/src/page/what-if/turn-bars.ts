@@ -1,6 +1,6 @@
 import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
-import { whatIfPriced } from '../../changing-calls.ts'
-import { money } from '../../figures.ts'
+import { whatIfPriced } from '@halting/analysis'
+import { money } from '@halting/analysis/words'
 import { limitNames, limitWords } from './limits.ts'
 
 /** A turn of the run, or several that are drawn as one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionSource } from '../../../src/index.ts'
-import type { SessionView } from '../../../src/view/types.ts'
+import { type SessionSource } from '../../../src/index.ts'
+import type { SessionView } from '@halting/analysis/view'
 import { isChromiumThere, withBrowser } from '../../support/browser.ts'
 import { plainSource } from '../../support/plain-source.ts'
 import { runWith, viewWith, type TurnGiven } from '../support/views.ts'

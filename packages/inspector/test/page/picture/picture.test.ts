@@ -4,7 +4,7 @@ import { below, beside, code, heading, paragraph, tight } from '../../../src/pag
 import { legendBlock } from '../../../src/page/picture/legend.ts'
 import { svgOfPicture, type Picture } from '../../../src/page/picture/picture.ts'
 import { table } from '../../../src/page/picture/table.ts'
-import { hostileText } from '../../support/sessions.ts'
+import { hostileText } from '../../../../analysis/test/support/sessions.ts'
 import { madeFrom, textsOf } from '../support/picture-text.ts'
 
 const svgOf = (blocks: Picture['blocks'], more: Partial<Picture> = {}): string =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { drawnOf, topOf, type Plot } from '../../../src/page/plots/plot.ts'
 import { plotsOf } from '../../../src/page/plots/session-plots.ts'
 import { noContext, noMs, plottedRun, pointWith, trajectoryWith } from '../support/plotted-run.ts'
-import type { RunView } from '../../../src/view/types.ts'
+import type { RunView } from '@halting/analysis/view'
 
 function plotNamed(run: RunView, name: string): Plot {
   const found = plotsOf(run).find((each) => each.name === name)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { excerptOf, searchSaid, type SearchProgress } from '../../../src/page/sessions/search-said.ts'
-import type { TranscriptPart } from '../../../src/view/types.ts'
+import type { TranscriptPart } from '@halting/analysis/view'
 import { rowWith } from '../support/rows.ts'
 
 const answer = (text: string): TranscriptPart => ({ kind: 'answer', text })

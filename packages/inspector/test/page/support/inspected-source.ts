@@ -1,7 +1,7 @@
-import { transcriptParts, viewOf, type InspectedSession, type SessionSource } from '../../../src/index.ts'
-import type { SessionRow } from '../../../src/view/types.ts'
+import { transcriptParts, viewOf, type InspectedSession, type SessionRow } from '@halting/analysis/view'
+import { type SessionSource } from '../../../src/index.ts'
 import { picturedSessions } from '../../support/pictured-sessions.ts'
-import { hostileSession } from '../../support/sessions.ts'
+import { hostileSession } from '../../../../analysis/test/support/sessions.ts'
 import type { EveryView } from './every-view.ts'
 import { manyRows } from './many-rows.ts'
 

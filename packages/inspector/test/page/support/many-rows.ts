@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../../src/view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 
 const endings = [

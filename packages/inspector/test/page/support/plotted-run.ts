@@ -1,5 +1,5 @@
 import type { Account, PastTurn, Trajectory } from '@halting/core/steps'
-import type { RunView, SessionView, TurnPoint } from '../../../src/view/types.ts'
+import type { RunView, SessionView, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 
 export const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { SessionRow } from '../../../src/view/types.ts'
+import type { SessionRow } from '@halting/analysis/view'
 
 /** A session that is done, but for what is given. */
 export function rowWith(given: Partial<SessionRow> = {}): SessionRow {

@@ -1,5 +1,5 @@
-import type { SessionView } from '../../../src/view/types.ts'
-import type { SessionSource } from '../../../src/index.ts'
+import type { SessionView } from '@halting/analysis/view'
+import { type SessionSource } from '../../../src/index.ts'
 
 /** A source that has these views, and no records. */
 export function viewSource(views: readonly SessionView[]): SessionSource {

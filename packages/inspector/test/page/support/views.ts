@@ -1,5 +1,5 @@
 import type { Account, Trajectory } from '@halting/core/steps'
-import type { RunView, SessionView, TurnCall, TurnPoint } from '../../../src/view/types.ts'
+import type { RunView, SessionView, TurnCall, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 
 /** A turn as a test writes it: what it called, as `Bash npm test` or `Bash npm test!` for a call that failed. */

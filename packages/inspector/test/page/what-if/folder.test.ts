@@ -1,7 +1,7 @@
 import { suggestLimits } from '@halting/core/steps'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changes, whatIfPriced } from '../../../src/changing-calls.ts'
+import { changes, whatIfPriced } from '@halting/analysis'
 import {
   savingsPlot,
   stoppedBy,

@@ -1,0 +1,37 @@
+import type { AccountedEnding } from '@halting/core/steps'
+import { counted, elapsed, many, money } from '../words/figures.ts'
+import type { SessionTranscript } from '../view/session-transcript.ts'
+
+/** The figures of a session in words: a name and a value each. What a run carried over from another counts once. */
+export function figuresOf({
+  runs,
+  sessionId,
+  cwd,
+}: SessionTranscript): readonly (readonly [name: string, value: string])[] {
+  const sum = (of: (run: SessionTranscript['runs'][number]) => number): number =>
+    runs.reduce((total, run) => total + of(run), 0)
+  const continued = new Set(runs.map(({ account }) => account.run.continues))
+  const turns = sum(({ account }) => (continued.has(account.run.runId) ? 0 : account.totals.turns))
+  const costUsd = sum(({ account }) => account.totals.costUsd - account.carried.costUsd)
+  return [
+    ['Session', sessionId],
+    ['Folder', cwd],
+    ['Runs', counted(runs.length)],
+    [
+      'Turns',
+      `${counted(turns)}, ${many(
+        sum(({ account }) => account.totals.requests),
+        'request',
+      )}`,
+    ],
+    ['Tokens', counted(sum(({ account }) => account.totals.tokens - account.carried.tokens))],
+    ['Cost', money(costUsd)],
+    ['Active time', elapsed(sum(({ account }) => account.totals.activeMs - account.carried.activeMs))],
+  ]
+}
+
+/** Why a run ended, in one sentence. */
+export function endingText(ending: AccountedEnding | null): string {
+  if (ending === null) return 'No end is on record.'
+  return `${ending.reason}: ${ending.signal.message}`
+}

@@ -1,0 +1,166 @@
+import { endings, type ContentBlock, type MessageContent } from '@halting/core'
+import { isText } from '@halting/core/adapters'
+import { inputSummary } from '../words/input-summary.ts'
+import { elapsed } from '../words/figures.ts'
+import { jsonText } from '../words/json-text.ts'
+import { shortened } from '../words/visible.ts'
+import { escaped } from './escaped.ts'
+import { endingText, figuresOf } from './figures.ts'
+import { pageHead } from './page-head.ts'
+import { pageStyle } from './page-style.ts'
+import { prose } from './prose.ts'
+import { changeLines } from '../view/change-lines.ts'
+import {
+  plainText,
+  type Part,
+  type TranscriptCall,
+  type RunTranscript,
+  type SessionTranscript,
+} from '../view/session-transcript.ts'
+import type { NextStep } from '../why/next-step.ts'
+
+// One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
+// keys work.
+
+/** Longer texts are shown by their head and tail, in characters: a page of them would not open. */
+const longestText = 50_000
+
+/** Longer prompts and answers are folded. */
+const longestOpen = 6_000
+
+/** The session as a page. */
+export function* htmlOf(session: SessionTranscript, title: string, next: NextStep): Iterable<string> {
+  const last = session.runs.at(-1)
+  yield `${pageHead(title, pageStyle)}<body>
+<a class="skip" href="#said">To what was said</a>
+<header>
+<h1 dir="auto">${escaped(title)}</h1>
+<dl>${figuresOf(session)
+    .map(([name, value]) => `<dt>${name}</dt><dd dir="auto">${escaped(value)}</dd>`)
+    .join('')}</dl>
+${last === undefined ? '' : endOf(last)}
+${next.says === '' && next.command === undefined ? '' : `<p class="soft">${escaped(next.says)}</p>`}
+${next.command === undefined ? '' : `<pre>${escaped(next.command)}</pre>`}
+</header>
+`
+  yield navOf(session.runs)
+  yield '<main id="said">\n'
+  for (const [index, run] of session.runs.entries()) {
+    yield `<section aria-labelledby="run${index}"><h2 id="run${index}">Run ${index + 1}</h2>\n`
+    for (const part of run.parts) yield* partHtml(part)
+    yield `${endOf(run)}</section>\n`
+  }
+  yield '</main>\n</body>\n</html>\n'
+}
+
+function endOf({ account: { ending } }: RunTranscript): string {
+  const isBad = ending === null || endings[ending.reason].exitCode !== 0
+  return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}</div>\n`
+}
+
+/** Where there are several runs: by what was asked in each. */
+function navOf(runs: readonly RunTranscript[]): string {
+  if (runs.length < 2) return ''
+  const items = runs.map(({ parts }, index) => {
+    const first = parts.find((part) => part.kind === 'person')
+    const text = first === undefined ? `Run ${index + 1}` : plainText(first.content).slice(0, 120)
+    return `<li><a href="#run${index}" dir="auto">${escaped(text)}</a></li>`
+  })
+  return `<nav aria-label="Runs"><ol>${items.join('')}</ol></nav>\n`
+}
+
+function* partHtml(part: Part): Iterable<string> {
+  switch (part.kind) {
+    case 'person': {
+      const text = plainText(part.content)
+      yield folded('person', head(part.by, text), contentHtml(part.content), text.length <= longestOpen)
+      return
+    }
+    case 'answer':
+      yield folded(
+        'answer',
+        head('Answer', part.text),
+        prose(shortened(part.text, longestText)),
+        part.text.length <= longestOpen,
+      )
+      return
+    case 'thinking':
+      yield folded(
+        'thinking',
+        head('Thinking', part.text),
+        `<p>${escaped(shortened(part.text, longestText))}</p>`,
+        false,
+      )
+      return
+    case 'note': {
+      const { text, more = '' } = part
+      if (more === '') yield `<p class="soft">${escaped(text)}</p>\n`
+      else yield folded('note', escaped(text), `<p>${escaped(shortened(more, longestText))}</p>`, false)
+      return
+    }
+    case 'call':
+      yield* callHtml(part)
+  }
+}
+
+function* callHtml(call: TranscriptCall): Iterable<string> {
+  const changes = changeLines(call)
+  const took = call.durationMs === undefined ? '' : elapsed(call.durationMs)
+  const how = call.result === undefined ? 'no result on record' : call.isError ? 'failed' : ''
+  const about = inputSummary(call.input)
+  yield `<details class="call"><summary><span class="by">${escaped(call.name)}</span> <bdi>${escaped(about.slice(0, 200))}</bdi> ${
+    how === '' ? '' : `<strong class="bad">${how}</strong> `
+  }<span class="soft">${took}</span></summary>\n`
+  if (changes.length > 0) yield `<pre class="diff">${changes.slice(0, mostLines).map(changeHtml).join('')}</pre>\n`
+  if (changes.length > mostLines) yield `<p class="soft">${changes.length - mostLines} more lines are left out.</p>\n`
+  if (changes.length === 0) yield `<pre dir="auto">${escaped(shortened(inputText(call.input), longestText))}</pre>\n`
+  if (call.agent.length > 0) {
+    yield '<div class="agent">\n'
+    for (const part of call.agent) yield* partHtml(part)
+    yield '</div>\n'
+  }
+  if (call.result !== undefined) yield `<div><span class="soft">Result</span>${contentHtml(call.result, 'pre')}</div>\n`
+  yield '</details>\n'
+}
+
+const mostLines = 2_000
+
+function changeHtml(line: string): string {
+  const kind = line.startsWith('+') ? 'add' : line.startsWith('-') ? 'cut' : line.startsWith('@@') ? 'hunk' : ''
+  return `<span${kind === '' ? '' : ` class="${kind}"`}>${escaped(shortened(line, longestText))}</span>`
+}
+
+/** A command as it was written; any other input as JSON. */
+function inputText(input: unknown): string {
+  if (typeof input === 'object' && input !== null && 'command' in input && typeof input.command === 'string')
+    return input.command
+  return jsonText(input)
+}
+
+function contentHtml(content: MessageContent, element: 'p' | 'pre' = 'p'): string {
+  if (typeof content === 'string')
+    return `<${element} dir="auto">${escaped(shortened(content, longestText))}</${element}>`
+  return content.map((block) => (isText(block) ? contentHtml(block.text, element) : blockHtml(block))).join('\n')
+}
+
+const pictures: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function blockHtml(block: ContentBlock): string {
+  const source =
+    block.type === 'image' ? (block.source as { readonly media_type?: unknown; readonly data?: unknown }) : {}
+  const { media_type: kind, data } = source
+  if (pictures.has(kind) && typeof data === 'string' && /^[A-Za-z0-9+/]+={0,2}$/.test(data))
+    return `<img alt="A picture of this conversation" loading="lazy" src="data:${String(kind)};base64,${data}">`
+  return `<p class="soft">[${escaped(block.type)}]</p>`
+}
+
+function folded(kind: string, summary: string, content: string, isOpen: boolean): string {
+  return `<details class="${kind}"${isOpen ? ' open' : ''}><summary>${summary}</summary>\n${content}\n</details>\n`
+}
+
+/** Who speaks; and for what is folded, how it begins. */
+function head(by: string, text: string): string {
+  const begins =
+    text.length <= longestOpen && by !== 'Thinking' ? '' : ` <bdi class="soft">${escaped(text.slice(0, 100))}</bdi>`
+  return `<span class="by">${by}</span>${begins}`
+}

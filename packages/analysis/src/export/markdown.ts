@@ -1,0 +1,71 @@
+import { inputSummary } from '../words/input-summary.ts'
+import { elapsed } from '../words/figures.ts'
+import { jsonText } from '../words/json-text.ts'
+import { visible } from '../words/visible.ts'
+import { endingText, figuresOf } from './figures.ts'
+import { changeLines } from '../view/change-lines.ts'
+import { plainText, type Part, type TranscriptCall, type SessionTranscript } from '../view/session-transcript.ts'
+
+// What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.
+
+/** The session as Markdown, part by part. */
+export function* markdownOf(session: SessionTranscript, title: string): Iterable<string> {
+  yield `# ${codeSpan(title)}\n\n`
+  for (const [name, value] of figuresOf(session)) yield `- ${name}: ${codeSpan(value)}\n`
+  const last = session.runs.at(-1)
+  if (last !== undefined) yield `- Ended: ${codeSpan(endingText(last.account.ending))}\n`
+  for (const { account, parts } of session.runs) {
+    yield `\n## Run ${codeSpan(account.run.runId)}\n`
+    for (const part of parts) yield* partText(part, 3)
+    yield `\nEnded: ${codeSpan(endingText(account.ending))}\n`
+  }
+}
+
+function* partText(part: Part, level: number): Iterable<string> {
+  const heading = (text: string): string => `\n${'#'.repeat(Math.min(6, level))} ${text}\n\n`
+  switch (part.kind) {
+    case 'person':
+      yield heading(part.by) + fenced(plainText(part.content))
+      return
+    case 'answer':
+      yield heading('Answer') + fenced(part.text, 'markdown')
+      return
+    case 'thinking':
+      yield heading('Thinking') + fenced(part.text)
+      return
+    case 'note':
+      yield `${heading('Note')}${codeSpan(part.text)}\n`
+      if (part.more !== undefined && part.more !== '') yield `\n${fenced(part.more)}`
+      return
+    case 'call':
+      yield* callText(part, level, heading)
+  }
+}
+
+function* callText(call: TranscriptCall, level: number, heading: (text: string) => string): Iterable<string> {
+  const took = call.durationMs === undefined ? '' : `, ${elapsed(call.durationMs)}`
+  const how = call.result === undefined ? ', no result on record' : call.isError ? ', failed' : ''
+  yield heading(`${codeSpan(`${call.name} ${inputSummary(call.input).slice(0, 200)}`)}${how}${took}`)
+  const changes = changeLines(call)
+  yield changes.length > 0 ? fenced(changes.join('\n'), 'diff') : fenced(jsonText(call.input), 'json')
+  for (const part of call.agent) yield* partText(part, level + 1)
+  if (call.result !== undefined) yield `\nResult:\n\n${fenced(plainText(call.result))}`
+}
+
+/** A fence longer than any that it holds. */
+function fenced(text: string, language = 'text'): string {
+  const shown = visible(text)
+  const fence = '`'.repeat(Math.max(3, longestRun(shown) + 1))
+  return `${fence}${language}\n${shown}${shown.endsWith('\n') ? '' : '\n'}${fence}\n`
+}
+
+/** One line, whatever it holds. */
+function codeSpan(text: string): string {
+  const shown = visible(text).replaceAll(/\s+/g, ' ').trim()
+  const ticks = '`'.repeat(longestRun(shown) + 1)
+  return shown === '' ? '' : `${ticks} ${shown} ${ticks}`
+}
+
+function longestRun(text: string): number {
+  return (text.match(/`+/g) ?? []).reduce((longest, { length }) => Math.max(longest, length), 0)
+}

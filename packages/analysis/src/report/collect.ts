@@ -1,0 +1,257 @@
+import { programNames, type ForeignSession } from '../foreign/session.ts'
+import type { SessionKind } from '../foreign/read-foreign.ts'
+import { stagesOf, type RecordedStage } from '@halting/core/after'
+import { noUsage, totalTokensOf } from '@halting/core/adapters'
+import { endings } from '@halting/core'
+import { isCopiedRun, type StepRecord } from '@halting/core/steps'
+import { copiesLeftOut } from '../words/what-if-words.ts'
+import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
+import type { AnySession } from '../sessions/read-session.ts'
+import { LimitSums } from './limit-sums.ts'
+import { outliersOf } from './outliers.ts'
+import { dayOf, isWithin, type Period } from './days.ts'
+import { runFactsOf, type RunFacts } from './run-facts.ts'
+import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
+import { TighterLimits } from './tighter-limits.ts'
+import type { EndingRow, Report, SessionSpent } from './report-model.ts'
+import { ServiceSums, ToolSums } from './tool-sums.ts'
+
+/** What is known of a session beside its records. */
+interface Beside {
+  readonly file: string
+  /** The process that works at it. */
+  readonly heldBy?: number | undefined
+}
+
+type Open = Report['open'][number]
+
+/** Adds up sessions that are given one after another. Of each it keeps a row, and nothing of its records. */
+export class Collector {
+  readonly #period: Period
+  readonly #total = new Sum()
+  readonly #days = new SumsBy()
+  readonly #folders = new SumsBy()
+  readonly #programs = new SumsBy()
+  readonly #endings = new SumsBy()
+  readonly #models = new SumsByModel()
+  readonly #tools = new ToolSums()
+  readonly #service = new ServiceSums()
+  readonly #limits = new LimitSums()
+  readonly #tighter = new TighterLimits()
+  readonly #compactions = new Sum()
+  readonly #after = new Sum()
+  readonly #time = { model: 0, compaction: 0, tools: 0, hooks: 0, waiting: 0, other: 0 }
+  readonly #sessions: SessionSpent[] = []
+  readonly #open: Open[] = []
+  readonly #unpriced = new Set<string>()
+  readonly #foreign: { readonly foreign: ForeignSession; readonly costUsd: number }[] = []
+  readonly #counts = { halting: 0, 'claude-code': 0, codex: 0 }
+
+  #copies = 0
+
+  constructor(period: Period) {
+    this.#period = period
+  }
+
+  /** Runs that began outside the period are no part of it, nor those that count in the session, or the file, of which this one is a copy. */
+  add(session: AnySession, { file, heldBy }: Beside): void {
+    const { sessionId, runs, began, cwd, foreign } = session
+    const program: SessionKind = foreign?.program ?? 'halting'
+    const sum = new Sum()
+    const counts = { calls: 0, failed: 0 }
+    let title = session.title ?? ''
+    let [last, beganAt]: [RunFacts | undefined, number | null] = [undefined, null]
+    const continued = new Set(runs.map(continuedBy))
+    for (const [index, records] of runs.entries()) {
+      const at = began[index] ?? null
+      if (!isWithin(this.#period, at)) continue
+      const facts = withoutAnswered(runFactsOf(records), runs[index + 1])
+      if (title === '') title = facts.prompt
+      if (isCopiedRun(records)) {
+        this.#copies++
+        continue
+      }
+      const { runId } = facts.account.run
+      const unpriced = session.unpriced[index] ?? []
+      const paid = paidFor(facts.work.requests)
+      const places = [sum, this.#total, this.#days.of(dayOf(at)), this.#folders.of(cwd), this.#programs.of(program)]
+      this.#addRun(facts, paid, file, [...places, this.#endings.of(facts.reason ?? '')])
+      this.#addStages(records, places)
+      this.#tighter.add(facts.trajectory, unpriced)
+      const name = { session: sessionId, run: `run${index + 1}`, costUsd: paid.nanos / 1e9, changes: facts.changes }
+      this.#limits.add(facts, name, continued.has(runId))
+      if (facts.reason === null) {
+        const holder = index === runs.length - 1 ? (heldBy ?? null) : null
+        this.#open.push({ ...name, unknownUsd: paid.worst / 1e9, heldBy: holder })
+      }
+      for (const model of unpriced) this.#unpriced.add(model)
+      counts.calls += facts.work.calls.length
+      counts.failed += facts.work.calls.filter(({ status }) => status !== 'done' && status !== 'open').length
+      beganAt ??= at
+      last = facts
+    }
+    if (last === undefined) return
+    this.#counts[program]++
+    // Of a part of the session it says nothing that the program has counted.
+    if (foreign !== undefined)
+      this.#foreign.push({ foreign: withoutRuns(foreign, sum.runs === runs.length), costUsd: sum.nanos / 1e9 })
+    this.#sessions.push({
+      session: sessionId,
+      program,
+      file,
+      folder: cwd,
+      // Kept for as many sessions as there are.
+      title: title.slice(0, 200),
+      beganAt: beganAt === null ? null : new Date(beganAt).toISOString(),
+      ending: last.reason,
+      ...sum.spent,
+      calls: counts.calls,
+      failedCalls: counts.failed,
+    })
+  }
+
+  #addRun({ account, work, compactions }: RunFacts, paid: Paid, file: string, sums: readonly Sum[]): void {
+    const { totals, carried, phases, tools } = account
+    for (const sum of sums) {
+      sum.addRun(file, totals.turns - carried.turns, totals.activeMs - carried.activeMs)
+      sum.pay(paid)
+    }
+    for (const { phase, ms } of phases) this.#time[phase] += ms
+    for (const request of work.requests) this.#models.add(request)
+    this.#tools.add(tools, work.calls)
+    this.#service.add(work.requests)
+    this.#compactions.runs += compactions
+    this.#compactions.pay(paidFor(work.requests.filter(({ phase }) => phase === 'compaction')))
+  }
+
+  /** What came after a run is of no request on record. */
+  #addStages(records: readonly StepRecord[], sums: readonly Sum[]): void {
+    const stages = stagesOf(records.flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
+    for (const stage of stages) {
+      const paid = paidForStage(stage)
+      for (const sum of [...sums, this.#after]) sum.pay(paid)
+      this.#after.runs++
+      let left = paid
+      for (const [model, { usage, costUsd }] of Object.entries(stage.ended?.modelUsage ?? {})) {
+        const nanos = Math.round(costUsd * 1e9)
+        const tokens = totalTokensOf(usage)
+        this.#models.addOther(model, { tokens, unknownTokens: 0, nanos, worst: 0 }, usage)
+        left = { ...left, tokens: left.tokens - tokens, nanos: left.nanos - nanos }
+      }
+      if (left.tokens !== 0 || left.unknownTokens !== 0 || left.nanos !== 0 || left.worst !== 0)
+        this.#models.addOther('', left, noUsage)
+    }
+  }
+
+  told(of: string, skipped: readonly string[], now: number): Report {
+    const { since, until } = this.#period
+    const bySession = this.#sessions.toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens)
+    const { spent: after } = this.#after
+    const { spent: compactions } = this.#compactions
+    const foreign = this.#foreign
+    const inAll = this.#models.usage
+    const sent = inAll.input_tokens + inAll.cache_read_input_tokens + inAll.cache_creation_input_tokens
+    return {
+      of,
+      since: since === null ? null : new Date(since).toISOString(),
+      until: until === null ? null : new Date(until).toISOString(),
+      madeAt: new Date(now).toISOString(),
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      sessions: this.#sessions.length,
+      programs: this.#counts,
+      totals: this.#total.spent,
+      afterRuns: {
+        stages: this.#after.runs,
+        tokens: after.tokens,
+        unknownTokens: after.unknownTokens,
+        costUsd: after.costUsd,
+        unknownUsd: after.unknownUsd,
+      },
+      byDay: this.#days.rows.toSorted((a, b) => a.name.localeCompare(b.name)),
+      byModel: this.#models.rows,
+      byFolder: this.#folders.rows,
+      byProgram: this.#programs.rows,
+      bySession,
+      endings: this.#endingRows(),
+      limits: this.#limits.rows,
+      tried: this.#tighter.told(),
+      tools: this.#tools.rows,
+      time: this.#time,
+      service: {
+        retried: this.#service.retried,
+        untold: this.#service.untold,
+        unreported: this.#service.unreported,
+        failures: this.#service.failures,
+      },
+      cache: {
+        input: sent,
+        read: inAll.cache_read_input_tokens,
+        written: inAll.cache_creation_input_tokens,
+        share: sent === 0 ? null : inAll.cache_read_input_tokens / sent,
+      },
+      compactions: {
+        count: compactions.runs,
+        requests: compactions.requests,
+        tokens: compactions.tokens,
+        unknownTokens: compactions.unknownTokens,
+        costUsd: compactions.costUsd,
+        unknownUsd: compactions.unknownUsd,
+      },
+      open: this.#open,
+      outliers: outliersOf(this.#sessions),
+      unpriced: [...this.#unpriced],
+      skipped,
+      notes: [
+        copiesLeftOut(this.#copies),
+        unpricedText([...this.#unpriced]),
+        ...this.#inferredText(),
+        recordedText(foreign),
+        skippedText(foreign.map((each) => each.foreign.skipped)),
+      ].filter((note) => note !== ''),
+    }
+  }
+
+  #inferredText(): readonly string[] {
+    return (['claude-code', 'codex'] as const)
+      .filter((program) => this.#counts[program] > 0)
+      .map(
+        (program) => `${programNames[program]} does not record why a run ended: the endings of its runs are inferred.`,
+      )
+  }
+
+  #endingRows(): readonly EndingRow[] {
+    return this.#endings.entries
+      .map(([name, { spent }]): EndingRow => {
+        // Only reasons of accounts are entered, and '' for none.
+        const reason = name === '' ? null : (name as keyof typeof endings)
+        const { requests: _, ...row } = spent
+        return { reason, exitCode: reason === null ? null : endings[reason].exitCode, ...row }
+      })
+      .toSorted((a, b) => b.runs - a.runs || b.costUsd - a.costUsd)
+  }
+}
+
+/** A call that waited for a person counts in the run that had the answer. */
+function withoutAnswered(facts: RunFacts, next: readonly StepRecord[] | undefined): RunFacts {
+  const first = next?.[0]
+  const answers = first?.type === 'start' ? (first.start.answers ?? []) : []
+  if (answers.length === 0) return facts
+  const ids = new Set(answers.map(({ id }) => id))
+  const calls = facts.work.calls.filter(({ scope, id, status }) => status !== 'open' || scope !== '' || !ids.has(id))
+  return { ...facts, work: { ...facts.work, calls } }
+}
+
+function continuedBy([first]: readonly StepRecord[]): string | undefined {
+  return first?.type === 'start' ? first.start.run.continues : undefined
+}
+
+function withoutRuns(foreign: ForeignSession, isWhole: boolean): ForeignSession {
+  return { ...foreign, runs: [], recordedUsd: isWhole ? foreign.recordedUsd : undefined }
+}
+
+function paidForStage({ most, ended }: RecordedStage): Paid {
+  if (ended === null) return { requests: 0, tokens: 0, unknownTokens: most.tokens, nanos: 0, worst: most.nanos }
+  const nanos = Math.round(ended.costUsd * 1e9)
+  const worst = Math.round(ended.committedUsd * 1e9) - nanos
+  return { requests: 0, tokens: ended.tokens, unknownTokens: 0, nanos, worst }
+}

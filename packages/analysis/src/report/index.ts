@@ -1,0 +1,19 @@
+// `@halting/analysis/report`: sums over many sessions, as figures and as a page.
+export { Collector } from './collect.ts'
+export { type Period, dayOf } from './days.ts'
+export { gatherReport, isBelow } from './gather-report.ts'
+export type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
+export { reportHtml } from './report-html.ts'
+export {
+  endingName,
+  factsOf,
+  headline,
+  limitText,
+  modelCostText,
+  nothingText,
+  outlierText,
+  programsText,
+  spentText,
+  triedText,
+} from './report-words.ts'
+export { worthTelling } from './tighter-limits.ts'

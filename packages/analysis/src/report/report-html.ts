@@ -1,0 +1,251 @@
+import { costText } from '../words/what-if-words.ts'
+import { counted, elapsed, many } from '../words/figures.ts'
+import { escaped } from '../export/escaped.ts'
+import { pageHead } from '../export/page-head.ts'
+import { pageStyle } from '../export/page-style.ts'
+import { bars } from './chart.ts'
+import { dayOf } from './days.ts'
+import { reportStyle } from './report-style.ts'
+import { flagOf, worthTelling } from './tighter-limits.ts'
+import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
+import {
+  endingName,
+  factsOf,
+  headline,
+  limitText,
+  modelCostText,
+  nothingText,
+  outlierText,
+  programsText,
+  shareText,
+  spentText,
+  triedText,
+} from './report-words.ts'
+
+// One file that needs nothing else (`pageHead`). Every text of a session is text of the page: titles, folders, names of tools and of models.
+
+/** More sessions than these are in the JSON alone: a page of them would not open. */
+const mostSessions = 500
+const mostRows = 100
+
+/** The report as a page. */
+export function* reportHtml(report: Report, by?: Breakdown): Iterable<string> {
+  const title = headline(report)
+  const programs = programsText(report)
+  yield `${pageHead(title, pageStyle + reportStyle)}<body>
+<a class="skip" href="#figures">To the figures</a>
+<header>
+<h1>${escaped(title)}</h1>
+<p>${escaped(spentText(report.totals))}</p>
+${programs === '' ? '' : `<p class="soft">${escaped(programs)}</p>`}
+</header>
+<main id="figures">
+`
+  if (report.totals.runs > 0) {
+    yield* breakdownHtml(report, by)
+    if (by === undefined) yield* restHtml(report)
+  } else yield `<p>${escaped(nothingText(report))}</p>\n`
+  yield section(
+    `Not read: ${many(report.skipped.length, 'file')}`,
+    report.skipped.length === 0 ? '' : list(report.skipped),
+  )
+  yield report.notes.map((note) => `<p class="soft">${escaped(note)}</p>\n`).join('')
+  yield `</main>
+<footer><p class="soft">Created ${escaped(report.madeAt)}. Days are in the time zone ${escaped(report.timeZone)}. Costs are in US dollars.</p></footer>
+</body>
+</html>
+`
+}
+
+function* breakdownHtml(report: Report, by: Breakdown | undefined): Iterable<string> {
+  const wants = (which: Breakdown): boolean => by === undefined || by === which
+  if (wants('day')) yield section('By day', spentHtml('day', report.byDay))
+  if (wants('model')) yield section('By model', modelsHtml(report))
+  if (by === 'folder' || (by === undefined && report.byFolder.length > 1))
+    yield section('By folder', spentHtml('folder', report.byFolder))
+  if (by === undefined && report.byProgram.length > 1)
+    yield section('By program', spentHtml('program', report.byProgram))
+}
+
+function* restHtml(report: Report): Iterable<string> {
+  yield section('How they ended', endingsHtml(report))
+  yield section('Ended by a limit', list(report.limits.map(limitText)))
+  yield section('What tighter limits would have done', triedHtml(report))
+  yield section('Tools', toolsHtml(report))
+  yield section('Time', timeHtml(report))
+  yield section('Models and the window', list(factsOf(report)))
+  yield section('Far above the others', list(report.outliers.map(outlierText)))
+  yield section(
+    'Did not end',
+    list(
+      report.open.map(
+        ({ session, run, heldBy, ...cost }) =>
+          `${session} ${run}: ${costText(cost)}${heldBy === null ? '' : `, still running in process ${heldBy}`}`,
+      ),
+    ),
+  )
+  yield section('Sessions, most expensive first', sessionsHtml(report.bySession))
+}
+
+function section(title: string, content: string): string {
+  if (content === '') return ''
+  const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+  return `<section aria-labelledby="${id}"><h2 id="${id}">${escaped(title)}</h2>\n${content}</section>\n`
+}
+
+function list(items: readonly string[]): string {
+  return items.length === 0 ? '' : `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join('\n')}</ul>\n`
+}
+
+/** A table that scrolls by itself where it is wider than the page, with keys too. */
+function table(name: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return ''
+  const titles = head.map((cell) => `<th scope="col">${escaped(cell)}</th>`).join('')
+  const lines = rows.map(([first = '', ...cells]) => {
+    const others = cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')
+    return `<tr><th scope="row" dir="auto">${escaped(first)}</th>${others}</tr>`
+  })
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
+}
+
+const some = (count: number): string => (count === 0 ? '' : counted(count))
+
+function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]): string {
+  const named = rows
+    .slice(0, what === 'day' ? Infinity : mostRows)
+    .map((row) => ({ ...row, name: row.name || 'not known' }))
+  const picture = bars(
+    `Cost by ${what}`,
+    named.slice(what === 'day' ? -62 : 0, what === 'day' ? undefined : 20).map((row) => ({
+      label: row.name,
+      first: row.costUsd,
+      second: row.unknownUsd,
+      value: costText(row),
+    })),
+  )
+  const cells = named.map(({ name, sessions, runs, turns, tokens, activeMs, ...row }) => [
+    name,
+    costText(row),
+    counted(sessions),
+    counted(runs),
+    counted(turns),
+    counted(tokens),
+    elapsed(activeMs),
+  ])
+  return picture + table(`By ${what}`, [what, 'cost', 'sessions', 'runs', 'turns', 'tokens', 'time'], cells)
+}
+
+function modelsHtml(report: Report): string {
+  const picture = bars(
+    'Cost by model',
+    report.byModel.map((row) => ({
+      label: row.model || 'not known',
+      first: row.costUsd,
+      second: row.unknownUsd,
+      value: modelCostText(report, row),
+    })),
+  )
+  const cells = report.byModel.map((row) => {
+    const { model, requests, failed, tokens, input, cacheRead, cacheWrite, output, ms } = row
+    const sent = input + cacheRead + cacheWrite
+    return [
+      model || 'not known',
+      modelCostText(report, row),
+      counted(requests),
+      some(failed),
+      counted(tokens),
+      counted(output),
+      sent === 0 ? '' : shareText(cacheRead / sent),
+      elapsed(ms),
+    ]
+  })
+  const head = ['model', 'cost', 'requests', 'failed', 'tokens', 'output', 'cached', 'time']
+  return picture + table('By model', head, cells)
+}
+
+function endingsHtml({ endings }: Report): string {
+  const picture = bars(
+    'Runs by how they ended',
+    endings.map(({ reason, exitCode, runs }) => ({
+      label: endingName(reason),
+      first: exitCode === 0 ? runs : 0,
+      second: exitCode === 0 ? 0 : runs,
+      value: many(runs, 'run'),
+    })),
+  )
+  const cells = endings.map(({ reason, exitCode, runs, tokens, activeMs, ...row }) => [
+    endingName(reason),
+    exitCode === null ? '' : String(exitCode),
+    counted(runs),
+    costText(row),
+    counted(tokens),
+    elapsed(activeMs),
+  ])
+  return picture + table('How they ended', ['reason', 'exit code', 'runs', 'cost', 'tokens', 'time'], cells)
+}
+
+function triedHtml({ tried }: Report): string {
+  const cells = tried.map(({ limits, stops, unknown, lostAnswers, lostChanges, ...saved }) => [
+    flagOf(limits),
+    counted(stops),
+    costText({ costUsd: saved.savedUsd, unknownUsd: saved.savedUnknownUsd }),
+    counted(saved.savedTokens),
+    elapsed(saved.savedMs),
+    some(lostAnswers),
+    some(lostChanges),
+    some(unknown),
+  ])
+  const head = ['limit', 'stops runs', 'saves', 'tokens', 'time', 'loses answers', 'loses changes', 'not known']
+  return list(worthTelling(tried).map(triedText)) + table('Limits that were tried', head, cells)
+}
+
+function toolsHtml({ tools }: Report): string {
+  const called = tools.filter(({ calls }) => calls > 0).slice(0, mostRows)
+  const picture = bars(
+    'Calls by tool; failed, denied, invalid and cut calls are marked',
+    called.slice(0, 20).map(({ tool, calls, failed, denied, invalid, cut }) => {
+      const bad = failed + denied + invalid + cut
+      const value = `${counted(calls)}${bad === 0 ? '' : `, ${counted(bad)} unsuccessful`}`
+      return { label: tool ?? '', first: calls - bad, second: bad, value }
+    }),
+  )
+  const cells = called.map(({ tool, calls, failed, denied, invalid, cut, ms, tokens, ...cost }) => [
+    tool ?? '',
+    counted(calls),
+    ...[failed, denied, invalid, cut].map(some),
+    elapsed(ms),
+    counted(tokens),
+    costText(cost),
+  ])
+  const head = ['tool', 'calls', 'failed', 'denied', 'invalid', 'cut', 'time', 'tokens', 'cost']
+  return picture + table('Tools', head, cells)
+}
+
+function timeHtml({ time }: Report): string {
+  const rows = Object.entries(time).filter(([, ms]) => ms > 0)
+  return bars(
+    'Where the time went',
+    rows.map(([label, ms]) => ({ label, first: ms, value: elapsed(ms) })),
+  )
+}
+
+function sessionsHtml(sessions: readonly SessionSpent[]): string {
+  const cells = sessions
+    .slice(0, mostSessions)
+    .map(({ session, title, folder, turns, tokens, activeMs, ending, ...row }) => [
+      `${session.slice(0, 8)} ${title}`,
+      costText(row),
+      counted(turns),
+      counted(tokens),
+      elapsed(activeMs),
+      endingName(ending),
+      dayOf(row.beganAt === null ? null : Date.parse(row.beganAt)),
+      folder,
+    ])
+  const left = sessions.length - mostSessions
+  const head = ['session', 'cost', 'turns', 'tokens', 'time', 'ended', 'began', 'folder']
+  return (
+    table('Sessions', head, cells) +
+    (left > 0 ? `<p class="soft">${escaped(`${many(left, 'more session')}: --json has all of them.`)}</p>\n` : '')
+  )
+}

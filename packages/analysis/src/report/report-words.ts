@@ -1,0 +1,166 @@
+import { costText } from '../words/what-if-words.ts'
+import { counted, elapsed, many, money } from '../words/figures.ts'
+import { programNames } from '../foreign/session.ts'
+import type { SessionKind } from '../foreign/read-foreign.ts'
+import { unreportedUsageText } from '../why/unreported-usage.ts'
+import { dayOf } from './days.ts'
+import type { LimitRow, LimitTried, ModelRow, Outlier, Report, Spent } from './report-model.ts'
+import { flagOf } from './tighter-limits.ts'
+
+// What is said in words, the same in the terminal and on the page.
+
+/** `12 sessions of this folder, 2026-11-16 to 2026-11-23`. */
+export function headline({ of, sessions, since, until, madeAt, byDay }: Report): string {
+  const title = `${many(sessions, 'session')} ${of}`
+  if (since !== null && isInFuture({ since, madeAt })) return `${title}, from ${dayAt(since)} on`
+  const days = byDay.map(({ name }) => name).filter((name) => name !== '')
+  const isBounded = since !== null || until !== null
+  // A clock that went back, or that of another machine, may have a run begin later than now.
+  const latest = [...days, ...(isBounded ? [dayAt(madeAt)] : [])].toSorted().at(-1) ?? ''
+  const from = since === null ? (days[0] ?? '') : dayAt(since)
+  const to = until === null ? latest : dayOf(Date.parse(until) - 1)
+  const when = from === '' ? (to === '' ? '' : `until ${to}`) : from === to ? from : `${from} to ${to}`
+  return `${title}${when === '' ? '' : `, ${when}`}`
+}
+
+function dayAt(moment: string): string {
+  return dayOf(Date.parse(moment))
+}
+
+/** Why there is nothing to tell, and what to do. */
+export function nothingText(report: Report): string {
+  if (isInFuture(report)) return 'That time lies in the future.'
+  if (report.since === null && report.until === null) return 'Nothing was run in them.'
+  return 'Nothing was run in that time. --since 30d looks further back, and --all at other folders.'
+}
+
+/** Moments in ISO form compare as texts. */
+function isInFuture({ since, madeAt }: Pick<Report, 'since' | 'madeAt'>): boolean {
+  return since !== null && since > madeAt
+}
+
+/** `31 runs, 214 turns, 3,912,000 tokens, $12.31 and up to $0.40 more, 2 h 3 min`. */
+export function spentText({ runs, turns, requests, tokens, activeMs, ...cost }: Spent): string {
+  const counts = [many(runs, 'run'), many(turns, 'turn'), many(requests, 'request'), `${counted(tokens)} tokens`]
+  return [...counts, costText(cost), elapsed(activeMs)].join(', ')
+}
+
+/** What a model came to: `?` where it has no price and nobody told a cost. */
+export function modelCostText({ unpriced }: Pick<Report, 'unpriced'>, { model, ...cost }: ModelRow): string {
+  const isKnown = cost.costUsd > 0 || cost.unknownUsd > 0 || !unpriced.includes(model)
+  return isKnown ? costText(cost) : '?'
+}
+
+/** Whose sessions they are, where they are not all ours; '' otherwise. */
+export function programsText({ programs, sessions }: Report): string {
+  if (programs.halting === sessions) return ''
+  const names: { readonly [program in SessionKind]: string } = { halting: 'this program', ...programNames }
+  const told = (['halting', 'claude-code', 'codex'] as const).filter((program) => programs[program] > 0)
+  return told.map((program) => `${counted(programs[program])} of ${names[program]}`).join(', ')
+}
+
+/** What a limit saved and lost, in sentences. */
+export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lost, lostUsd }: LimitRow): string {
+  const shown = lost.slice(0, 3).map(({ session, run }) => `${session.slice(0, 8)} ${run}`)
+  const more = lost.length > 3 ? ` and ${counted(lost.length - 3)} more` : ''
+  return [
+    `${reason} ended ${many(runs, 'run')}, which cost ${money(costUsd)}.`,
+    ...(leftUsd > 0 ? [`Their budgets had ${money(leftUsd)} left.`] : []),
+    ...(wentOn > 0 ? [`${counted(wentOn)} continued afterwards.`] : []),
+    ...(answered > 0 ? [`${counted(answered)} gave an answer anyway.`] : []),
+    ...(lost.length > 0
+      ? [
+          `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${shown.join(', ')}${more}.`,
+        ]
+      : []),
+  ].join(' ')
+}
+
+/** `--max-turns 30 stops 4 runs earlier, saves $3.10, 1,200,000 tokens, 12 min; loses nothing`. */
+export function triedText({
+  limits,
+  stops,
+  atTheLatest,
+  unknown,
+  savedUsd,
+  savedUnknownUsd,
+  savedTokens,
+  savedMs,
+  lostAnswers,
+  lostChanges,
+}: LimitTried): string {
+  const cost = { costUsd: savedUsd, unknownUsd: savedUnknownUsd }
+  const saved = [
+    ...(savedUsd > 0 || savedUnknownUsd > 0 ? [costText(cost)] : []),
+    `${counted(savedTokens)} tokens`,
+    elapsed(savedMs),
+  ]
+  const [least, most] = atTheLatest > 0 ? ['at least ', 'at most '] : ['', '']
+  const lost = [
+    ...(lostAnswers > 0 ? [many(lostAnswers, 'answer')] : []),
+    ...(lostChanges > 0 ? [many(lostChanges, 'change')] : []),
+  ]
+  const loses =
+    lost.length > 0 ? `loses ${most}${lost.join(', ')}` : unknown > 0 ? 'loses nothing in these' : 'loses nothing'
+  const others = unknown > 0 ? `; of ${many(unknown, 'more run')} it is not known` : ''
+  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${others}`
+}
+
+const figures = {
+  costUsd: (value: number) => money(value),
+  tokens: (value: number) => `${counted(value)} tokens`,
+  turns: (value: number) => many(value, 'turn'),
+  activeMs: elapsed,
+} as const
+
+/** `3f2a8c1e: $4.10, where half of the sessions have at most $0.20`. */
+export function outlierText({ session, what, value, median }: Outlier): string {
+  return `${session.slice(0, 8)}: ${figures[what](value)}, where half of the sessions have at most ${figures[what](median)}`
+}
+
+/** `81 %`. */
+export function shareText(share: number): string {
+  const percent = share * 100
+  return percent > 0 && percent < 1 ? 'less than 1 %' : `${percent > 99 && percent < 100 ? 99 : Math.round(percent)} %`
+}
+
+/** How the service did, the cache, what was compacted and what came after runs: a sentence each. */
+export function factsOf({ service, cache, compactions, afterRuns, totals }: Report): readonly string[] {
+  const failed = service.failures.reduce((sum, { attempts }) => sum + attempts, 0)
+  const kinds = service.failures.map(({ kind, attempts }) => `${counted(attempts)} ${kind}`)
+  return [
+    ...(failed === 0
+      ? ['No request to a model failed.']
+      : [
+          `${many(failed, 'attempt')} at a model request failed: ${kinds.join(', ')}. ${many(service.retried, 'request')} needed more than one attempt.`,
+        ]),
+    ...(service.untold === 0
+      ? []
+      : [
+          unreportedUsageText({
+            attempts: service.untold,
+            unreported: service.unreported,
+            tokens: totals.unknownTokens,
+            usd: totals.unknownUsd,
+          }),
+        ]),
+    ...(cache.share === null
+      ? []
+      : [`${shareText(cache.share)} of ${counted(cache.input)} input tokens came from the cache.`]),
+    ...(compactions.count === 0 && compactions.requests === 0
+      ? []
+      : [
+          `${many(compactions.count, 'compaction')}: ${many(compactions.requests, 'request')}, ${counted(compactions.tokens)} tokens, ${costText(compactions)}.`,
+        ]),
+    ...(afterRuns.stages === 0
+      ? []
+      : [
+          `After runs: ${many(afterRuns.stages, 'stage')}, ${counted(afterRuns.tokens)} tokens, ${costText(afterRuns)}.`,
+        ]),
+  ]
+}
+
+/** `did not end`, or the reason. */
+export function endingName(reason: string | null): string {
+  return reason ?? 'did not end'
+}

@@ -1,0 +1,65 @@
+import { endings, type TerminalReason } from '@halting/core'
+import { isText } from '@halting/core/adapters'
+import {
+  accountOf,
+  recordedWork,
+  trajectoryOf,
+  type Account,
+  type RecordedWork,
+  type StepRecord,
+  type Trajectory,
+} from '@halting/core/steps'
+import { changes } from '../what-if/changing-calls.ts'
+
+/** What is asked of one run, while its session is in memory. */
+export interface RunFacts {
+  readonly account: Account
+  readonly work: RecordedWork
+  readonly trajectory: Trajectory
+  readonly reason: TerminalReason | null
+  readonly exitCode: number | null
+  /** Its last reply is an answer: text, and no call. */
+  readonly hasAnswer: boolean
+  /** Calls that were made and may have changed something. */
+  readonly changes: number
+  readonly compactions: number
+  /** The first that a person said in it. */
+  readonly prompt: string
+}
+
+export function runFactsOf(records: readonly StepRecord[]): RunFacts {
+  const account = accountOf(records)
+  const work = recordedWork(records)
+  const trajectory = trajectoryOf(records)
+  const reason = account.ending?.reason ?? null
+  return {
+    account,
+    work,
+    trajectory,
+    reason,
+    exitCode: reason === null ? null : endings[reason].exitCode,
+    hasAnswer: trajectory.ending?.hasAnswer ?? false,
+    changes: work.calls.filter((call) => call.status === 'done' && changes(call)).length,
+    compactions: compactionsIn(records),
+    prompt: promptIn(records),
+  }
+}
+
+/** Those that came about, without what the run carried over. */
+function compactionsIn(records: readonly StepRecord[]): number {
+  let [carried, reached] = [0, 0]
+  for (const record of records) {
+    if (record.type === 'start' && record.scope === '') carried = reached = record.start.spent.compactions
+    else if (record.type === 'lap' && record.lap.scope === '') reached = record.lap.spent.compactions
+    else if (record.type === 'end' && record.scope === '') reached = record.spent.compactions
+  }
+  return Math.max(0, reached - carried)
+}
+
+function promptIn([first]: readonly StepRecord[]): string {
+  if (first?.type !== 'start') return ''
+  const said = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
+  if (said?.kind !== 'user') return ''
+  const { content } = said.message
+  return typeof content === 'string' ? content : (content.find(isText)?.text ?? '')
+}

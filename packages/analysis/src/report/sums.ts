@@ -1,0 +1,157 @@
+import { addUsage, noUsage, totalTokensOf } from '@halting/core/adapters'
+import type { Usage } from '@halting/core'
+import type { PastRequest } from '@halting/core/steps'
+import type { ModelRow, Spent, SpentRow } from './report-model.ts'
+
+// Money is summed in whole nano-dollars, so that every breakdown comes to the same to the last digit.
+
+/** What requests came to: `tokens` and `nanos` are what somebody told, the others what nobody did and was charged at worst case. */
+export interface Paid {
+  readonly requests: number
+  readonly tokens: number
+  readonly unknownTokens: number
+  readonly nanos: number
+  readonly worst: number
+}
+
+/** What one part of the runs came to. */
+export class Sum {
+  readonly sessions: Set<string> = new Set()
+  runs = 0
+  turns = 0
+  requests = 0
+  tokens = 0
+  unknownTokens = 0
+  nanos = 0
+  worst = 0
+  activeMs = 0
+
+  addRun(session: string, turns: number, activeMs: number): void {
+    this.sessions.add(session)
+    this.runs++
+    this.turns += turns
+    this.activeMs += activeMs
+  }
+
+  pay({ requests, tokens, unknownTokens, nanos, worst }: Paid): void {
+    this.requests += requests
+    this.tokens += tokens
+    this.unknownTokens += unknownTokens
+    this.nanos += nanos
+    this.worst += worst
+  }
+
+  get spent(): Spent {
+    const { runs, turns, requests, tokens, unknownTokens, activeMs } = this
+    const cost = { costUsd: this.nanos / 1e9, unknownUsd: this.worst / 1e9 }
+    return { runs, turns, requests, tokens, unknownTokens, ...cost, activeMs }
+  }
+}
+
+/** Sums by a name: days, folders, programs, reasons. */
+export class SumsBy {
+  readonly #sums = new Map<string, Sum>()
+
+  of(name: string): Sum {
+    let sum = this.#sums.get(name)
+    if (sum === undefined) this.#sums.set(name, (sum = new Sum()))
+    return sum
+  }
+
+  get entries(): readonly (readonly [name: string, sum: Sum])[] {
+    return [...this.#sums]
+  }
+
+  /** The dearest first. */
+  get rows(): readonly SpentRow[] {
+    return this.entries
+      .map(([name, sum]) => ({ name, sessions: sum.sessions.size, ...sum.spent }))
+      .toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens || a.name.localeCompare(b.name))
+  }
+}
+
+/** What requests of a run came to. One under way counts with what it may come to, and is no attempt that was made yet. */
+export function paidFor(requests: readonly PastRequest[]): Paid {
+  let [count, tokens, unknownTokens, nanos, worst] = [0, 0, 0, 0, 0]
+  for (const request of requests) {
+    if (request.came !== 'open') count++
+    if (request.isAtWorst) {
+      unknownTokens += request.tokens
+      worst += request.nanos
+    } else {
+      tokens += request.tokens
+      nanos += request.nanos
+    }
+  }
+  return { requests: count, tokens, unknownTokens, nanos, worst }
+}
+
+interface ModelSum {
+  requests: number
+  failed: number
+  tokens: number
+  unknownTokens: number
+  usage: Usage
+  nanos: number
+  worst: number
+  ms: number
+}
+
+/** By the model that was paid, also where a service asked another one by itself. */
+export class SumsByModel {
+  readonly #sums = new Map<string, ModelSum>()
+  usage: Usage = noUsage
+
+  add({ model, came, tokens, nanos, isAtWorst, usage, others, durationMs }: PastRequest): void {
+    const sum = this.#of(model)
+    let [own, ownTokens] = [nanos, tokens]
+    for (const other of others) {
+      const otherTokens = totalTokensOf(other.usage)
+      const told = { tokens: otherTokens, unknownTokens: 0, nanos: isAtWorst ? 0 : other.nanos, worst: 0 }
+      this.addOther(other.model, told, other.usage)
+      own -= told.nanos
+      ownTokens -= otherTokens
+    }
+    sum.ms += durationMs
+    if (isAtWorst) sum.worst += own
+    else sum.nanos += own
+    sum[isAtWorst ? 'unknownTokens' : 'tokens'] += ownTokens
+    if (came === 'open') return
+    sum.requests++
+    if (came === 'failed') sum.failed++
+    sum.usage = addUsage(sum.usage, usage)
+    this.usage = addUsage(this.usage, usage)
+  }
+
+  /** What was not asked by a request on record: of a service by itself, or of what came after a run. */
+  addOther(model: string, { tokens, unknownTokens, nanos, worst }: Omit<Paid, 'requests'>, usage: Usage): void {
+    const sum = this.#of(model)
+    sum.tokens += tokens
+    sum.unknownTokens += unknownTokens
+    sum.nanos += nanos
+    sum.worst += worst
+    sum.usage = addUsage(sum.usage, usage)
+    this.usage = addUsage(this.usage, usage)
+  }
+
+  #of(model: string): ModelSum {
+    let sum = this.#sums.get(model)
+    if (sum === undefined) {
+      sum = { requests: 0, failed: 0, tokens: 0, unknownTokens: 0, usage: noUsage, nanos: 0, worst: 0, ms: 0 }
+      this.#sums.set(model, sum)
+    }
+    return sum
+  }
+
+  /** The dearest first. */
+  get rows(): readonly ModelRow[] {
+    return [...this.#sums]
+      .map(([model, { requests, failed, tokens, unknownTokens, usage, nanos, worst, ms }]) => {
+        const { input_tokens: input, output_tokens: output } = usage
+        const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = usage
+        const paid = { costUsd: nanos / 1e9, unknownUsd: worst / 1e9 }
+        return { model, requests, failed, tokens, unknownTokens, input, cacheRead, cacheWrite, output, ...paid, ms }
+      })
+      .toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens || a.model.localeCompare(b.model))
+  }
+}

@@ -1,0 +1,12 @@
+// `@halting/analysis/sessions`: reads sessions from files, whichever program recorded them.
+export {
+  unpricedIn,
+  type AnySession,
+  type PricesFor,
+  readAnySession,
+  pastTrajectory,
+  readPastSession,
+  type PastSession,
+} from './read-session.ts'
+export { sessionsInFiles, type ManySessions } from './session-files.ts'
+export { writerOf } from './writer-of.ts'

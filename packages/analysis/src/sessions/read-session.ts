@@ -1,0 +1,126 @@
+import { readJournal } from '@halting/journal'
+import { redactedValue } from '@halting/core/redact'
+import { kindOfSession, readForeignSession } from '../foreign/read-foreign.ts'
+import type { ForeignSession } from '../foreign/session.ts'
+import type { ReadTogether } from '../foreign/read-together.ts'
+import type { Prices } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
+import {
+  freeModels,
+  isCopiedRun,
+  recordsOfForeign,
+  trajectoryOf,
+  trajectoryOfForeign,
+  type ForeignTrajectory,
+  type StepRecord,
+} from '@halting/core/steps'
+import { createKeyRedactor } from '@halting/models'
+
+/** A session of this program or of another one, as records. */
+export interface AnySession {
+  readonly sessionId: string
+  /** Where it worked; '' where that is not told. */
+  readonly cwd: string
+  readonly runs: readonly (readonly StepRecord[])[]
+  /** When each of them began, in milliseconds since 1970; null where that is not told. */
+  readonly began: readonly (number | null)[]
+  /** What it was called when it began. */
+  readonly title?: string
+  /** What is known of one that another program recorded. */
+  readonly foreign?: ForeignSession
+  /** For each run the models without a price. */
+  readonly unpriced: readonly (readonly string[])[]
+}
+
+/** Prices are asked for only once a session of another program is there, or one of ours with a model that cost nothing: the others have their own. */
+export type PricesFor = () => Promise<Prices>
+
+/**
+ * Reads one, whoever recorded it. Of copied lines those that are read together give one; of what was begun and came to its end only the end is read
+ * then. Sessions of earlier versions and of other programs may hold keys of this one: they are redacted before anything is cut or shown.
+ * @throws HaltingError for a file that cannot be read.
+ */
+export async function readAnySession(path: string, prices: PricesFor, together?: ReadTogether): Promise<AnySession> {
+  const redact = createKeyRedactor(process.env)
+  const kind = await kindOfSession(path)
+  if (kind === undefined || kind === 'halting') {
+    const intents = together === undefined ? 'all' : 'open'
+    const { sessionId, cwd, runs: all, began, title } = await readJournal(path, { intents })
+    const told = { cwd, ...(title !== undefined && { title }) }
+    // Which run is a copy is known by what the file holds.
+    const runs = all.map((records) => redactedValue(withCopyTold(records, path, together), redact))
+    const unpriced = await unpricedIn(runs, prices)
+    return { sessionId, ...redactedValue(told, redact), runs, began, unpriced }
+  }
+  const foreign = { ...redactedValue(await readForeignSession(path, 'all', together), redact), path }
+  const known = await prices()
+  const runs = foreign.runs.map((run) => recordsOfForeign(run, known))
+  return {
+    sessionId: foreign.sessionId,
+    cwd: foreign.cwd ?? '',
+    runs: runs.map(({ records }) => records),
+    began: foreign.runs.map(({ beganAt = null }) => beganAt),
+    foreign,
+    unpriced: runs.map(({ unpriced }) => unpriced),
+  }
+}
+
+/** A run that stands in another of the files that are read together counts there: somebody copied the file. */
+function withCopyTold(
+  records: readonly StepRecord[],
+  path: string,
+  together: ReadTogether | undefined,
+): readonly StepRecord[] {
+  const [first, ...rest] = records
+  if (together === undefined || first?.type !== 'start' || isCopiedRun(records) || together.countsRun(first, path))
+    return records
+  const { start } = first
+  return [{ ...first, start: { ...start, run: { ...start.run, isCopy: true } } }, ...rest]
+}
+
+/** Models without a price, for each run of a session of ours. */
+export async function unpricedIn(
+  runs: readonly (readonly StepRecord[])[],
+  prices: PricesFor,
+): Promise<readonly (readonly string[])[]> {
+  const free = runs.map((records) => freeModels(records))
+  if (free.every((models) => models.length === 0)) return free
+  const known = await prices()
+  return free.map((models) => models.filter((model) => known.cost(model, noUsage) === undefined))
+}
+
+/** What limits see of a session. Its messages are of no use for that, and may be many. */
+export interface PastSession {
+  readonly sessionId: string
+  readonly runs: readonly PastTrajectory[]
+  readonly foreign?: ForeignSession
+}
+
+/** A run as limits see it. */
+interface PastTrajectory extends ForeignTrajectory {
+  /** It counts in the session in which it was made. */
+  readonly isCopy: boolean
+}
+
+/** This of a run of ours. */
+export function pastTrajectory(records: readonly StepRecord[], unpriced: readonly string[] = []): PastTrajectory {
+  return { trajectory: trajectoryOf(records), unpriced, isCopy: isCopiedRun(records) }
+}
+
+/** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
+export async function readPastSession(path: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
+  const kind = await kindOfSession(path)
+  if (kind === undefined || kind === 'halting') {
+    const { sessionId, runs } = await readJournal(path, { intents: 'open' })
+    const unpriced = await unpricedIn(runs, prices)
+    const told = runs.map((records) => withCopyTold(records, path, together))
+    return { sessionId, runs: told.map((records, index) => pastTrajectory(records, unpriced[index])) }
+  }
+  const { runs, ...foreign } = await readForeignSession(path, 'all', together)
+  const known = await prices()
+  return {
+    sessionId: foreign.sessionId,
+    runs: runs.map((run) => ({ ...trajectoryOfForeign(run, known), isCopy: run.run.isCopy === true })),
+    foreign: { ...foreign, runs: [] },
+  }
+}

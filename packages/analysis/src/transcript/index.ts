@@ -1,0 +1,2 @@
+// `@halting/analysis/transcript`: what was said in a session, also in a turn that was cut off.
+export { recordedTranscript, displayTranscript } from './transcripts.ts'

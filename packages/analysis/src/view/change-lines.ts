@@ -1,0 +1,34 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { TranscriptCall } from './session-transcript.ts'
+
+/** Lines of a change, as a patch has them: a sign, and the line. */
+export type ChangeLines = readonly string[]
+
+/** What a call of Edit or Write changed: as its result tells, else as it was asked for. None for other calls. */
+export function changeLines({ name, input, details, isError }: TranscriptCall): ChangeLines {
+  if (isError || !isJsonObject(input)) return []
+  const hunks = isJsonObject(details) ? details['structuredPatch'] : undefined
+  if (Array.isArray(hunks) && hunks.length > 0) return hunks.flatMap(hunkLines)
+  const { old_string: before, new_string: after, content } = input
+  if (name === 'Edit' && typeof before === 'string' && typeof after === 'string')
+    return [...signed('-', before), ...signed('+', after)]
+  return name === 'Write' && typeof content === 'string' ? signed('+', content) : []
+}
+
+function hunkLines(hunk: unknown): readonly string[] {
+  if (!isJsonObject(hunk) || !Array.isArray(hunk['lines'])) return []
+  const { oldStart, oldLines, newStart, newLines, lines } = hunk
+  const figures = [oldStart, oldLines, newStart, newLines].map((value) => (typeof value === 'number' ? value : 0))
+  return [
+    `@@ -${figures[0]},${figures[1]} +${figures[2]},${figures[3]} @@`,
+    ...(lines as readonly unknown[]).map(String),
+  ]
+}
+
+function signed(sign: string, text: string): readonly string[] {
+  if (text === '') return []
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => sign + line)
+}

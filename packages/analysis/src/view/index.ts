@@ -1,0 +1,32 @@
+// `@halting/analysis/view`: the view model of a session: rows of a list, runs, timelines and transcripts, as JSON for a page.
+export { changeLines, type ChangeLines } from './change-lines.ts'
+export type { InspectedSession } from './inspected-session.ts'
+export { transcriptParts } from './parts.ts'
+export { rowOf, unreadRow } from './row.ts'
+export {
+  plainText,
+  sessionTranscript,
+  type SessionTranscript,
+  type Part,
+  type TranscriptCall,
+  type RunTranscript,
+  partsOfMessages,
+} from './session-transcript.ts'
+export type {
+  SessionRow,
+  SessionView,
+  TranscriptPart,
+  CallPart,
+  ContextByKind,
+  ItemKind,
+  RecordedBy,
+  RunView,
+  TimelineItem,
+  TurnCall,
+  TurnPoint,
+} from './types.ts'
+export { viewOf } from './view.ts'
+export { replayLines, type ReplayLine } from './replay-lines.ts'
+export type { SessionSource } from './session-source.ts'
+export { ShelfSource, type OpenShelf } from './shelf-source.ts'
+export type { Entry, Shelf } from './shelf.ts'

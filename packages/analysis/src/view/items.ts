@@ -1,0 +1,258 @@
+import { endings } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { agentPathOf } from './agent-path.ts'
+import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
+import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply } from './parts.ts'
+import { turnOf, type Spent } from './turn-of.ts'
+import type { ItemKind, TimelineItem } from './types.ts'
+
+/** `told`: what the transcript knows it by. */
+export type PlacelessItem = Omit<TimelineItem, 'id' | 'part'> & { readonly told?: string | undefined }
+type Item = { -readonly [field in keyof PlacelessItem]: PlacelessItem[field] }
+
+/** One turn of the main loop while it is read. */
+interface OpenTurn {
+  readonly turn: number
+  /** What comes from before it, from an agent that works beside the run, does not begin it. */
+  readonly notBeforeMs: number
+  item: Item | undefined
+}
+
+/**
+ * The bars and marks of a run, by their beginning. Each intent and result is told by exactly one of them; turns and agents are spans around others.
+ * Moments are those of the record: nothing is made up for what has no result.
+ */
+export function timelineOf(records: readonly StepRecord[]): readonly PlacelessItem[] {
+  const reader = new ItemReader(records)
+  for (const [index, record] of records.entries()) reader.read(record, index)
+  return reader.end()
+}
+
+class ItemReader {
+  readonly #beganAt: number
+  readonly #items: Item[] = []
+  /** Intents without a result, by key, and where the first of them stands. */
+  readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
+  readonly #calls: LabelledCalls
+  readonly #turns: OpenTurn[] = []
+  /** By scope, what the steps of an agent span. */
+  readonly #agents = new Map<string, Item>()
+  /** Of the main loop. */
+  #request = 0
+  #latestMs = 0
+  #compactions = 0
+
+  constructor(records: readonly StepRecord[]) {
+    const [first] = records
+    this.#beganAt = first?.type === 'start' ? first.at : 0
+    this.#calls = new LabelledCalls(records)
+  }
+
+  read(record: StepRecord, index: number): void {
+    switch (record.type) {
+      case 'start':
+        if (record.scope === '') this.#beginLap(record.start.spent, 0)
+        return
+      case 'intent': {
+        const index0 = this.#open.get(record.key)?.index ?? index
+        this.#open.set(record.key, { index: index0, record })
+        return
+      }
+      case 'result':
+        this.#result(record, index)
+        return
+      case 'control': {
+        const { scope } = recordedStep(record.key, record.at, 0, false)
+        const inboxId = record.control.messages?.[0]?.id
+        const told = inboxId === undefined ? undefined : placeOfInbox(inboxId)
+        this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, told })
+        return
+      }
+      case 'lap': {
+        const { scope, transition, spent } = record.lap
+        if (transition !== 'next_turn') this.#mark('lap', spent.now, { label: transition, index, scope })
+        if (scope === '') this.#beginLap(spent, this.#since(spent.now))
+        return
+      }
+      case 'end': {
+        const { reason, signal } = record.terminal
+        const status = endings[reason].exitCode === 0 ? 'done' : 'failed'
+        const agent = record.scope === '' ? undefined : this.#agents.get(record.scope)
+        if (agent !== undefined) agent.status = status
+        if (record.scope === '')
+          this.#mark('ending', record.spent.now, { label: `${reason}: ${signal.message}`, index, scope: '', status })
+        return
+      }
+      case 'rewind':
+      case 'stage':
+    }
+  }
+
+  end(): readonly Item[] {
+    for (const { record, index } of this.#open.values()) {
+      const step = recordedStep(record.key, record.at, 0, true)
+      const { model, tokens, nanos } = isJsonObject(record.intent) ? record.intent : {}
+      this.#add({
+        ...this.#itemOf(step, typeof model === 'string' ? model : undefined),
+        endMs: null,
+        status: 'open',
+        tokens: numberOf(tokens),
+        costUsd: numberOf(nanos) / 1e9,
+        firstRecord: index,
+        lastRecord: index,
+      })
+    }
+    const turns = this.#turns.flatMap(({ item }) => (item === undefined ? [] : [item]))
+    for (const [index, turn] of turns.entries()) {
+      const next = turns[index + 1]?.startMs ?? Infinity
+      turn.endMs = Math.max(turn.startMs, Math.min(turn.endMs ?? Infinity, next))
+    }
+    return [...this.#items, ...turns, ...this.#agents.values()].toSorted(
+      (a, b) => a.startMs - b.startMs || a.firstRecord - b.firstRecord || order(a) - order(b),
+    )
+  }
+
+  #beginLap(spent: Spent, notBeforeMs: number): void {
+    this.#request = spent.request
+    const turn = turnOf(spent)
+    if (this.#turns.at(-1)?.turn !== turn) this.#turns.push({ turn, notBeforeMs, item: undefined })
+  }
+
+  #result({ key, value, at, durationMs }: ResultRecord, index: number): void {
+    const step = recordedStep(key, at, durationMs, false)
+    const intent = this.#open.get(key)
+    this.#open.delete(key)
+    const fields = isJsonObject(value) ? value : {}
+    const charge = isJsonObject(fields['charge']) ? fields['charge'] : undefined
+    const { model, tokens, nanos } = charge ?? {}
+    const item = this.#itemOf(step, typeof model === 'string' ? model : undefined)
+    const { message, result } = fields
+    if (isJsonObject(message) && step.scope === '' && typeof message['id'] === 'string')
+      item.told = placeOfReply(message['id'])
+    if (step.scope === '' && isJsonObject(result) && result['kind'] === 'compacted')
+      item.told = placeOfCompaction(this.#compactions++)
+    this.#add({
+      ...item,
+      // A tool that asks a model does so in attempts of its own.
+      ...(item.kind === 'tool' && charge !== undefined && { kind: 'attempt' }),
+      status: statusOf(fields),
+      tokens: numberOf(tokens),
+      costUsd: numberOf(nanos) / 1e9,
+      firstRecord: intent?.index ?? index,
+      lastRecord: index,
+    })
+  }
+
+  #itemOf(step: RecordedStep, model: string | undefined): Item {
+    const { scope, name } = step
+    const startMs = this.#since(step.at)
+    const call = this.#calls.at(scope, callPlaceOf(name))
+    // In the transcript of the main loop an agent stands in the call that began it.
+    const outermost = scope === '' ? call : this.#calls.at('', outermostPlace.exec(scope)?.[1])
+    return {
+      kind: kindOf(step),
+      scope,
+      // The last answer of a run is asked for by a name of its own.
+      request: scope === '' && (step.request === 0 || name.startsWith('wrap_up')) ? this.#request : step.request,
+      startMs,
+      endMs: startMs + Math.max(0, step.durationMs),
+      label: oneLabel(call === undefined && model !== undefined ? model : labelOfStep(name, call?.label)),
+      status: '',
+      tokens: 0,
+      costUsd: 0,
+      firstRecord: 0,
+      lastRecord: 0,
+      told: outermost === undefined ? undefined : placeOfCall(outermost.id),
+    }
+  }
+
+  #add(item: Item): void {
+    this.#items.push(item)
+    const endMs = item.endMs ?? item.startMs
+    this.#latestMs = Math.max(this.#latestMs, endMs)
+    const open = this.#turns.at(-1)
+    if (open !== undefined) {
+      const begun = { kind: 'turn', scope: '', label: `turn ${open.turn}`, request: this.#request } as const
+      open.item = widened(open.item, item, begun, open.notBeforeMs)
+      if (item.kind === 'attempt' && item.scope === '') open.item.told ??= item.told
+    }
+    let { scope } = item
+    for (let path = agentPathOf(scope); path !== undefined; path = agentPathOf(scope)) {
+      const { caller, place, request } = path
+      const label = this.#calls.at(caller, place)?.label ?? 'agent'
+      const span = widened(this.#agents.get(scope), item, { kind: 'agent', scope, label, request })
+      span.told = item.told
+      this.#agents.set(scope, span)
+      scope = caller
+    }
+  }
+
+  #mark(
+    kind: ItemKind,
+    at: number,
+    {
+      label,
+      index,
+      scope,
+      status = '',
+      told,
+    }: Pick<Item, 'label' | 'scope' | 'told'> & { index: number; status?: string },
+  ): void {
+    const startMs = Math.max(this.#since(at), kind === 'ending' ? this.#latestMs : 0)
+    this.#items.push({
+      kind,
+      scope,
+      request: this.#request,
+      startMs,
+      endMs: startMs,
+      label: oneLabel(label),
+      status,
+      tokens: 0,
+      costUsd: 0,
+      firstRecord: index,
+      lastRecord: index,
+      told,
+    })
+  }
+
+  /** Clocks of other programs may go back. */
+  #since(at: number): number {
+    return Math.max(0, at - this.#beganAt)
+  }
+}
+
+type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
+type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
+
+/** A span that reaches around an item, too. */
+function widened(
+  span: Item | undefined,
+  item: Item,
+  begun: Pick<Item, 'kind' | 'scope' | 'label' | 'request'>,
+  notBeforeMs = 0,
+): Item {
+  const { firstRecord, lastRecord, tokens, costUsd } = item
+  const startMs = Math.max(item.startMs, notBeforeMs)
+  const endMs = Math.max(startMs, item.endMs ?? 0)
+  if (span === undefined)
+    return { ...begun, status: '', startMs, endMs, firstRecord, lastRecord, tokens, costUsd, told: undefined }
+  span.startMs = Math.min(span.startMs, startMs)
+  span.endMs = Math.max(span.endMs ?? 0, endMs)
+  span.firstRecord = Math.min(span.firstRecord, firstRecord)
+  span.lastRecord = Math.max(span.lastRecord, lastRecord)
+  span.tokens += tokens
+  span.costUsd += costUsd
+  return span
+}
+
+/** Spans come before what they hold, and the ending last. */
+function order({ kind }: Item): number {
+  return kind === 'turn' ? 0 : kind === 'agent' ? 1 : kind === 'ending' ? 3 : 2
+}
+
+const outermostPlace = /^agent:(\d+:\d+):/
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0
+}

@@ -1,0 +1,81 @@
+import { isJsonObject, isText, isToolUse, textOf } from '@halting/core/adapters'
+import type { ContentBlock } from '@halting/core'
+import type { StageRecord } from '@halting/core/after'
+import type { StepRecord } from '@halting/core/steps'
+import { elapsed } from '../words/figures.ts'
+
+/** What happened in a step of a run, in words. */
+export interface ReplayLine {
+  /** Of the run's active time; null for what has no moment of its own. */
+  readonly atMs: number | null
+  readonly what: string
+  readonly text: string
+}
+
+/** The lines of one record; `beganAt` is the moment at which its run began. */
+export function replayLines(record: StepRecord, beganAt: number): readonly ReplayLine[] {
+  switch (record.type) {
+    case 'start': {
+      const said = record.start.added.flatMap((entry) => (entry.kind === 'user' ? [textOf(entry.message.content)] : []))
+      return [{ atMs: 0, what: 'start', text: [record.start.run.runId, ...said].join(': ') }]
+    }
+    case 'intent':
+      return []
+    case 'result':
+      return resultTold(record, record.at + record.durationMs - beganAt)
+    case 'control':
+      return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
+    case 'stage':
+      return stageTold(record.stage)
+    case 'rewind':
+      return [{ atMs: null, what: 'rewind', text: record.after === null ? 'to the beginning' : `to ${record.after}` }]
+    case 'lap':
+      return [{ atMs: null, what: 'lap', text: `${record.lap.transition}${inScope(record.lap.scope)}` }]
+    case 'end': {
+      const { reason, signal } = record.terminal
+      return [{ atMs: null, what: 'end', text: `${reason}: ${signal.message}${inScope(record.scope)}` }]
+    }
+  }
+}
+
+function stageTold(stage: StageRecord): readonly ReplayLine[] {
+  if (stage.phase === 'began') return []
+  return [
+    {
+      atMs: null,
+      what: 'stage',
+      text: `${stage.name}: ${stage.reason}${stage.message === '' ? '' : `: ${stage.message}`}`,
+    },
+  ]
+}
+
+function inScope(scope: string): string {
+  return scope === '' ? '' : ` (${scope})`
+}
+
+/** A request with its reply, its texts and its calls; a call with its result; any other step by its key. */
+function resultTold(
+  { key, value, durationMs }: Extract<StepRecord, { readonly type: 'result' }>,
+  atMs: number,
+): readonly ReplayLine[] {
+  const name = key.slice(key.indexOf('/') + 1)
+  const took = elapsed(durationMs)
+  if (!isJsonObject(value)) return [{ atMs, what: name, text: took }]
+  const { kind, message, status, content } = value
+  if (typeof kind === 'string') {
+    const blocks = isJsonObject(message) && Array.isArray(message['content']) ? message['content'] : []
+    return [
+      { atMs, what: name, text: `${kind}, ${took}` },
+      ...(blocks as readonly ContentBlock[]).flatMap((block): readonly ReplayLine[] => {
+        if (isText(block)) return [{ atMs: null, what: 'said', text: block.text }]
+        return isToolUse(block)
+          ? [{ atMs: null, what: 'asks', text: `${block.name} ${JSON.stringify(block.input)}` }]
+          : []
+      }),
+    ]
+  }
+  if (typeof status !== 'string' || content === undefined) return [{ atMs, what: name, text: took }]
+  // What a driver recorded for a call is a result with content of messages.
+  const shown = textOf(content as string | readonly ContentBlock[])
+  return [{ atMs, what: name, text: `${status}, ${took}: ${shown}` }]
+}

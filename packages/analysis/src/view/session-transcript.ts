@@ -1,0 +1,250 @@
+import type { ContentBlock, MessageContent, ModelMessage, TranscriptEntry } from '@halting/core'
+import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
+import { accountOf, foldRun, foldSession, recordedStep, type Account, type StepRecord } from '@halting/core/steps'
+import { counted, many } from '../words/figures.ts'
+import { agentPathOf } from './agent-path.ts'
+import { jsonText } from '../words/json-text.ts'
+import { openEntries } from '../transcript/open-entries.ts'
+
+/** A session as a person reads it: what was said and done in each run, with its figures. */
+export interface SessionTranscript {
+  readonly sessionId: string
+  readonly cwd: string
+  readonly runs: readonly RunTranscript[]
+}
+
+/** One run of a session with its account and its parts in order. */
+export interface RunTranscript {
+  readonly account: Account
+  readonly parts: readonly Part[]
+}
+
+/** One thing that was said or done. */
+export type Part =
+  | { readonly kind: 'person'; readonly by: string; readonly content: MessageContent }
+  | { readonly kind: 'answer' | 'thinking'; readonly text: string }
+  | { readonly kind: 'note'; readonly text: string; readonly more?: string }
+  | TranscriptCall
+
+/** A call of a tool with what came of it. */
+export interface TranscriptCall {
+  readonly kind: 'call'
+  readonly callId: string
+  readonly name: string
+  readonly input: unknown
+  /** Undefined where none is on record. */
+  readonly result: MessageContent | undefined
+  readonly isError: boolean
+  /** The structured result, for programs. */
+  readonly details: unknown
+  readonly durationMs: number | undefined
+  /** What the subagent did that answered it. */
+  readonly agent: readonly Part[]
+}
+
+/** Puts together what the records tell, of a run that did not end too. */
+export function sessionTranscript({
+  sessionId,
+  cwd,
+  runs,
+}: Pick<SessionTranscript, 'sessionId' | 'cwd'> & {
+  readonly runs: readonly (readonly StepRecord[])[]
+}): SessionTranscript {
+  return {
+    sessionId,
+    cwd,
+    runs: runs.map((records, index) => ({ account: accountOf(records), parts: partsOfMessages(runs, index) })),
+  }
+}
+
+/** Hears of an entry of the main loop where it comes, and at which part it begins. */
+export type NoteEntry = (entry: TranscriptEntry, place: number) => void
+
+/** What was said and done in one of the runs of a session. */
+export function partsOfMessages(
+  runs: readonly (readonly StepRecord[])[],
+  index: number,
+  noteEntry: NoteEntry = () => {},
+): readonly Part[] {
+  const records = runs[index] ?? []
+  const isOpen = index === runs.length - 1 && !records.some((record) => record.type === 'end' && record.scope === '')
+  if (!isOpen) return partsOf('', new Recorded(records), noteEntry)
+  const { open, transcript } = foldSession(runs)
+  if (open === undefined) return partsOf('', new Recorded(records), noteEntry)
+  const folded = foldRun(open, transcript)
+  return partsOf('', new Recorded(open, folded.kind === 'open' ? openEntries(folded.replay) : []), noteEntry)
+}
+
+/** What the records of a run tell of each of its agents. */
+class Recorded {
+  /** By scope; '' is the main loop. */
+  readonly entries = new Map<string, TranscriptEntry[]>()
+  /** Scopes of agents, by the scope and id of their calls, as paths have it. */
+  readonly #agents = new Map<string, string[]>()
+  readonly #durations = new Map<string, number>()
+
+  constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
+    for (const record of records) {
+      if (record.type === 'start') this.#add(record.scope, record.start.added)
+      if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
+      if (record.type === 'end') this.#add(record.scope, record.added)
+      if (record.type === 'result') {
+        const { scope, name } = recordedStep(record.key, record.at, record.durationMs, false)
+        const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
+        if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
+      }
+    }
+    this.#add('', openTurn)
+    for (const scope of [...this.entries.keys()].toSorted(byPlace)) {
+      const path = agentPathOf(scope, (caller) => this.entries.has(caller))
+      if (path === undefined) continue
+      const key = `${path.caller} ${path.callId}`
+      const scopes = this.#agents.get(key)
+      if (scopes === undefined) this.#agents.set(key, [scope])
+      else scopes.push(scope)
+    }
+  }
+
+  durationOf(scope: string, callId: string): number | undefined {
+    return this.#durations.get(`${scope} ${callId}`)
+  }
+
+  /**
+   * The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. Of other programs ids stand in it without slashes. Ids that are the
+   * same there have their agents in their order: each is told once.
+   */
+  takeAgent(scope: string, callId: string): string | undefined {
+    const own = this.#agents.get(`${scope} ${callId}`) ?? this.#agents.get(`${scope} ${callId.replaceAll('/', '_')}`)
+    return own?.shift()
+  }
+
+  #add(scope: string, added: readonly TranscriptEntry[]): void {
+    const known = this.entries.get(scope)
+    if (known !== undefined) {
+      for (const entry of added) known.push(entry)
+      return
+    }
+    this.entries.set(scope, [...added])
+  }
+}
+
+/** Numbers in a text by their size: `agent:9:…` comes before `agent:10:…`. */
+const byPlace = new Intl.Collator('en', { numeric: true }).compare
+
+type OpenCall = { -readonly [field in keyof TranscriptCall]: TranscriptCall[field] }
+
+function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () => {}): readonly Part[] {
+  const parts: Part[] = []
+  const calls = new Map<string, OpenCall>()
+  const open = (id: string, name: string, input: unknown): void => {
+    const agent = recorded.takeAgent(scope, id)
+    const call: OpenCall = {
+      kind: 'call',
+      callId: id,
+      name,
+      input,
+      result: undefined,
+      isError: false,
+      details: undefined,
+      durationMs: recorded.durationOf(scope, id),
+      agent: agent === undefined ? [] : partsOf(agent, recorded),
+    }
+    calls.set(id, call)
+    parts.push(call)
+  }
+  for (const entry of recorded.entries.get(scope) ?? []) {
+    noteEntry(entry, parts.length)
+    switch (entry.kind) {
+      case 'assistant':
+        for (const block of entry.message.content) {
+          if (isToolUse(block)) open(block.id, block.name, block.input)
+          else parts.push(...saidParts(block))
+        }
+        if (entry.aborted === true) parts.push({ kind: 'note', text: 'The reply was cut here.' })
+        break
+      case 'user': {
+        const { content } = entry.message
+        if (entry.origin !== 'tool_results' || typeof content === 'string') {
+          parts.push({ kind: 'person', by: people[entry.origin], content })
+          break
+        }
+        for (const block of content) {
+          const call = isToolResult(block) ? calls.get(block.tool_use_id) : undefined
+          if (call === undefined || !isToolResult(block)) {
+            parts.push({ kind: 'person', by: people.hook, content: [block] })
+            continue
+          }
+          call.result = block.content
+          call.isError = block.is_error === true
+          call.details = entry.details?.[block.tool_use_id]
+        }
+        break
+      }
+      case 'attachment':
+      case 'compact_boundary':
+      case 'results_cleared':
+      case 'collapse_staged':
+      case 'media_removed':
+        parts.push(...noteParts(entry))
+    }
+  }
+  return parts
+}
+
+const people = {
+  prompt: 'Prompt',
+  steer: 'Said meanwhile',
+  follow_up: 'Queued message',
+  hook: 'From a hook',
+  loop: 'From the loop',
+  interruption: 'Interruption',
+  tool_results: 'Results',
+} as const
+
+function saidParts(block: ContentBlock): readonly Part[] {
+  if (isText(block)) return block.text.trim() === '' ? [] : [{ kind: 'answer', text: block.text }]
+  if (block.type === 'thinking' && typeof block.thinking === 'string')
+    return block.thinking.trim() === '' ? [] : [{ kind: 'thinking', text: block.thinking }]
+  if (block.type === 'redacted_thinking')
+    return [{ kind: 'note', text: 'The model thought; the service does not show it.' }]
+  return [{ kind: 'note', text: `A block of the service: ${block.type}`, more: jsonText(block) }]
+}
+
+function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>): readonly Part[] {
+  switch (entry.kind) {
+    case 'attachment': {
+      const { attachment } = entry
+      if (attachment.type === 'max_turns_reached')
+        return [{ kind: 'note', text: `The limit of ${many(attachment.maxTurns, 'turn')} was reached.` }]
+      return [{ kind: 'note', text: attachment.message }]
+    }
+    case 'compact_boundary': {
+      const text = `The conversation was made shorter here: from ${counted(entry.preTokens)} to ${counted(entry.postTokens)} tokens.`
+      return [{ kind: 'note', text, more: saidIn(entry.messages) }]
+    }
+    case 'results_cleared':
+      return [{ kind: 'note', text: `Old results gave way to notes: ${many(entry.calls.length, 'call')}.` }]
+    case 'media_removed':
+      return [{ kind: 'note', text: entry.note }]
+    case 'collapse_staged':
+      return []
+  }
+}
+
+/** More than a conversation holds that a model is shown. In a file one text may stand in it a great many times. */
+const longestConversation = 8_000_000
+
+function saidIn(messages: readonly ModelMessage[]): string {
+  let said = ''
+  for (const [index, { content }] of messages.entries()) {
+    if (said.length > longestConversation) return `${said}\n\n… and ${many(messages.length - index, 'more message')}`
+    said += `${index === 0 ? '' : '\n\n'}${plainText(content)}`
+  }
+  return said
+}
+
+/** What a content says in words; other blocks by their kind. */
+export function plainText(content: MessageContent): string {
+  if (typeof content === 'string') return content
+  return content.map((block) => (isText(block) ? block.text : `[${block.type}]`)).join('\n')
+}

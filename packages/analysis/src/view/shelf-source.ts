@@ -1,0 +1,205 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { HaltingError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { rowOf, unreadRow } from './row.ts'
+import { transcriptParts } from './parts.ts'
+import { viewOf } from './view.ts'
+import type { InspectedSession } from './inspected-session.ts'
+import type { SessionRow, SessionView, TranscriptPart } from './types.ts'
+import type { SessionSource } from './session-source.ts'
+import type { Entry, Shelf } from './shelf.ts'
+
+/** So many sessions stay read: what is looked at, and what it is compared with. */
+const mostOpen = 3
+
+/** A session that was read whole. */
+interface Opened {
+  readonly signature: string
+  readonly session: InspectedSession
+  readonly view: SessionView
+  /** By run: made when they are asked for. */
+  readonly parts: Map<number, readonly TranscriptPart[]>
+}
+
+interface KeptRow {
+  readonly signature: string
+  readonly row: Promise<SessionRow>
+}
+
+/** A shelf, as the inspector asks it. */
+export interface OpenShelf extends SessionSource {
+  /** The session that stands there alone; undefined where there are none, or more. */
+  onlyKey(): Promise<string | undefined>
+}
+
+/** What the inspector shows of a shelf. Of a session nothing is read twice as long as it does not change. */
+export class ShelfSource<Found extends Entry> implements OpenShelf {
+  readonly #shelf: Shelf<Found>
+  readonly #isForPerson: (error: unknown) => boolean
+  readonly #rows = new Map<string, KeptRow>()
+  readonly #opened = new Map<string, Promise<Opened>>()
+  /** What stood there when somebody looked last. */
+  readonly #seen = new Map<string, Found>()
+  readonly #listeners = new Set<(keys: readonly string[]) => void>()
+  #hasLooked = false
+  #watching: AbortController | undefined
+
+  /** `isForPerson` tells which errors of the shelf have a message for a person. */
+  constructor(shelf: Shelf<Found>, isForPerson: (error: unknown) => boolean = () => false) {
+    this.#shelf = shelf
+    this.#isForPerson = isForPerson
+  }
+
+  get title(): string {
+    return this.#shelf.title
+  }
+
+  async onlyKey(): Promise<string | undefined> {
+    const [first, second] = await this.#look()
+    return second === undefined ? first?.key : undefined
+  }
+
+  async *list(signal: AbortSignal): AsyncGenerator<SessionRow> {
+    for (const found of await this.#asked(this.#look())) {
+      if (signal.aborted) return
+      const row = await this.#rowOf(found)
+      yield row
+    }
+  }
+
+  async row(key: string): Promise<SessionRow | undefined> {
+    // As it stood when somebody looked: who looks next tells what changed since.
+    const seen = this.#seen.get(key)
+    return seen === undefined ? undefined : this.#rowOf(seen)
+  }
+
+  async session(key: string): Promise<SessionView | undefined> {
+    const found = await this.#find(key)
+    return found === undefined ? undefined : (await this.#open(found)).view
+  }
+
+  async records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]> {
+    const opened = await this.#openedOf(key)
+    return opened?.session.runs[run]?.slice(from, from + count) ?? []
+  }
+
+  async parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]> {
+    const opened = await this.#openedOf(key)
+    if (opened?.session.runs[run] === undefined) return []
+    const parts = opened.parts.get(run) ?? transcriptParts(opened.session, run)
+    opened.parts.set(run, parts)
+    return parts.slice(from, from + count)
+  }
+
+  watch(onChange: (keys: readonly string[]) => void): () => void {
+    this.#listeners.add(onChange)
+    if (this.#watching === undefined) {
+      this.#watching = new AbortController()
+      void this.#watch(this.#watching.signal)
+    }
+    return () => {
+      this.#listeners.delete(onChange)
+      if (this.#listeners.size > 0) return
+      this.#watching?.abort()
+      this.#watching = undefined
+    }
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const begun = performance.now()
+      // What cannot be looked at now may be there the next time; whoever asks for it is told what is wrong.
+      await this.#look().catch(() => undefined)
+      // Of a folder that takes long to look through the machine is to have its rest.
+      const pause = Math.max(this.#shelf.pauseMs, 10 * (performance.now() - begun))
+      await wait(pause, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  /** Looks, and tells of what is not as it was the last time, whoever looked then. */
+  async #look(): Promise<readonly Found[]> {
+    const all = await this.#shelf.look()
+    const isFirst = !this.#hasLooked
+    this.#hasLooked = true
+    const changed = all.filter((found) => this.#seen.get(found.key)?.signature !== found.signature)
+    const there = new Set(all.map(({ key }) => key))
+    const gone = [...this.#seen.keys()].filter((key) => !there.has(key))
+    for (const found of changed) this.#seen.set(found.key, found)
+    for (const key of gone) this.#forget(key)
+    if (!isFirst) this.#tell([...changed.map(({ key }) => key), ...gone])
+    return all
+  }
+
+  #tell(keys: readonly string[]): void {
+    if (keys.length > 0) for (const listener of this.#listeners) listener(keys)
+  }
+
+  #forget(key: string): void {
+    this.#seen.delete(key)
+    this.#rows.delete(key)
+    this.#opened.delete(key)
+  }
+
+  async #find(key: string): Promise<Found | undefined> {
+    const seen = this.#seen.get(key)
+    const found = seen === undefined ? undefined : await this.#asked(this.#shelf.lookAt(seen))
+    return found ?? (await this.#asked(this.#look())).find((each) => each.key === key)
+  }
+
+  async #rowOf(found: Found): Promise<SessionRow> {
+    const kept = this.#rows.get(found.key)
+    if (kept?.signature === found.signature) return kept.row
+    const row = this.#asked(this.#shelf.readForRow(found))
+      .then(rowOf)
+      .catch((error: unknown) => {
+        if (isOfSystem(error)) this.#rows.delete(found.key)
+        return unreadRow({ ...found, program: 'halting' }, problemOf(error))
+      })
+    this.#rows.set(found.key, { signature: found.signature, row })
+    return row
+  }
+
+  /** As the page has it: pieces of what it was told, also when more came meanwhile. */
+  async #openedOf(key: string): Promise<Opened | undefined> {
+    const opened = this.#opened.get(key)
+    if (opened !== undefined) return opened
+    const found = await this.#find(key)
+    return found === undefined ? undefined : this.#open(found)
+  }
+
+  async #open(found: Found): Promise<Opened> {
+    const { key, signature } = found
+    const before = await this.#opened.get(key)?.catch(() => undefined)
+    if (before?.signature === signature) return before
+    const opening = this.#asked(this.#shelf.read(found)).then((session) => {
+      return { signature, session, view: viewOf(session), parts: new Map() }
+    })
+    // The one that was asked for last goes last.
+    this.#opened.delete(key)
+    this.#opened.set(key, opening)
+    for (const old of this.#opened.keys()) if (this.#opened.size > mostOpen) this.#opened.delete(old)
+    opening.catch(() => {
+      if (this.#opened.get(key) === opening) this.#opened.delete(key)
+    })
+    return opening
+  }
+
+  /** What is the matter is told to the page, which takes a HaltingError for words that are meant for a person. */
+  async #asked<Value>(answer: Promise<Value>): Promise<Value> {
+    try {
+      return await answer
+    } catch (error) {
+      throw this.#isForPerson(error) ? new HaltingError('driver', messageOf(error), { cause: error }) : error
+    }
+  }
+}
+
+/** What the system refuses now it may give the next time. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && 'code' in error.cause
+}
+
+/** One that breaks what reads it hides no other. */
+function problemOf(error: unknown): string {
+  return error instanceof HaltingError ? error.message : `Nothing can be told of it: ${messageOf(error)}.`
+}

@@ -1,0 +1,23 @@
+import type { InspectedSession } from './inspected-session.ts'
+import type { SessionRow } from './types.ts'
+
+/** A session that stands somewhere, before it is read. */
+export interface Entry extends Pick<SessionRow, 'key' | 'sessionId' | 'path' | 'changedAt' | 'isLive'> {
+  /** Another one when there is something new to read. */
+  readonly signature: string
+}
+
+/** Where sessions stand: in files, or in a cluster. */
+export interface Shelf<Found extends Entry = Entry> {
+  readonly title: string
+  /** Which sessions there are at this moment. It reads none of them. */
+  look(): Promise<readonly Found[]>
+  /** The same of one; undefined where it is gone. */
+  lookAt(found: Found): Promise<Found | undefined>
+  /** Its figures alone, for a list of many. @throws HaltingError for one that cannot be read. */
+  readForRow(found: Found): Promise<InspectedSession>
+  /** All of it. @throws HaltingError for one that cannot be read. */
+  read(found: Found): Promise<InspectedSession>
+  /** So long nothing is looked at after a look. */
+  readonly pauseMs: number
+}

@@ -1,0 +1,97 @@
+import type { ForeignSession } from '../foreign/session.ts'
+import type { SessionKind } from '../foreign/read-foreign.ts'
+import { HaltingError } from '@halting/core'
+import type { OtherLimits, PastCall, PastTurn, Trajectory } from '@halting/core/steps'
+import { whatIfPriced } from './changing-calls.ts'
+import type { PastSession } from '../sessions/read-session.ts'
+import type { ManySessions } from '../sessions/session-files.ts'
+import type { RunAnswer } from './run-answer.ts'
+
+/** A run that was read, and where it stands. */
+type PastRun = Omit<RunAnswer, 'answer'> & { readonly trajectory: Trajectory }
+
+/** What is made of each run while its session is in memory, since a folder may hold far more than fits there. */
+export interface WantedAnswers {
+  readonly limits: OtherLimits | undefined
+  readonly suggests: boolean
+  /** Runs that count in another session. */
+  readonly copies: 'shown' | 'left out'
+}
+
+/** What was read, and what of it is told beside the answers. */
+export interface AnsweredRuns {
+  readonly runs: number
+  readonly answers: readonly RunAnswer[]
+  /** What suggestions are made of; none where nobody asks for any. */
+  readonly trajectories: readonly Trajectory[]
+  readonly unpriced: ReadonlySet<string>
+  readonly skipped: readonly string[]
+  readonly foreign: readonly { readonly foreign: ForeignSession; readonly costUsd: number }[]
+  /** Copies of runs that were left out. */
+  readonly copies: number
+}
+
+/** One after another: a folder may hold a great many. */
+export async function answerRuns(
+  { names, read }: ManySessions<PastSession>,
+  wanted: WantedAnswers,
+): Promise<AnsweredRuns> {
+  const { limits, suggests } = wanted
+  let [runs, copies] = [0, 0]
+  const answers: RunAnswer[] = []
+  const trajectories: Trajectory[] = []
+  const unpriced = new Set<string>()
+  const skipped: string[] = []
+  const foreign: { foreign: ForeignSession; costUsd: number }[] = []
+  for (const name of names) {
+    try {
+      const past = pastRunsOf(await read(name), name)
+      for (const run of past.runs) {
+        if (run.isCopy && wanted.copies === 'left out') {
+          copies++
+          continue
+        }
+        runs++
+        for (const model of run.unpriced) unpriced.add(model)
+        if (limits !== undefined) answers.push(answerFor(run, limits))
+        if (suggests) trajectories.push(withoutInputs(run.trajectory))
+      }
+      if (past.foreign !== undefined) foreign.push(past.foreign)
+    } catch (error) {
+      if (!(error instanceof HaltingError)) throw error
+      skipped.push(error.message)
+    }
+  }
+  return { runs, answers, trajectories, unpriced, skipped, foreign, copies }
+}
+
+function answerFor({ trajectory, ...place }: PastRun, limits: OtherLimits): RunAnswer {
+  return { ...place, answer: whatIfPriced(trajectory, limits, place.unpriced) }
+}
+
+interface PastRuns {
+  readonly runs: readonly PastRun[]
+  readonly foreign?: AnsweredRuns['foreign'][number]
+}
+
+function pastRunsOf(session: PastSession, file: string): PastRuns {
+  const program: SessionKind = session.foreign?.program ?? 'halting'
+  const runs = session.runs.map((run, index): PastRun => {
+    return { session: session.sessionId, run: `run${index + 1}`, file, program, ...run }
+  })
+  if (session.foreign === undefined) return { runs }
+  const paid = runs.flatMap(({ trajectory }) => trajectory.turns.flatMap(({ payments }) => payments))
+  const costUsd = paid.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
+  return { runs, foreign: { foreign: session.foreign, costUsd } }
+}
+
+/** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
+function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
+  const short = ({ tool, hasRun, endMs }: PastCall): PastCall => ({ tool, hasRun, endMs, input: null })
+  // Field by field: of a great many turns, to take out one and copy the rest is several times slower.
+  const shortTurn = (turn: PastTurn): PastTurn => {
+    const { countsAsTurn, isTold, payments, calls, endMs, hash, isFreshAfter, agentTurns } = turn
+    return { countsAsTurn, isTold, payments, calls: calls.map(short), endMs, hash, isFreshAfter, agentTurns }
+  }
+  return { ...rest, turns: turns.map(shortTurn) }
+}

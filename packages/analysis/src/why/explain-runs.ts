@@ -1,0 +1,77 @@
+import { stagesOf, type RecordedStage } from '@halting/core/after'
+import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
+import type { AnySession } from '../sessions/read-session.ts'
+import { many } from '../words/figures.ts'
+import type { NextStep } from './next-step.ts'
+import { terminalOf } from './terminal-of.ts'
+import { unreportedUsageIn, type UnreportedUsage } from './unreported-usage.ts'
+import { foreignAccount } from './foreign-account.ts'
+
+/** What is told of one session. */
+export interface RunExplanation {
+  readonly sessionId: string
+  readonly cwd: string
+  /** Of the newest run. */
+  readonly account: Account
+  /** What of it nobody told. */
+  readonly untold: UnreportedUsage
+  /** What came after it. */
+  readonly stages: readonly RecordedStage[]
+  readonly goOn: NextStep
+  /** How the runs before it ended. */
+  readonly before: readonly string[]
+  /** The process that writes it at this moment. */
+  readonly heldBy?: number
+  /** What else is to be said of a session of another program. */
+  readonly about: readonly string[]
+}
+
+/** What is known of a run beside its records. */
+interface BesideRun {
+  readonly about: RunExplanation['about']
+  readonly goOn?: RunExplanation['goOn'] | undefined
+  readonly heldBy?: number | undefined
+}
+
+/** What `halting why` tells of any run of a session, counted from 0. What all of them share is looked for once: there may be ten thousand. */
+export function explainRuns(session: AnySession): (run: number, beside: BesideRun) => RunExplanation {
+  const { sessionId, cwd, runs, foreign } = session
+  const stages = stagesByRun(runs)
+  return (run, { goOn = { says: '' }, about, heldBy }) => {
+    const records = runs[run] ?? []
+    const account = (foreign === undefined ? accountOf : foreignAccount)(records)
+    return {
+      sessionId,
+      cwd,
+      account,
+      untold: unreportedUsageIn(records),
+      stages: stages.get(account.run.runId) ?? [],
+      goOn,
+      before: endingsBefore(runs, run),
+      about,
+      ...(heldBy !== undefined && { heldBy }),
+    }
+  }
+}
+
+function stagesByRun(runs: AnySession['runs']): ReadonlyMap<string, readonly RecordedStage[]> {
+  const records = runs.flatMap((run) => run.flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
+  const byRun = new Map<string, RecordedStage[]>()
+  for (const stage of stagesOf(records)) {
+    const known = byRun.get(stage.runId)
+    if (known === undefined) byRun.set(stage.runId, [stage])
+    else known.push(stage)
+  }
+  return byRun
+}
+
+/** So many runs before one are told by their endings, the last ones. */
+const mostBefore = 20
+
+function endingsBefore(runs: readonly (readonly StepRecord[])[], run: number): readonly string[] {
+  const first = Math.max(0, run - mostBefore)
+  const named = runs
+    .slice(first, run)
+    .map((records, index) => `run ${first + index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)
+  return first === 0 ? named : [many(first, 'earlier run'), ...named]
+}

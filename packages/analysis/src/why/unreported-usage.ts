@@ -1,0 +1,50 @@
+import { recordedWork, type StepRecord } from '@halting/core/steps'
+import { counted, many, moneyAtMost } from '../words/figures.ts'
+
+/** Attempts at models of which nobody told what they came to. */
+export interface UnreportedUsage {
+  readonly attempts: number
+  /** Those of them whose reply is there: the service reported no usage. */
+  readonly unreported: number
+  /** What they may have come to. */
+  readonly tokens: number
+  readonly usd: number
+  /** The part of the tokens that the run was charged; those of a request under way are not. */
+  readonly chargedTokens: number
+}
+
+/** Sums up the attempts of a run whose usage no service reported. */
+export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsage {
+  const requests = recordedWork(records).requests.filter(({ isAtWorst }) => isAtWorst)
+  const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0)
+  return {
+    attempts: requests.length,
+    unreported: requests.filter(({ came }) => came === 'answered').length,
+    tokens: sum(requests.map(({ tokens }) => tokens)),
+    usd: sum(requests.map(({ nanos }) => nanos)) / 1e9,
+    chargedTokens: sum(requests.map(({ came, tokens }) => (came === 'open' ? 0 : tokens))),
+  }
+}
+
+/** In a sentence; '' where each told it. */
+export function unreportedUsageText({
+  attempts,
+  unreported,
+  tokens,
+  usd,
+}: Omit<UnreportedUsage, 'chargedTokens'>): string {
+  if (attempts === 0) return ''
+  const most = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
+  const broken = attempts - unreported
+  const replies = unreported === 1 ? 'one reply' : `${counted(unreported)} replies`
+  if (broken === 0)
+    return unreported === 1
+      ? `The service reported no usage for ${replies}. Its cost is not known: ${most}.`
+      : `The service reported no usage for ${replies}. Their cost is not known: ${most}.`
+  const cut =
+    broken === 1
+      ? 'One attempt at a model broke off or is under way'
+      : `${many(broken, 'attempt')} at a model broke off or are under way`
+  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is not known: ${most}.`
+  return `${cut}, and the service reported no usage for ${replies}. Their cost is not known: ${most}.`
+}

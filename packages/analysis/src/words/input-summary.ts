@@ -1,0 +1,10 @@
+import { isJsonObject } from '@halting/core/adapters'
+
+const tellingFields = ['command', 'file_path', 'pattern', 'url', 'description', 'prompt']
+
+/** What of the input of a call tells a person what it is about. */
+export function inputSummary(input: unknown): string {
+  if (!isJsonObject(input)) return ''
+  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
+  return telling ?? JSON.stringify(input)
+}

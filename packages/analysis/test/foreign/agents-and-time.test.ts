@@ -1,0 +1,297 @@
+// Holds rules of docs/spec.md: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: what belongs to a session of another program, how it ended, and whose time it was.
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { recordsOfForeign, trajectoryOf, type ForeignRun } from '@halting/core/steps'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { withoutSubagents } from '../../src/foreign/agent-files.ts'
+import { kindOfSession, readForeignSession } from '../../src/foreign/read-foreign.ts'
+import {
+  accountsOf,
+  assistant,
+  call,
+  fileOf,
+  linesOf,
+  plain,
+  prices,
+  resetLines,
+  result,
+  text,
+  usage,
+  useFolder,
+  user,
+} from './support.ts'
+
+const folder = useFolder()
+beforeEach(resetLines)
+
+async function runsOf(path: string): Promise<readonly ForeignRun[]> {
+  return (await readForeignSession(path)).runs
+}
+
+describe('subagents', () => {
+  const agent = 'a0b1c2'
+  /** What a session tells while a subagent works. */
+  const progress = (id: string, output: number, fields: object = {}): object =>
+    plain({
+      type: 'progress',
+      parentToolUseID: 't',
+      data: {
+        type: 'agent_progress',
+        agentId: agent,
+        message: {
+          type: 'assistant',
+          uuid: `p-${id}-${output}`,
+          message: {
+            id,
+            role: 'assistant',
+            model: 'claude-sonnet-4-5',
+            content: [text('x')],
+            usage: usage(100, output),
+          },
+        },
+        ...fields,
+      },
+    })
+  const told = (figures: unknown, more: object = {}): object =>
+    result('t', 'done', {
+      toolUseResult: { status: 'completed', agentId: agent, totalTokens: 330, usage: figures, ...more },
+    })
+
+  test('of a workflow stand further below, and are no sessions beside theirs', async () => {
+    const id = 'd0000000-0000-4000-8000-000000000000'
+    const path = fileOf(linesOf([user('go'), assistant('m1', [text('y')])]), `${id}.jsonl`)
+    const side = (message: string): string =>
+      linesOf([assistant(message, [text('x')], {}, { isSidechain: true, sessionId: id, agentId: message })])
+    const files = ['wf_1/agent-1.jsonl', 'wf_1/agent-2.jsonl', 'wf_2/agent-1.jsonl'].map((name) =>
+      join(folder(), id, 'subagents', 'workflows', name),
+    )
+    for (const [index, file] of files.entries()) {
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, side(`w${index}`))
+    }
+    const [account] = await accountsOf(path)
+    expect(account?.totals).toMatchObject({ turns: 1, requests: 4, tokens: 440, costUsd: 4 * 0.00045 })
+    expect(await withoutSubagents([path, ...files])).toEqual([path])
+  })
+
+  test('reads a session with lines of progress within each other, however deep', async () => {
+    const opening = '{"type":"progress","data":{"type":"agent_progress","message":'
+    const line = `${opening.repeat(20_000)}{}${'}}'.repeat(20_000)}`
+    const path = fileOf(linesOf([user('go'), assistant('m1', [text('done')])]))
+    appendFileSync(path, `\n${line}\n`)
+    expect(await runsOf(path)).toHaveLength(1)
+  })
+
+  test('that are told as progress alone count, each request once with its last figures', async () => {
+    const main = [
+      user('go'),
+      assistant('m1', [call('t', 'Task')]),
+      progress('s1', 1),
+      progress('s1', 10),
+      progress('s2', 10),
+    ]
+    const path = fileOf(linesOf([...main, told(usage(100, 10)), assistant('m2', [text('y')])]))
+    expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 2, requests: 4, tokens: 440 })
+  })
+
+  test('that have a file, too, are not counted twice', async () => {
+    const id = 'e0000000-0000-4000-8000-000000000000'
+    const main = [user('go'), assistant('m1', [call('t', 'Task')]), progress('s1', 1), told(usage(100, 10))]
+    const path = fileOf(linesOf([...main, assistant('m2', [text('y')])]), `${id}.jsonl`)
+    mkdirSync(join(folder(), id, 'subagents'), { recursive: true })
+    const own = { isSidechain: true, sessionId: id, agentId: agent, requestRef: 'r1' }
+    writeFileSync(
+      join(folder(), id, 'subagents', `agent-${agent}.jsonl`),
+      linesOf([assistant('s1', [text('x')], {}, own)]),
+    )
+    expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 2, requests: 3, tokens: 330 })
+  })
+
+  test('of which only a result is left count with what that says, by the model of their caller', async () => {
+    const path = fileOf(
+      linesOf([user('go'), assistant('m1', [call('t', 'Agent')]), told(usage(300, 30)), assistant('m2', [text('y')])]),
+    )
+    const [account] = await accountsOf(path)
+    expect(account?.totals).toMatchObject({ turns: 2, requests: 3, tokens: 550 })
+    expect(account?.totals.costUsd).toBeCloseTo(2 * 0.00045 + 0.00135, 10)
+  })
+
+  test('figures that are none count as none', async () => {
+    const wrong = [
+      told('much'),
+      told({}),
+      told(usage(1, 1), { totalTokens: 'many' }),
+      result('t', 'x', { toolUseResult: [] }),
+    ]
+    for (const line of wrong) {
+      const path = fileOf(
+        linesOf([user('go'), assistant('m1', [call('t', 'Agent')]), line, assistant('m2', [text('y')])]),
+      )
+      expect((await accountsOf(path))[0]?.totals).toMatchObject({ requests: 2 })
+    }
+  })
+})
+
+describe('the time in which a person answers', () => {
+  const later = (seconds: number): object => ({
+    timestamp: new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString(),
+  })
+
+  test.each([
+    ['a question', call('q', 'AskUserQuestion', { questions: [] }), 'Blue.'],
+    ['a plan', call('q', 'ExitPlanMode', { plan: 'p' }), 'User has approved your plan.'],
+    [
+      'a call that is refused',
+      call('q'),
+      "The user doesn't want to proceed with this tool use. The tool use was rejected",
+    ],
+  ])('is no tool time: %s', async (_what, asked, answer) => {
+    const lines = [
+      user('go', later(0)),
+      assistant('m1', [asked], {}, later(2)),
+      result('q', answer, later(3_602)),
+      assistant('m2', [call('b')], {}, later(3_604)),
+      result('b', 'x', later(3_609)),
+      assistant('m3', [text('y')], {}, later(3_610)),
+    ]
+    const path = fileOf(linesOf(lines))
+    const [account] = await accountsOf(path)
+    expect(account?.phases.slice(0, 2)).toMatchObject([
+      { phase: 'model', ms: 5_000 },
+      { phase: 'tools', ms: 5_000 },
+    ])
+    expect(account?.totals.activeMs).toBe(10_000)
+  })
+
+  test('is no tool time in Codex', async () => {
+    const item = (payload: object, seconds: number): object => ({ type: 'response_item', ...later(seconds), payload })
+    const path = fileOf(
+      linesOf([
+        { type: 'session_meta', ...later(0), payload: { id: 'x', cwd: '/' } },
+        item({ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'go' }] }, 0),
+        item({ type: 'function_call', call_id: 'q', name: 'request_user_input', arguments: '{}' }, 1),
+        item({ type: 'function_call_output', call_id: 'q', output: 'Blue.' }, 601),
+        item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Ok.' }] }, 602),
+      ]),
+    )
+    expect((await accountsOf(path))[0]?.totals.activeMs).toBe(2_000)
+  })
+})
+
+describe('outputs of Codex', () => {
+  const rollout = (outputs: readonly string[]): string =>
+    linesOf([
+      { type: 'session_meta', timestamp: '2026-01-01T00:00:00.000Z', payload: { id: 'x', cwd: '/' } },
+      {
+        type: 'response_item',
+        payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'go' }] },
+      },
+      ...outputs.flatMap((output, index) => [
+        {
+          type: 'response_item',
+          payload: { type: 'function_call', call_id: `c${index}`, name: 'exec_command', arguments: '{"cmd":"ls"}' },
+        },
+        { type: 'response_item', payload: { type: 'function_call_output', call_id: `c${index}`, output } },
+      ]),
+    ])
+  const hashes = async (outputs: readonly string[]): Promise<number> => {
+    const [run] = await runsOf(fileOf(rollout(outputs)))
+    if (run === undefined) throw new Error('no run')
+    const { turns } = trajectoryOf(recordsOfForeign(run, prices).records)
+    return new Set(turns.slice(0, -1).map(({ hash }) => hash)).size
+  }
+  const exec = (chunk: string, seconds: number, said: string): string =>
+    `Chunk ID: ${chunk}\nWall time: ${seconds} seconds\nProcess exited with code 0\nOriginal token count: 4\nOutput:\n${said}`
+  const json = (seconds: number): string =>
+    JSON.stringify({ output: 'a', metadata: { exit_code: 0, duration_seconds: seconds } })
+
+  test('are compared without the name and the time that Codex gave them', async () => {
+    expect(await hashes([exec('aa01', 0.05, 'a'), exec('bb02', 0.06, 'a'), exec('cc03', 1.2, 'a'), 'end'])).toBe(1)
+    expect(await hashes([json(0.1), json(0.2), json(0.3), 'end'])).toBe(1)
+    expect(await hashes([exec('aa01', 0.05, 'a'), exec('aa01', 0.05, 'b'), 'end'])).toBe(2)
+    // What a command itself printed counts.
+    expect(await hashes([exec('a', 1, 'Wall time: 1\n'), exec('a', 1, 'Wall time: 2\n'), 'end'])).toBe(2)
+  })
+
+  test('are shown whole to who goes on', async () => {
+    const { runs } = await readForeignSession(fileOf(rollout([exec('aa01', 0.05, 'a')])), 'newest_branch')
+    expect(JSON.stringify(runs)).toContain('Chunk ID: aa01')
+  })
+})
+
+describe('a stream that was kept', () => {
+  const said = { session_id: 'f0000000-0000-4000-8000-000000000000', parent_tool_use_id: null }
+  const line = (type: string, fields: object): object => ({ type, ...said, ...fields })
+  const reply = (id: string, content: unknown, more: object = {}): object =>
+    line('assistant', {
+      message: { id, role: 'assistant', model: 'claude-sonnet-4-5', content, usage: usage(100, 10) },
+      ...more,
+    })
+  const init = line('system', { subtype: 'init', cwd: '/home/user/project', model: 'claude-sonnet-4-5', tools: [] })
+  const tool = line('user', {
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
+  })
+  const ends = (subtype: string, fields: object = {}): object =>
+    line('result', { subtype, is_error: subtype !== 'success', total_cost_usd: 0.5, num_turns: 1, ...fields })
+
+  test.each([
+    ['success', {}, 'completed'],
+    ['success', { is_error: true, result: 'API Error: 529' }, 'model_error'],
+    ['error_max_turns', {}, 'max_turns'],
+    ['error_max_budget_usd', {}, 'max_budget_usd'],
+    ['error_during_execution', {}, 'error'],
+    ['error_during_execution', { terminal_reason: 'aborted_streaming' }, 'aborted_streaming'],
+    ['error_of_tomorrow', { terminal_reason: 'toString' }, 'error'],
+  ])('ends as its result line says: %s %j', async (subtype, fields, reason) => {
+    const path = fileOf(
+      linesOf([init, reply('m1', [call('a')]), tool, reply('m2', [call('b')]), ends(subtype, fields)]),
+    )
+    expect(await kindOfSession(path)).toBe('claude-code')
+    const session = await readForeignSession(path)
+    expect(session).toMatchObject({ recordedUsd: 0.5, cwd: '/home/user/project', sessionId: said.session_id })
+    expect(session.runs.map(({ ending, turns }) => [ending?.reason, turns.length])).toEqual([[reason, 2]])
+    expect(session.skipped).toMatchObject({ unknown: 0, strayResults: 0 })
+  })
+
+  test('holds a run for each result; subagents in it are no turns, and all of it goes on', async () => {
+    const agents = reply('s1', [text('x')], { parent_tool_use_id: 'a' })
+    const path = fileOf(
+      linesOf([
+        init,
+        reply('m1', [call('a', 'Task')]),
+        agents,
+        tool,
+        reply('m2', [text('1')]),
+        ends('success'),
+        reply('m3', [text('2')]),
+        ends('error_max_turns'),
+      ]),
+    )
+    const session = await readForeignSession(path)
+    expect(session.runs.map(({ ending, turns }) => [ending?.reason, turns.length])).toEqual([
+      ['completed', 2],
+      ['max_turns', 1],
+    ])
+    expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 2, requests: 3 })
+    const branch = await readForeignSession(path, 'newest_branch')
+    expect(branch.runs.flatMap(({ turns }) => turns)).toHaveLength(3)
+  })
+})
+
+describe('a session of Gemini CLI is told as one', () => {
+  const head = { sessionId: 'g', projectHash: '0123', startTime: '2026-01-01T00:00:00.000Z' }
+  const messages = [
+    { id: '1', timestamp: '2026-01-01T00:00:00.000Z', type: 'user', content: 'go' },
+    { id: '2', timestamp: '2026-01-01T00:00:01.000Z', type: 'gemini', content: 'Done.', model: 'gemini-3-pro' },
+  ]
+  test.each([
+    ['lines', linesOf([head, ...messages])],
+    ['lines without a head', linesOf([{ ...messages[0], sessionId: 'g' }, messages[1] ?? {}].toReversed())],
+    ['a document', JSON.stringify({ ...head, messages }, null, 2)],
+    ['a document on one line', JSON.stringify({ ...head, messages })],
+  ])('%s', async (_what, content) => {
+    const path = fileOf(content)
+    await expect(kindOfSession(path)).rejects.toThrow('is a session of Gemini CLI')
+    await expect(readForeignSession(path)).rejects.toThrow('is a session of Gemini CLI')
+  })
+})

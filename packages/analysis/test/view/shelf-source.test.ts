@@ -1,0 +1,194 @@
+import { HaltingError } from '@halting/core'
+import type { InspectedSession } from '../../src/view/inspected-session.ts'
+import type { SessionRow } from '../../src/view/types.ts'
+import type { SessionSource } from '../../src/view/session-source.ts'
+import { expect, test } from 'vitest'
+import type { Entry, Shelf } from '../../src/view/shelf.ts'
+import { ShelfSource } from '../../src/view/shelf-source.ts'
+
+/** An error of a shelf whose message is meant for a person. */
+class ErrorForPerson extends Error {}
+
+const isForPerson = (error: unknown): boolean => error instanceof ErrorForPerson
+
+/** A shelf in memory that counts how often each session is read. */
+class MemoryShelf implements Shelf {
+  readonly title = 'memory'
+  readonly pauseMs = 1
+  readonly there = new Map<string, number>()
+  readonly reads: string[] = []
+  problem: Error | undefined
+
+  look(): Promise<readonly Entry[]> {
+    if (this.problem !== undefined) return Promise.reject(this.problem)
+    return Promise.resolve([...this.there].map(([key, version]) => entryOf(key, version)))
+  }
+
+  lookAt({ key }: Entry): Promise<Entry | undefined> {
+    const version = this.there.get(key)
+    return Promise.resolve(version === undefined ? undefined : entryOf(key, version))
+  }
+
+  readForRow(found: Entry): Promise<InspectedSession> {
+    return this.#read('row', found)
+  }
+
+  read(found: Entry): Promise<InspectedSession> {
+    return this.#read('all', found)
+  }
+
+  #read(what: string, { key, ...found }: Entry): Promise<InspectedSession> {
+    this.reads.push(`${what} ${key} ${found.signature}`)
+    if (key.startsWith('bad')) return Promise.reject(new HaltingError('driver', `The session ${key} is damaged.`))
+    if (key.startsWith('broken')) return Promise.reject(new TypeError('undefined is no function'))
+    return Promise.resolve({
+      ...found,
+      key,
+      program: 'halting',
+      title: found.signature,
+      cwd: '',
+      shellArguments: key,
+      runs: [],
+      unpriced: [],
+      windowOf: () => undefined,
+      notes: [],
+      why: () => '',
+    })
+  }
+}
+
+function entryOf(key: string, version: number): Entry {
+  return { key, sessionId: key, path: null, changedAt: null, isLive: false, signature: `v${version}` }
+}
+
+async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {
+  const rows: SessionRow[] = []
+  for await (const row of source.list(new AbortController().signal)) rows.push(row)
+  return rows
+}
+
+test('a session is read once for each list until it changes, however many ask', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  shelf.there.set('a', 1).set('b', 1)
+  await Promise.all([rowsOf(source), rowsOf(source)])
+  await rowsOf(source)
+  expect(shelf.reads).toEqual(['row a v1', 'row b v1'])
+  shelf.there.set('b', 2)
+  expect((await rowsOf(source)).map(({ title }) => title)).toEqual(['v1', 'v2'])
+  expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row b v2'])
+})
+
+test('a row is that of the list, read again when its session changed; one that went has none', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  shelf.there.set('a', 1).set('b', 1)
+  expect(await source.row('a')).toBeUndefined()
+  const [a] = await rowsOf(source)
+  expect(await source.row('a')).toEqual(a)
+  expect(shelf.reads).toEqual(['row a v1', 'row b v1'])
+  const told: (readonly string[])[] = []
+  const stop = source.watch((keys) => told.push(keys))
+  shelf.there.set('a', 2)
+  shelf.there.delete('b')
+  await expect.poll(() => told.flat()).toEqual(['a', 'b'])
+  stop()
+  expect(await source.row('a')).toMatchObject({ key: 'a', title: 'v2' })
+  expect(await source.row('b')).toBeUndefined()
+  expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row a v2'])
+})
+
+test('a list that nobody reads any more reads nothing more', async () => {
+  const shelf = new MemoryShelf()
+  for (let number = 0; number < 10; number++) shelf.there.set(`s-${number}`, 1)
+  const ending = new AbortController()
+  for await (const row of new ShelfSource(shelf, isForPerson).list(ending.signal)) if (row.key === 's-1') ending.abort()
+  expect(shelf.reads).toHaveLength(2)
+})
+
+test('a session that cannot be read, or breaks what reads it, is a row with its problem, and hides no other', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
+  expect(await rowsOf(source)).toMatchObject([
+    { key: 'bad', problem: 'The session bad is damaged.' },
+    { key: 'broken', problem: 'Nothing can be told of it: undefined is no function.' },
+    { key: 'good' },
+  ])
+  await expect(source.session('bad')).rejects.toThrow(HaltingError)
+  await expect(source.session('bad')).rejects.toThrow('damaged')
+  await expect(source.session('broken')).rejects.toThrow(TypeError)
+})
+
+test('what is the matter with all of it is told in words for a person', async () => {
+  const shelf = new MemoryShelf()
+  shelf.problem = new ErrorForPerson('The cluster does not answer.')
+  const told = await rowsOf(new ShelfSource(shelf, isForPerson)).catch((error: unknown) => error)
+  expect(told).toBeInstanceOf(HaltingError)
+  expect(told).toMatchObject({ message: 'The cluster does not answer.' })
+})
+
+test('pieces are those of the view that was told, until the session is asked for anew', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  shelf.there.set('a', 1)
+  expect(await source.session('a')).toMatchObject({ row: { title: 'v1' } })
+  shelf.there.set('a', 2)
+  await source.records('a', 0, 0, 10)
+  expect(shelf.reads).toEqual(['all a v1'])
+  expect(await source.session('a')).toMatchObject({ row: { title: 'v2' } })
+  expect(await source.session('none')).toBeUndefined()
+  expect(await source.records('none', 0, 0, 1)).toEqual([])
+  expect(await source.parts('a', 7, 0, 1)).toEqual([])
+})
+
+test('the sessions that were shown last stay read, and no more of them', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  for (const key of ['a', 'b', 'c', 'd']) shelf.there.set(key, 1)
+  for (const key of ['a', 'b', 'c', 'd', 'b', 'c', 'd']) await source.session(key)
+  expect(shelf.reads).toEqual(['all a v1', 'all b v1', 'all c v1', 'all d v1'])
+  await source.session('a')
+  expect(shelf.reads).toHaveLength(5)
+})
+
+test('everybody hears of what changed, came and went, whoever looked; after the last has left nobody looks', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  shelf.there.set('a', 1).set('b', 1)
+  await rowsOf(source)
+  const heard: string[][] = [[], []]
+  const stops = heard.map((keys) => source.watch((changed) => void keys.push(...changed)))
+  shelf.there.set('a', 2).set('c', 1)
+  shelf.there.delete('b')
+  // A list notices as well as a look does: none of the two may keep it from the others.
+  await rowsOf(source)
+  await expect
+    .poll(() => heard.map((keys) => [...new Set(keys)].toSorted()))
+    .toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+    ])
+  shelf.there.set('a', 3)
+  await expect.poll(() => heard.every((keys) => keys.filter((key) => key === 'a').length === 2)).toBe(true)
+  for (const stop of stops) stop()
+  shelf.problem = new ErrorForPerson('nobody may look')
+  shelf.there.set('a', 4)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(heard[0]?.filter((key) => key === 'a')).toHaveLength(2)
+})
+
+test('what cannot be looked at for a while is looked at again', async () => {
+  const shelf = new MemoryShelf()
+  const source = new ShelfSource(shelf, isForPerson)
+  shelf.there.set('a', 1)
+  await rowsOf(source)
+  const heard: string[] = []
+  const stop = source.watch((keys) => void heard.push(...keys))
+  shelf.problem = new ErrorForPerson('The cluster does not answer.')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  shelf.there.set('a', 2)
+  shelf.problem = undefined
+  await expect.poll(() => heard).toEqual(['a'])
+  stop()
+})

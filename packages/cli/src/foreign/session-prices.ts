@@ -1,0 +1,48 @@
+import { resolve } from 'node:path'
+import { isJsonObject } from '@halting/core/adapters'
+import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
+import type { Prices } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { usable } from '../session/usable.ts'
+import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
+
+/** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
+export function priceFlags(
+  { settings, settingSources }: Pick<Flags, 'settings' | 'settingSources'>,
+  { cwd }: Pick<Program, 'cwd'>,
+): readonly string[] {
+  const sources = settingSources === undefined ? [] : ['--setting-sources', settingSources.join(',')]
+  if (settings === undefined) return sources
+  if (!settings.trimStart().startsWith('{')) return [...sources, '--settings', resolve(cwd, settings)]
+  const modelPrices = pricesIn(settings)
+  return modelPrices === undefined ? sources : [...sources, '--settings', JSON.stringify({ modelPrices })]
+}
+
+function pricesIn(settings: string): unknown {
+  try {
+    const read: unknown = JSON.parse(settings)
+    return isJsonObject(read) ? read['modelPrices'] : undefined
+  } catch {
+    // Whoever asks for prices is told what is wrong with it.
+    return undefined
+  }
+}
+
+/** The table of prices with what the settings say of them. */
+export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): PricesFor {
+  let prices: Promise<Prices> | undefined
+  return () => (prices ??= readPrices(flags, program))
+}
+
+async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
+  // Settings hold permission rules, and with them the shell analysis: a session that has its prices on record loads none of it.
+  const { settingsFor } = await import('../session/run-settings.ts')
+  const { modelPrices = [] } = (await settingsFor(flags, program)).settings
+  return createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each))))
+}
+
+/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+export function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
+  return usable(readAnySession(path, prices))
+}

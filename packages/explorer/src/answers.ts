@@ -1,0 +1,239 @@
+import {
+  type ContextDefence,
+  type Guard,
+  CallableHook,
+  type Hook,
+  type HookTrigger,
+  type StopHook,
+  type OutputSchema,
+  StopSignal,
+  AgentStopException,
+  type Permissions,
+  type Tool,
+} from '@halting/core'
+import { plainContext, type ContextView } from '@halting/core/adapters'
+import type { Choices } from './choices.ts'
+import type { Snapshots } from './snapshots.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+// Everything that a run asks beside its model and its tools, answering whatever the path says. Each takes its time over it.
+
+/** What all of them share. */
+export interface Asked {
+  readonly choices: Choices
+  readonly time: VirtualTime
+  readonly snapshots: Snapshots
+}
+
+/** What hooks may do: one of the answers of their trigger, or replace what the model is shown. */
+export type HookAnswers = 'all' | 'replacing'
+
+export function hooksOf(
+  triggers: readonly HookTrigger[],
+  may: HookAnswers,
+  { choices, time, snapshots }: Asked,
+): readonly Hook[] {
+  return triggers.map(
+    (trigger) =>
+      new CallableHook(
+        (context) => {
+          time.take(2)
+          snapshots.handedOut(`a hook on ${trigger}`, context.state())
+          snapshots.freeze(context.toolCall)
+          const answers = may === 'replacing' ? replacing : answersOf[trigger]
+          const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
+          const answer = choices.choose(`hook ${trigger} ${place}`, answers)
+          switch (answer) {
+            case 'pass':
+              return context
+            case 'throw':
+              throw new Error('the hook failed')
+            case 'stop':
+              throw new AgentStopException({ message: 'the hook stops' })
+            case 'limit':
+              return context.withState(
+                context
+                  .state()
+                  .withStopSignal(new StopSignal({ reason: 'token_limit', message: 'enough', source: 'hook' })),
+              )
+            case 'continue':
+              return context.withState(context.state().withExecutionContinued('go on'))
+            case 'message':
+              return context.withState(context.state().withUserMessage('a word from the hook'))
+            case 'block':
+              return context.withBlocked('not this one')
+            case 'ask':
+            case 'defer':
+              return context.withPermission(answer)
+            case 'input':
+              return context.withToolInput({ of: 'changed' })
+            case 'output':
+              return context.withToolOutput('replaced')
+            case 'prevent':
+              return context.withContinuationPrevented('that is all')
+            case 'replace':
+              return context.withState(context.state().withMessages(summary))
+            case 'replace and go on':
+              return context.withState(context.state().withMessages(summary).withExecutionContinued())
+          }
+        },
+        { triggers: [trigger], id: `explorer-${trigger}` },
+      ),
+  )
+}
+
+type HookAnswer =
+  | 'pass'
+  | 'throw'
+  | 'stop'
+  | 'limit'
+  | 'continue'
+  | 'message'
+  | 'block'
+  | 'ask'
+  | 'defer'
+  | 'input'
+  | 'output'
+  | 'prevent'
+  | 'replace'
+  | 'replace and go on'
+const replacing: readonly HookAnswer[] = ['pass', 'replace', 'replace and go on', 'message']
+const summary = [{ role: 'user', content: 'so far, so good' }] as const
+const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
+const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
+  beforeExecution: common,
+  beforeAgent: common,
+  afterExecution: common,
+  beforeStep: common,
+  afterStep: common,
+  beforeInference: common,
+  afterInference: common,
+  beforeToolUse: [...common, 'block', 'ask', 'defer', 'input'],
+  afterToolUse: [...common, 'output', 'prevent'],
+  onStop: common,
+  beforeCompact: [...common, 'block'],
+  afterCompact: common,
+  onError: common,
+}
+
+export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopHook[] {
+  return ['first', 'second'].map((id) => ({
+    id,
+    handle(input) {
+      const { messagesForQuery } = input
+      time.take(3)
+      // The list itself grows with the conversation; what is in it does not change.
+      for (const message of messagesForQuery) snapshots.freeze(message)
+      snapshots.handedOut('a stop hook', { ...input, messagesForQuery: [] })
+      const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, [
+        'pass',
+        'block',
+        'prevent',
+        'empty',
+        'throw',
+        'both',
+      ] as const)
+      if (answer === 'throw') throw new Error('the stop hook failed')
+      if (answer === 'pass') return {}
+      if (answer === 'empty') return { block: ' ' }
+      if (answer === 'both') return { block: 'not yet', prevent: 'and no further' }
+      return answer === 'block' ? { block: 'not yet' } : { prevent: 'no further' }
+    },
+  }))
+}
+
+/** Pure, as guards are: what it says follows from the view and the path. */
+export function guardOf({ choices, snapshots }: Asked): Guard {
+  return {
+    name: 'explorer-guard',
+    checkpoints: ['before_turn', 'after_reply', 'after_tools'],
+    evaluate(view) {
+      const { checkpoint, steps, totalTokens } = view
+      snapshots.handedOut('a guard', view)
+      const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, [
+        'none',
+        'token_limit',
+        'finish_reason',
+        'error',
+      ] as const)
+      return reason === 'none'
+        ? undefined
+        : new StopSignal({ reason, message: 'the guard fires', source: 'explorer-guard' })
+    },
+  }
+}
+
+export function outputOf({ choices }: Asked): OutputSchema {
+  return {
+    check(answer) {
+      const fits = choices.choose(`output ${answer}`, [true, false])
+      return fits ? { fits, value: answer } : { fits, message: 'it is not JSON' }
+    },
+  }
+}
+
+export function permissionsOf({ choices, time, snapshots }: Asked): Permissions {
+  return {
+    denies: () => undefined,
+    decide({ call }) {
+      time.take(1)
+      snapshots.freeze(call)
+      const behavior = choices.choose(`permission ${call.id}`, ['allow', 'deny', 'ask', 'throw'] as const)
+      if (behavior === 'throw') throw new Error('the rules failed')
+      return behavior === 'allow' ? { behavior } : { behavior, message: 'a rule says so' }
+    },
+  }
+}
+
+/** Whether a call cannot succeed. It takes time to find out, in which an abort may come. */
+export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Tool['precheck']> {
+  return async (_input, { callId, signal, state }) => {
+    snapshots.handedOut('a check of a tool', state)
+    await time.pass(5, signal)
+    const found = choices.choose(`precheck ${callId}`, ['nothing', 'fails', 'throws'] as const)
+    if (found === 'throws') throw new Error('it could not be found out')
+    return found === 'fails' ? 'it cannot be written' : undefined
+  }
+}
+
+/** A context defence whose layers may each have something to give, once. */
+export function contextOf({ choices, time, snapshots }: Asked): ContextDefence {
+  const layer = (name: 'auto' | 'collapse' | 'reactive', view: ContextView) => {
+    const { length } = view.state.transcript
+    snapshots.handedOut('the context defence', view.state)
+    const gives = choices.choose(
+      `context ${name} ${length}`,
+      name === 'auto'
+        ? (['nothing', 'room', 'gives up', 'thrash'] as const)
+        : (['room', 'nothing', 'gives up'] as const),
+    )
+    if (gives === 'nothing') return undefined
+    if (gives === 'thrash') return 'thrash' as const
+    const trigger = name
+    return {
+      trigger,
+      run: async () => {
+        time.take(11)
+        return gives === 'room'
+          ? ({
+              kind: 'compacted',
+              messages: [{ role: 'user', content: `summary of ${length}` }],
+              preTokens: 100,
+              postTokens: 10,
+            } as const)
+          : ({ kind: 'gave_up', message: 'nothing to leave out' } as const)
+      },
+    }
+  }
+  return {
+    ...plainContext,
+    autoCompact: true,
+    beforeRequest: (view) => layer('auto', view),
+    drain: (view) => notThrash(layer('collapse', view)),
+    compact: (view) => notThrash(layer('reactive', view)),
+  }
+}
+
+function notThrash<T>(found: T | 'thrash'): T | undefined {
+  return found === 'thrash' ? undefined : found
+}

@@ -1,0 +1,157 @@
+import type { LoopEvent, ModelMessage, TranscriptEntry } from '@halting/core'
+import { project } from './core-internals.ts'
+
+// Compares what a run told with what another run told, and with what is on the transcript.
+
+type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+
+export function isLive(event: LoopEvent): boolean {
+  if (event.type === 'agent') return isLive(event.event)
+  return liveEvents.has(event.type)
+}
+
+const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
+  'budget_wait',
+  'figures',
+  'model_update',
+  'question_start',
+  'question_end',
+  'tool_running',
+  'tool_update',
+  'background',
+])
+
+/** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
+export function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
+  const [a, b] = [inOrder(actual), inOrder(expected)]
+  for (let index = 0; index < Math.max(a.length, b.length); index++) {
+    if (!isAlike(a[index], b[index])) assertSame(a[index], b[index], `${what}, number ${index},`)
+  }
+}
+
+/** What agents of the background told, each by its call, and what the others did. */
+function apart(events: readonly LoopEvent[]): {
+  readonly main: readonly LoopEvent[]
+  readonly beside: ReadonlyMap<string, readonly LoopEvent[]>
+} {
+  const main: LoopEvent[] = []
+  const beside = new Map<string, LoopEvent[]>()
+  for (const event of events) {
+    if (event.type !== 'agent' || event.inBackground !== true) main.push(event)
+    else beside.set(event.callId, [...(beside.get(event.callId) ?? []), event])
+  }
+  return { main, beside }
+}
+
+/** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
+export function assertToldLast(whole: readonly LoopEvent[], part: readonly LoopEvent[], what: string): void {
+  const [of, told] = [apart(whole), apart(part)]
+  assertTold(of.main.slice(of.main.length - told.main.length), told.main, what)
+  for (const [callId, events] of told.beside)
+    assertTold(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
+}
+
+function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
+  const ordered: LoopEvent[] = []
+  const agents = new Map<string, AgentEvent[]>()
+  const flush = (): void => {
+    for (const callId of [...agents.keys()].toSorted()) ordered.push(...inOrderWithin(agents.get(callId) ?? []))
+    agents.clear()
+  }
+  for (const event of events) {
+    if (event.type === 'agent') agents.set(event.callId, [...(agents.get(event.callId) ?? []), event])
+    else {
+      flush()
+      ordered.push(event)
+    }
+  }
+  flush()
+  return ordered
+}
+
+/** Of one agent. */
+function inOrderWithin(events: readonly AgentEvent[]): readonly LoopEvent[] {
+  const [first] = events
+  return first === undefined ? [] : inOrder(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
+}
+
+/** The messages that were told are the entries of the transcript, in order. */
+export function assertMessages(
+  told: readonly TranscriptEntry[],
+  entries: readonly TranscriptEntry[],
+  what: string,
+): void {
+  for (let index = 0; index < Math.max(told.length, entries.length); index++) {
+    const [a, b] = [told[index], entries[index]]
+    if (!isAlike(a, b)) assertSame(a, b, `${what}: message ${index} and what is on the transcript`)
+  }
+}
+
+export function messagesOf(events: readonly LoopEvent[]): readonly TranscriptEntry[] {
+  const entries: TranscriptEntry[] = []
+  for (const event of events) if (event.type === 'message') entries.push(event.entry)
+  return entries
+}
+
+/** Each agent's own events, on every level, by the call that it answers. */
+export function eventsOfAgents(
+  events: readonly LoopEvent[],
+  agents: Map<string, LoopEvent[]> = new Map(),
+): ReadonlyMap<string, readonly LoopEvent[]> {
+  for (const event of events) {
+    if (event.type !== 'agent') continue
+    eventsOfAgents([event.event], agents)
+    const own = agents.get(event.callId) ?? []
+    own.push(event.event)
+    agents.set(event.callId, own)
+  }
+  return agents
+}
+
+/** What a subagent's model was shown is what had been told of the subagent by then. */
+export function assertShown(
+  agents: ReadonlyMap<string, readonly LoopEvent[]>,
+  shown: ReadonlyMap<string, readonly ModelMessage[]>,
+  what: string,
+): void {
+  if (shown.size === 0) return
+  for (const [callId, events] of agents) {
+    const entries: TranscriptEntry[] = []
+    for (const event of events) {
+      if (event.type === 'message') entries.push(event.entry)
+      if (event.type !== 'model_start') continue
+      const name = `:${callId}/model:${event.request}.${event.attempt}`
+      for (const [key, messages] of shown) {
+        if (key.endsWith(name))
+          assertSame(messages, project(entries), `${what}: what ${key} was shown and what was told`)
+      }
+    }
+  }
+}
+
+export function assertSame(actual: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (a !== b) fail(`${what} differs:\n  ${a}\n  ${b}`)
+}
+
+/**
+ * Whether two values are the same as JSON, seen without writing them. False of what only their JSON tells: objects that are not plain, fields
+ * that are undefined in one of them.
+ */
+function isAlike(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((part, index) => isAlike(part, b[index]))
+  if (!isPlain(a) || !isPlain(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isAlike(a[key], b[key]))
+}
+
+function isPlain(value: object): value is { readonly [key: string]: unknown } {
+  return Object.getPrototypeOf(value) === Object.prototype && !('toJSON' in value)
+}
+
+export function fail(message: string): never {
+  throw new Error(message)
+}

@@ -1,0 +1,199 @@
+import {
+  type LoopEvent,
+  type LoopOptions,
+  replay,
+  startRun,
+  type RunState,
+  type Terminal,
+  type StepRecord,
+} from '@halting/core'
+import { type Ranking, isJsonObject } from '@halting/core/adapters'
+import { accountOf, type Lap, trajectoryOf, type OtherLimits, whatIf, foldRun } from '@halting/core/steps'
+import { transcriptProblems } from '@halting/core/testing'
+import { unknownLimits, ranksBelow, nanosOf, usdOf } from './core-internals.ts'
+import {
+  assertMessages,
+  assertSame,
+  assertShown,
+  assertToldLast,
+  eventsOfAgents,
+  fail,
+  isLive,
+  messagesOf,
+} from './assert-same-events.ts'
+import type { HandedIn, Scenario, World } from './world.ts'
+
+/** What one run on a path came to. */
+export interface Walked {
+  readonly start: RunState
+  readonly terminal: Terminal
+  readonly state: RunState
+  readonly events: readonly LoopEvent[]
+  readonly records: readonly StepRecord[]
+  /** Laps that this run made, subagents' too. */
+  readonly laps: readonly Lap[]
+  readonly effects: ReadonlyMap<string, number>
+  readonly handedIn: readonly HandedIn[]
+  /** It goes on with a run that was on record. */
+  readonly resumed: boolean
+  /** The consumer left before the end. */
+  readonly left: boolean
+}
+
+/** What holds for every run that somebody listened to, whole or resumed. */
+export function checkRun(walked: Walked, world: World, where = 'the run'): void {
+  const { terminal, events, start, state, resumed } = walked
+  const ends = events.filter((event) => event.type === 'run_end')
+  if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
+  if (world.problems.length > 0)
+    fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
+  checkTranscript(walked, where)
+  checkUnbroken(terminal, world, where)
+  checkSnapshots(world, where)
+  assertMessages(messagesOf(events), state.transcript.since(resumed ? start.transcript.length : 0), where)
+  checkAgents(walked, world, where)
+  checkDuration(walked, world, where)
+  checkRanking(events, where)
+  checkModel(walked, where)
+}
+
+/** Nothing breaks a run from inside: neither a bug, a write to what was handed out, nor a stranger whose answer is not needed. */
+function checkUnbroken({ reason, error }: Terminal, { mayBreak }: World, where: string): void {
+  if (reason !== 'error' || error === undefined) return
+  const writes =
+    error.cause instanceof TypeError && /read only|extensible|Cannot (add|define|delete)/.test(error.message)
+  if (error.code === 'internal' || writes || (error.code === 'callback' && !mayBreak))
+    fail(`${where} broke: ${error.message}`)
+}
+
+export function checkSnapshots({ snapshots }: World, where: string): void {
+  const changed = snapshots.changed()
+  if (changed.length > 0) fail(`${where}: ${changed.join('; ')}`)
+}
+
+export function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | 'state'>, where: string): void {
+  const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
+  const problems = transcriptProblems(next)
+  if (problems.length > 0)
+    fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
+}
+
+/** Subagents' transcripts are seen in what their models are shown, and in their laps. */
+function checkAgents({ events, laps }: Walked, { shownToAgents }: World, where: string): void {
+  const agents = eventsOfAgents(events)
+  if (agents.size === 0) return
+  assertShown(agents, shownToAgents, where)
+  for (const [callId, own] of agents) {
+    const added = laps.flatMap((lap) => (lap.scope.endsWith(`:${callId}/`) ? lap.added : []))
+    // The prompt was there before its first lap; what came after the last one no lap shows.
+    assertMessages(messagesOf(own).slice(1, 1 + added.length), added, `${where}, agent ${callId}`)
+  }
+}
+
+/** A run takes from its beginning to the end of its last step. Steps that another program does not ask for may have come after that. */
+function checkDuration({ terminal, records }: Walked, { isOtherProgram }: World, where: string): void {
+  const begin = records.find((record) => record.type === 'start')
+  if (begin?.type !== 'start') return
+  let last = begin.at
+  for (const record of records) if (record.type === 'result') last = Math.max(last, record.at + record.durationMs)
+  if (isOtherProgram ? terminal.durationMs > last - begin.at : terminal.durationMs !== last - begin.at)
+    fail(`${where} took ${last - begin.at} ms and tells of ${terminal.durationMs}`)
+}
+
+function checkRanking(events: readonly LoopEvent[], where: string): void {
+  let last: Ranking | undefined
+  for (const event of events) {
+    // Where a person set a limit on turns the ranking may rise: there, and nowhere else.
+    if (event.type === 'settings' && event.change.limits?.maxTurns !== undefined) last = undefined
+    if (event.type !== 'lap') continue
+    if (!ranksBelow(event.after, event.before))
+      fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
+    if (last !== undefined && String(last) !== String(event.before))
+      fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
+    last = event.after
+  }
+}
+
+/** From the record on a model that was set is asked, and no other, until the fallback takes over. */
+function checkModel({ events, start }: Walked, where: string): void {
+  let model = start.spent.settings?.model
+  for (const event of events) {
+    if (event.type === 'settings' && event.change.model !== undefined) model = event.change.model ?? undefined
+    if (event.type === 'lap' && event.transition === 'model_fallback') model = undefined
+    if (event.type === 'model_start' && model !== undefined && event.model !== model)
+      fail(`${where}: ${event.model} was asked, and ${model} was set`)
+  }
+}
+
+/** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
+export function checkWhatIf(
+  { terminal, state, records }: Walked,
+  scenario: Scenario,
+  { mayOverdraw }: Pick<World, 'mayOverdraw'>,
+): void {
+  const trajectory = trajectoryOf(records)
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = trajectory.limits
+  const noProgress = scenario.noProgress === true
+  const own: OtherLimits = { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, noProgress }
+  for (const limits of [{}, own]) {
+    const { verdict, reason, kept } = whatIf(trajectory, limits)
+    const keptUsd = usdOf(nanosOf(kept.costUsd) + nanosOf(kept.unknownUsd))
+    const said = { verdict, reason, turns: kept.turns, activeMs: kept.activeMs, usd: keptUsd }
+    const { durationMs: activeMs, committedUsd: usd } = terminal
+    const was = { verdict: 'same', reason: terminal.reason, turns: state.spent.turns, activeMs, usd }
+    assertSame(said, was, `what-if with ${JSON.stringify(limits)}`)
+  }
+  // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
+  if (scenario.settings !== undefined || mayOverdraw) return
+  const { reason, unknownFrom } = whatIf({ ...trajectory, limits: unknownLimits }, own)
+  // What is asked beside a run leaves room for its next request as it is known then, which is not on record.
+  if (unknownFrom?.why === 'beside') return
+  // A request that was lost with its process counts with all that was reserved, of which the record does not say how much a budget had left.
+  if (unknownFrom?.why === 'reserved' && records.some(isLostRequest)) return
+  assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
+}
+
+function isLostRequest(record: StepRecord): boolean {
+  return record.type === 'result' && isJsonObject(record.value) && record.value['kind'] === 'unknown'
+}
+
+/** What the record of a run that was cut off tells by itself is what a resume begins with, and what-if says the same of it. */
+export function checkOpenFigures(records: readonly StepRecord[], where: string): void {
+  const { turns, tokens, costUsd, activeMs, committedUsd } = accountOf(records).totals
+  const { kept, verdict } = whatIf(trajectoryOf(records), {})
+  assertSame(verdict, 'unknown', `${where}: what-if of it`)
+  const { unknownUsd: _, ...said } = kept
+  assertSame(said, { turns, tokens, costUsd, activeMs }, `${where}: what-if and the account of it`)
+  const { settled } = foldRun(records).spent
+  assertSame(settled.nanos, nanosOf(committedUsd), `${where}: what a resume begins with and the account of it`)
+}
+
+/** Its replay tells the same and ends the same, and tells all messages of the transcript. */
+export async function checkReplay(walked: Walked, options: LoopOptions, where = 'the run'): Promise<void> {
+  const { terminal, state, events: told } = walked
+  const replayed = await replay(walked.records, options)
+  assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
+  const events = replayed.events.filter((event) => !isLive(event))
+  // A resume tells what came since the last lap; a replay tells all.
+  assertToldLast(events, told, `${where}: the events of its replay`)
+  assertMessages(messagesOf(events), state.transcript.since(0), `${where}: its replay`)
+}
+
+/** No effect with a side effect runs twice: one that is on record as begun is not begun again. */
+export function checkEffects(
+  onRecord: readonly StepRecord[],
+  effects: ReadonlyMap<string, number>,
+  where: string,
+): void {
+  const begun = new Set(onRecord.flatMap((record) => (record.type === 'intent' ? [record.key] : [])))
+  for (const [idempotencyKey, times] of effects) {
+    const key = idempotencyKey.slice(idempotencyKey.indexOf('/') + 1)
+    if (times > 1) fail(`${where}: ${key} ran ${times} times`)
+    if (begun.has(key)) fail(`${where}: ${key} had begun before and ran again`)
+  }
+}
+
+export function terminalOf(terminal: Terminal): unknown {
+  const { error, ...rest } = terminal
+  return { ...rest, error: error?.message }
+}

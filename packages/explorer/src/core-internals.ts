@@ -1,0 +1,11 @@
+// What the explorer knows of core beyond its public entries: the checks compare what users never see. No other file imports by a path into core.
+export { unknownLimits } from '../../core/src/account/limits.ts'
+export { allowances, ranksBelow } from '../../core/src/allowance.ts'
+export { nanosOf, usdOf } from '../../core/src/budget/prices.ts'
+export { estimateMessages } from '../../core/src/context/tokens.ts'
+export { after } from '../../core/src/eventually.ts'
+export type { AskModel } from '../../core/src/hooks/questions.ts'
+export { createInbox, type OpenInbox } from '../../core/src/inbox.ts'
+export { inboxIdsIn } from '../../core/src/steps/fold.ts'
+export { bug, circle, garbage, revoked, throwing } from '../../core/src/testing/garbage.ts'
+export { project } from '../../core/src/transcript.ts'

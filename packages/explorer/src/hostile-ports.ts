@@ -1,0 +1,359 @@
+import {
+  type AgentState,
+  type GuardView,
+  CallableHook,
+  type HookContext,
+  type HookTrigger,
+  type StopHookInput,
+  type LoopOptions,
+  StopSignal,
+  AgentStopException,
+  type PermissionRequest,
+  type AnyTool,
+  type ToolContext,
+} from '@halting/core'
+import { plainContext, type ContextView, isAgentTool, type SpawnContext } from '@halting/core/adapters'
+import { circle, garbage, throwing } from './core-internals.ts'
+import type { Choices } from './choices.ts'
+
+// Ports whose owners keep to nothing: at each call one answers as it should, or as no type allows.
+
+/** Who may be one. */
+export type Stranger =
+  | 'execute'
+  | 'validate'
+  | 'readOnly'
+  | 'spawn'
+  | 'progress'
+  | `hook ${HookTrigger}`
+  | 'stop hook'
+  | 'denies'
+  | 'decide'
+  | 'cancellation'
+  | 'guard'
+  | 'remaining'
+  | 'error policy'
+  | 'output'
+  | 'cost'
+  | 'worst case'
+  | 'estimate'
+  | 'context'
+  | 'compaction'
+  | 'save'
+  | 'after the run'
+  | 'terminal'
+
+/** Whose answer is needed for the run to go on: without one it ends as `error`. Nobody else ends it so. */
+export const needed: ReadonlySet<Stranger> = new Set<Stranger>([
+  'cancellation',
+  'guard',
+  'error policy',
+  'output',
+  'worst case',
+  'estimate',
+  'context',
+])
+
+/** What one may do instead, by a name for the path. */
+type Ways = { readonly [name: string]: (given: never) => unknown }
+
+const made = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
+
+const gives = (...names: readonly string[]): Ways =>
+  Object.fromEntries(names.map((name) => [`gives ${name}`, () => made(name)]))
+const givesLater = (...names: readonly string[]): Ways =>
+  Object.fromEntries(names.map((name) => [`gives later ${name}`, () => Promise.resolve().then(() => made(name))]))
+const throws = (...names: readonly string[]): Ways =>
+  Object.fromEntries(
+    names.map((name) => [
+      `throws ${name}`,
+      () => {
+        throw made(name)
+      },
+    ]),
+  )
+const rejects = (...names: readonly string[]): Ways =>
+  Object.fromEntries(names.map((name) => [`rejects with ${name}`, () => Promise.reject(made(name))]))
+const answers = (ways: { readonly [what: string]: () => unknown }): Ways =>
+  Object.fromEntries(Object.entries(ways).map(([what, way]) => [`answers ${what}`, way]))
+
+const anything: Ways = {
+  ...gives(
+    'nothing',
+    'null',
+    'no number',
+    'a function',
+    'a circle',
+    'an object without a prototype',
+    'an object whose fields throw',
+    'a thenable that throws',
+    'a thenable that rejects',
+    'a proxy that was revoked',
+  ),
+  ...givesLater('a circle'),
+  ...throws('nothing', 'an object without a prototype', 'an error whose message throws'),
+  ...rejects('null'),
+  'throws a stop that says nothing readable': () => {
+    throw new AgentStopException({ message: circle() as never, context: circle() as never, source: 7 as never })
+  },
+}
+
+const forTools: Ways = {
+  ...anything,
+  ...gives('content that is no list of blocks', 'blocks that are none', 'details that JSON cannot hold'),
+  ...answers({ 'a failure that is none': () => ({ content: '', isError: 'no', details: circle() }) }),
+}
+
+const changesContext: Ways = {
+  'changes all to garbage': (given: HookContext) => {
+    const state = given
+      .state()
+      .withMetadata('odd', circle() as never)
+      .withUserMessage([null] as never)
+      .withStopSignal(
+        new StopSignal({
+          reason: 'odd' as never,
+          message: {} as never,
+          context: circle() as never,
+          source: 7 as never,
+        }),
+      )
+    return given.withState(state)
+  },
+  'replaces all by nothing': (given: HookContext) => given.withState(given.state().withMessages([])),
+  'replaces all by garbage': (given: HookContext) => given.withState(given.state().withMessages([null] as never)),
+  'gives an input that is none': (given: HookContext) => given.withToolInput(circle()),
+  'gives an output that is none': (given: HookContext) => given.withToolOutput([null] as never),
+  'allows nothing known': (given: HookContext) => given.withPermission('maybe' as never),
+}
+
+/** What each may answer that looks half right, beside what is no answer at all. */
+const waysOf: { readonly [who: string]: Ways } = {
+  execute: forTools,
+  progress: anything,
+  validate: { ...anything, ...answers({ 'no input': () => ({ valid: true }), 'no reason': () => ({ valid: false }) }) },
+  spawn: {
+    ...anything,
+    ...answers({
+      'a prompt that is none': () => ({ prompt: [null] }),
+      'tools that are none': () => ({ prompt: 'a part', tools: [null, 7], agentType: circle() }),
+      'turns that are none': () => ({ prompt: 'a part', maxTurns: Number.NaN }),
+    }),
+  },
+  'stop hook': {
+    ...anything,
+    ...answers({
+      'a block that is none': () => ({ block: 7, prevent: {} }),
+      'a block beside what cannot be read': () => throwing({ block: 'again' }, 'prevent'),
+      'an error that is none': () => ({ error: circle(), systemMessage: [] }),
+    }),
+  },
+  decide: {
+    ...anything,
+    ...answers({
+      'a denial without words': () => ({ behavior: 'deny' }),
+      'an allowance with garbage': () => ({ behavior: 'allow', updatedInput: circle() }),
+      'a question without words': () => ({ behavior: 'ask', message: circle() }),
+    }),
+  },
+  cancellation: { ...anything, ...answers({ 'a signal that is none': () => ({ reason: 'odd', message: 7 }) }) },
+  guard: { ...anything, ...answers({ 'a signal that is none': () => ({ reason: 'odd', message: 7 }) }) },
+  remaining: {
+    ...anything,
+    ...answers({ 'figures that are none': () => ({ guard: 7, used: Number.NaN, limit: 'x' }) }),
+  },
+  output: {
+    ...anything,
+    ...answers({
+      'a fit that is none': () => ({ fits: 'yes', value: circle() }),
+      'no reason': () => ({ fits: false }),
+    }),
+  },
+  cost: {
+    ...gives('null', 'no number', 'a circle'),
+    ...answers({ 'less than nothing': () => -1, 'no end': () => Infinity }),
+    ...throws('nothing'),
+  },
+  'worst case': { ...gives('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
+  estimate: { ...gives('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
+  context: {
+    ...anything,
+    ...answers({
+      'a compaction that does nothing': () => ({ trigger: 'auto' }),
+      'a compaction of no kind': () => ({ trigger: circle(), run: () => ({ kind: 'compacted', messages: [] }) }),
+    }),
+  },
+  compaction: {
+    ...anything,
+    ...answers({
+      'messages that are none': () => ({ kind: 'compacted', messages: [null], preTokens: 1, postTokens: 1 }),
+      'figures that are none': () => ({
+        kind: 'compacted',
+        messages: [{ role: 'user', content: 'so far' }],
+        preTokens: circle(),
+        postTokens: Number.NaN,
+      }),
+      'words of the model last': () => ({
+        kind: 'compacted',
+        messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'call', name: 'Read', input: {} }] }],
+        preTokens: 1,
+        postTokens: 1,
+      }),
+    }),
+  },
+}
+
+/** The answer of a port: its own, or that of a stranger. `label` names the moment. */
+type Ask = <T>(who: Stranger, label: string, given: unknown, plain: () => T) => T
+
+function asking(strangers: readonly Stranger[], choices: Choices, only: readonly string[] | undefined): Ask {
+  return (who, label, given, plain) => {
+    if (!strangers.includes(who)) return plain()
+    const ways = who.startsWith('hook ') ? { ...anything, ...changesContext } : (waysOf[who] ?? anything)
+    const names = Object.keys(ways).filter((way) => only?.includes(way) !== false)
+    const name = choices.choose(`stranger ${who} ${label}`, ['plain', ...names])
+    // A stranger keeps to no type.
+    return name === 'plain' ? plain() : (ways[name]?.(given as never) as never)
+  }
+}
+
+/** The same options, where what these strangers give is asked of the path. */
+export function withStrangers(
+  options: LoopOptions,
+  strangers: readonly Stranger[],
+  choices: Choices,
+  only: readonly string[] | undefined,
+): LoopOptions {
+  const ask = asking(strangers, choices, only)
+  const has = (...who: readonly Stranger[]): boolean => who.some((each) => strangers.includes(each))
+  const triggers = strangers.flatMap((who) =>
+    who.startsWith('hook ') ? [who.slice('hook '.length) as HookTrigger] : [],
+  )
+  return {
+    ...options,
+    tools: (options.tools ?? []).map((tool) => strangeTool(tool, ask, has('readOnly'), has('validate'))),
+    ...(triggers.length > 0 && {
+      hooks: [...(options.hooks ?? []), ...triggers.map((trigger) => strangeHook(trigger, ask))],
+    }),
+    ...(has('stop hook') && { stopHooks: [{ id: 'stranger', handle: strangeStopHook(ask) }] }),
+    ...(has('denies', 'decide') && {
+      permissions: {
+        denies: ({ call }: PermissionRequest) => ask('denies', call.id, call, () => undefined),
+        decide: ({ call }: PermissionRequest) => ask('decide', call.id, call, () => ({ behavior: 'allow' as const })),
+      },
+    }),
+    ...(has('cancellation') && {
+      cancellation: [
+        {
+          cancellationSignal: (state: AgentState) =>
+            ask('cancellation', String(state.transcript.length), state, () => undefined),
+        },
+      ],
+    }),
+    ...(has('guard', 'remaining') && { stopWhen: strangeGuard(ask) }),
+    ...(has('error policy') && {
+      errorPolicy: ({ name, message }: { readonly name: string; readonly message: string }) =>
+        ask('error policy', `${name} ${message}`, name, () => false),
+    }),
+    ...(has('output') && {
+      output: {
+        check: (answer: string) => ask('output', answer, answer, () => ({ fits: true as const, value: answer })),
+      },
+    }),
+    ...(has('cost', 'worst case') && { prices: strangePrices(options, ask) }),
+    ...(has('estimate') && {
+      tokens: { estimate: (text: string) => ask('estimate', '', text, () => Math.ceil(text.length / 4)) },
+    }),
+    ...(has('context', 'compaction') && { context: strangeContext(ask) }),
+    ...(has('save') && {
+      largeResults: {
+        ...options.largeResults,
+        save: (result) => ask('save', result.idempotencyKey, result, () => result.callId),
+      },
+    }),
+    ...(has('after the run') && {
+      postRun: [{ name: 'stranger', start: () => ask('after the run', '', undefined, () => Promise.resolve()) }],
+    }),
+    ...(has('terminal') && { onTerminal: (terminal) => ask('terminal', '', terminal, () => undefined) }),
+  }
+}
+
+function strangeTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: boolean): AnyTool {
+  const checked = {
+    ...tool,
+    ...(readOnly && { readOnly: () => ask('readOnly', tool.name, undefined, () => tool.readOnly === true) }),
+    ...(validates && {
+      validate: (input: unknown) =>
+        ask('validate', tool.name, input, () => ({ valid: true as const, input: input as never })),
+    }),
+  }
+  if (isAgentTool(checked)) {
+    const { spawn } = checked
+    return {
+      ...checked,
+      spawn: (input: never, context: SpawnContext) => ask('spawn', '', input, () => spawn(input, context)),
+    }
+  }
+  const { execute } = checked
+  return {
+    ...checked,
+    execute(input: never, context: ToolContext) {
+      const { idempotencyKey } = context
+      context.progress(ask('progress', idempotencyKey, undefined, () => 1))
+      // Its work is done, whatever it says of it.
+      const plain = execute(input, context)
+      return ask('execute', idempotencyKey, input, () => plain)
+    },
+  }
+}
+
+function strangeHook(trigger: HookTrigger, ask: Ask): CallableHook {
+  const handle = (context: HookContext): HookContext => {
+    const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''} ${context.error?.name ?? ''}`
+    return ask(`hook ${trigger}`, place, context, () => context)
+  }
+  return new CallableHook(handle, { triggers: [trigger], id: `stranger-${trigger}` })
+}
+
+function strangeStopHook(ask: Ask) {
+  return (input: StopHookInput) => ask('stop hook', String(input.messagesForQuery.length), input, () => ({}))
+}
+
+function strangeGuard(ask: Ask): LoopOptions['stopWhen'] {
+  const place = ({ checkpoint, steps, totalTokens }: GuardView): string => `${checkpoint} ${steps} ${totalTokens}`
+  return {
+    name: 'stranger',
+    checkpoints: ['before_turn', 'after_reply', 'after_tools'],
+    evaluate: (view) => ask('guard', place(view), view, () => undefined),
+    remaining: (view) => ask('remaining', place(view), view, () => undefined),
+  }
+}
+
+function strangePrices({ prices }: LoopOptions, ask: Ask): NonNullable<LoopOptions['prices']> {
+  return {
+    cost: (model, usage) => ask('cost', JSON.stringify(usage), usage, () => prices?.cost(model, usage)),
+    // Looked at once when options are checked, which is not the run.
+    worstCase: (model, bound) => {
+      const plain = (): number | undefined => prices?.worstCase(model, bound)
+      return bound.inputTokens === 1 ? plain() : ask('worst case', String(bound.inputTokens), bound, plain)
+    },
+  }
+}
+
+function strangeContext(ask: Ask): NonNullable<LoopOptions['context']> {
+  const layer = (trigger: 'auto' | 'collapse' | 'reactive', { state }: ContextView) => {
+    const place = `${trigger} ${state.transcript.length}`
+    const messages = [{ role: 'user', content: 'so far, so good' }] as const
+    const plain = { kind: 'compacted', messages, preTokens: 100, postTokens: 10 } as const
+    const isDue = trigger !== 'auto' || (state.spent.request === 2 && state.spent.compactions === 0)
+    const compaction = { trigger, run: async () => ask('compaction', place, undefined, () => plain) }
+    return ask('context', place, undefined, () => (isDue ? compaction : undefined))
+  }
+  return {
+    ...plainContext,
+    autoCompact: true,
+    beforeRequest: (view) => layer('auto', view),
+    drain: (view) => layer('collapse', view),
+    compact: (view) => layer('reactive', view),
+  }
+}

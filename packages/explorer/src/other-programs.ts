@@ -1,0 +1,90 @@
+import {
+  CallableHook,
+  type HookContext,
+  type LoopOptions,
+  StopSignal,
+  type TerminalReason,
+  allowAll,
+} from '@halting/core'
+import { askingContext } from './layers.ts'
+
+/** Options with which a run goes on that began with others. */
+export interface OtherProgram {
+  /** What it has in the place of the same. */
+  readonly options: (was: LoopOptions) => Partial<LoopOptions>
+  /** How a run may end under it that ended otherwise under its own, beside `completed`. */
+  readonly endings: readonly TerminalReason[]
+}
+
+const withHook =
+  (trigger: 'beforeToolUse' | 'afterStep' | 'beforeStep', handle: (context: HookContext) => HookContext) =>
+  ({ hooks = [] }: LoopOptions): Partial<LoopOptions> => ({
+    hooks: [...hooks, new CallableHook(handle, { triggers: [trigger], id: `other-${trigger}` })],
+  })
+
+const enough = new StopSignal({ reason: 'token_limit', message: 'enough', source: 'other' })
+
+/** What a new release of a program may change between the end of one process and the beginning of the next. */
+export const otherPrograms: { readonly [name: string]: OtherProgram } = {
+  'another prompt': { options: () => ({ system: 'You are another.' }), endings: [] },
+  'another model': {
+    options: ({ model }) => ({ model: { ...model, id: 'other', maxOutputTokens: 5_000, contextWindow: 50_000 } }),
+    endings: [],
+  },
+  'a fallback model': {
+    options: ({ model }) => ({ fallbackModel: { ...model, id: 'other' }, maxRetries: 0 }),
+    endings: ['model_error'],
+  },
+  'no tools': { options: () => ({ tools: [] }), endings: [] },
+  'tools that want another input': {
+    options: ({ tools = [] }) => ({
+      tools: tools.map((tool) => ({ ...tool, inputSchema: { type: 'object', required: ['to'] } })),
+    }),
+    endings: [],
+  },
+  'no hooks': { options: () => ({ hooks: [], stopHooks: [] }), endings: ['max_turns'] },
+  'a hook that denies': {
+    options: withHook('beforeToolUse', (context) => context.withBlocked('no more')),
+    endings: [],
+  },
+  'a hook that stops': {
+    options: withHook('afterStep', (context) => context.withState(context.state().withStopSignal(enough))),
+    endings: ['token_limit'],
+  },
+  'a hook that replaces': {
+    options: withHook('beforeStep', (context) =>
+      context.withState(context.state().withMessages([{ role: 'user', content: 'so far, so good' }])),
+    ),
+    endings: [],
+  },
+  'another guard': {
+    options: () => ({
+      stopWhen: { name: 'other', evaluate: ({ totalTokens }) => (totalTokens > 100 ? enough : undefined) },
+    }),
+    endings: ['token_limit'],
+  },
+  'rules that deny': {
+    options: () => ({ permissions: { denies: () => 'closed', decide: () => ({ behavior: 'allow' }) } }),
+    endings: [],
+  },
+  'rules that ask': {
+    options: () => ({
+      permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'well?' }) },
+    }),
+    endings: ['needs_approval'],
+  },
+  'no rules': { options: () => ({ permissions: allowAll }), endings: ['max_turns'] },
+  'a stop hook that blocks': {
+    options: () => ({
+      stopHooks: [{ id: 'other', handle: ({ stopHookActive }) => (stopHookActive ? {} : { block: 'not yet' }) }],
+    }),
+    endings: ['max_turns'],
+  },
+  'a context defence': { options: () => ({ context: askingContext }), endings: [] },
+  'fewer turns': { options: () => ({ maxTurns: 1 }), endings: ['max_turns'] },
+  'more turns': { options: () => ({ maxTurns: 9 }), endings: [] },
+  'fewer turns, and a last answer': { options: () => ({ maxTurns: 2, wrapUp: true }), endings: ['max_turns'] },
+  'less money': { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] },
+  'fewer tokens': { options: () => ({ maxTokens: 5_000 }), endings: ['token_limit'] },
+  'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
+}

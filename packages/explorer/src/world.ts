@@ -1,0 +1,390 @@
+import {
+  type Prices,
+  type AbortCause,
+  noProgress,
+  type Guard,
+  type HookTrigger,
+  type Json,
+  type MessageContent,
+  type ModelMessage,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  type LoopOptions,
+  type SettingsChange,
+  StopSignal,
+  AgentStopException,
+  type Permissions,
+  type AnyTool,
+  type Tool,
+} from '@halting/core'
+import { type Background, roughTokens } from '@halting/core/adapters'
+import type { Clock } from '@halting/core/steps'
+import { transcriptProblems } from '@halting/core/testing'
+import { createInbox, type OpenInbox, estimateMessages, garbage } from './core-internals.ts'
+import {
+  contextOf,
+  guardOf,
+  hooksOf,
+  outputOf,
+  permissionsOf,
+  precheckOf,
+  stopHooksOf,
+  type Asked,
+  type HookAnswers,
+} from './answers.ts'
+import { toolsOfBackground, VirtualCommands } from './background-world.ts'
+import type { Choices } from './choices.ts'
+import type { OtherProgram } from './other-programs.ts'
+import { agentOf, replyOf, type ReplyKind } from './replies.ts'
+import type { Snapshots } from './snapshots.ts'
+import { isHanging, overbilling } from './malformed-replies.ts'
+import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
+import { createVirtualTime } from './virtual-time.ts'
+
+/** What a scenario lets happen. */
+export interface Scenario {
+  readonly name: string
+  /** Options of every run in it. */
+  readonly options?: Partial<LoopOptions>
+  /** What the model may answer to each request; the first is the plain answer while there are turns to go. */
+  readonly replies: readonly ReplyKind[]
+  /** What it answers once `depth` requests were made. */
+  readonly last?: ReplyKind
+  /** From this request on the model gives its last answer; 5 when absent. */
+  readonly depth?: number
+  /** What it may answer to the first request of a subagent; when absent, one by one `text` and a `read` before it. */
+  readonly agents?: readonly ReplyKind[]
+  /** Causes of an abort that may come at every await. */
+  readonly aborts?: readonly (AbortCause | OddReason)[]
+  /** Answers that hooks on these triggers may give. */
+  readonly hooks?: readonly HookTrigger[]
+  /** `replacing`: these answers replace what the model is shown. `all` when absent. */
+  readonly hookAnswers?: HookAnswers
+  readonly stopHooks?: boolean
+  readonly permissions?: boolean
+  /** The tool that writes may know beforehand that it cannot succeed. */
+  readonly prechecks?: boolean
+  /** Messages and stop requests that may come in. */
+  readonly inbox?: boolean
+  /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
+  readonly settings?: { readonly [name: string]: SettingsChange }
+  readonly context?: boolean
+  readonly fallback?: boolean
+  readonly noProgress?: boolean
+  /** A guard that may fire at every checkpoint. */
+  readonly guards?: boolean
+  /** An output schema that an answer may not fit. */
+  readonly output?: boolean
+  /** What the model may say when it is asked for its last answer. */
+  readonly closings?: readonly ReplyKind[]
+  readonly contextWindow?: number
+  /** The service counts what it is sent, so that a window fills up; when absent, it says the same of every request. */
+  readonly counts?: boolean
+  /** The consumer may leave at every await. */
+  readonly abandons?: boolean
+  /** What the person says; `do it` unless said otherwise. */
+  readonly prompt?: MessageContent
+  /** Whose answers may be garbage. */
+  readonly strangers?: readonly Stranger[]
+  /** Of what strangers may do, only this; all of it when absent. */
+  readonly strangeWays?: readonly string[]
+  /** Garbage that may be handed in as a message or a stop, by what it is. */
+  readonly oddMessages?: readonly string[]
+  /** What a person may answer to a call that waits, by a name for the path. */
+  readonly oddApprovals?: { readonly [name: string]: Json }
+  /** Programs that may go on with the run after a kill. */
+  readonly otherPrograms?: { readonly [name: string]: OtherProgram }
+  /** There is work in the background, and this is done with it at the end. */
+  readonly background?: Background['atEnd']
+  /** Deviations of a path. */
+  readonly deviations: number
+}
+
+/** One world: everything that a path's runs touch, and what they did to it. */
+export interface World {
+  /** Those of the program that runs now. */
+  options: LoopOptions
+  readonly inbox: OpenInbox
+  readonly clock: Clock
+  /** How often each effect with a side effect was begun, by idempotency key. */
+  readonly effects: ReadonlyMap<string, number>
+  /** What the model was shown that the API would refuse. */
+  readonly problems: readonly string[]
+  /** What subagents' models were shown, by idempotency key. */
+  readonly shownToAgents: ReadonlyMap<string, readonly ModelMessage[]>
+  /** What the loop handed out. */
+  readonly snapshots: Snapshots
+  /** What was handed in, and how many records there were then. */
+  readonly handedIn: readonly HandedIn[]
+  /** A port whose answer is needed may fail: then the run breaks. */
+  readonly mayBreak: boolean
+  /** More may be billed than was reserved: a service keeps to no cap, or a limit is lower than it was. */
+  mayOverdraw: boolean
+  /** The run began under other options. */
+  isOtherProgram: boolean
+  /** The person's answer to a call that waits. */
+  approval(key: string): Json
+  /** Called when the consumer leaves. */
+  onLeave?: () => void
+  /** Lets come in what may come in at this moment of this path. */
+  moment(label: string, records: number): void
+}
+
+export type HandedIn = {
+  readonly label: string
+  readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings'
+  readonly records: number
+  /** What was set. */
+  readonly change?: SettingsChange
+  /** What is in the message, or in the stop: garbage of this name. */
+  readonly odd?: string
+}
+
+/** An abort whose reason is this garbage. */
+type OddReason = `odd: ${string}`
+
+const makeOdd = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
+
+const explorerPrices: Prices = Object.freeze<Prices>({
+  cost: (_model, usage) => (usage.input_tokens * 3 + usage.output_tokens * 15) / 1e6,
+  worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 6 + outputTokens * 15) / 1e6,
+})
+
+/** What was handed in before this process began. */
+export interface HandedInBefore {
+  readonly labels: ReadonlySet<string>
+  /** Not taken yet. */
+  readonly waiting: readonly HandedIn[]
+  /** Ids of messages that were taken. They are handed in again, and must be passed over. */
+  readonly idsTaken: readonly string[]
+}
+
+const nothingBefore: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
+
+export function createWorld(
+  scenario: Scenario,
+  choices: Choices,
+  snapshots: Snapshots,
+  before: HandedInBefore = nothingBefore,
+): World {
+  const effects = new Map<string, number>()
+  const problems: string[] = []
+  const controller = new AbortController()
+  const inbox = createInbox(() => before.idsTaken)
+  const handedIn: HandedIn[] = []
+  const handIn = ({ what, label: id, change, odd }: Omit<HandedIn, 'records'>): void => {
+    // An abort that nobody recorded went with its process.
+    if (what === 'abort') return
+    // Plain JavaScript may hand in anything.
+    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
+    if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
+    else if (what === 'settings') inbox.set(change ?? {})
+    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
+  }
+  for (const each of before.waiting) handIn(each)
+  for (const label of before.idsTaken) handIn({ what: 'steer', label })
+  const time = createVirtualTime(1_000)
+  const answers = scenario.oddApprovals ?? {}
+  const shownToAgents = new Map<string, readonly ModelMessage[]>()
+  const agentReply = (agent: number, key: string): ReplyKind => {
+    if (!/model:1\.\d+$/.test(key)) return 'text'
+    if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
+    return agent % 2 === 0 ? 'read' : 'text'
+  }
+  const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
+    // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
+    const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
+    const isOfHook = idempotencyKey.includes('/asked/')
+    if (toolChoice === 'none' || isQuestion || isOfHook)
+      return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
+    const agent = agentOf(idempotencyKey)
+    if (agent > 0) return agentReply(agent, idempotencyKey)
+    return last ?? choices.choose(`reply ${idempotencyKey}`, scenario.replies)
+  }
+  const model = (id: string): Model => ({
+    id,
+    contextWindow: scenario.contextWindow ?? 100_000,
+    maxOutputTokens: 8_000,
+    defaultOutputTokens: 4_000,
+    async call(request, call) {
+      const { idempotencyKey } = request
+      for (const message of request.messages) snapshots.freeze(message)
+      const agent = agentOf(idempotencyKey)
+      if (agent === 0) time.take(1)
+      else {
+        shownToAgents.set(idempotencyKey, [...request.messages])
+        // The first one asked is the last one answered.
+        await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
+      }
+      problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
+      const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
+      const plain = scenario.last ?? 'text'
+      const kind = replyKind(request, last ? plain : undefined)
+      // Whoever does not answer is aborted: nothing else would end the wait.
+      if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
+        const cause = choices.choose(`abort while ${idempotencyKey} hangs`, scenario.aborts ?? (['user'] as const))
+        void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
+      }
+      if (overbilling.has(kind)) world.mayOverdraw = true
+      const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
+      return scenario.counts === true ? counted(reply, request) : reply
+    },
+  })
+  const asked: Asked = { choices, time, snapshots }
+  const guards: Guard[] = [
+    ...(scenario.noProgress === true ? [noProgress()] : []),
+    ...(scenario.guards === true ? [guardOf(asked)] : []),
+  ]
+  const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
+  const plainOptions: LoopOptions = {
+    model: model('primary'),
+    ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
+    tools: toolsOf(asked, effects, commands, scenario.prechecks === true ? { precheck: precheckOf(asked) } : {}),
+    ...(commands !== undefined && { background: commands }),
+    prices: explorerPrices,
+    graceMs: 0,
+    maxRetries: 3,
+    // Agents that start agents have scenarios of their own.
+    maxSubagentDepth: 1,
+    clock: time,
+    signal: controller.signal,
+    stopWhen: guards,
+    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', asked) }),
+    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(asked) } : {}),
+    ...(scenario.permissions === true ? { permissions: permissionsOf(asked) } : {}),
+    ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: moded }),
+    ...(scenario.output === true ? { output: outputOf(asked) } : {}),
+    ...(scenario.context === true ? { context: contextOf(asked) } : {}),
+    ...scenario.options,
+  }
+  const { strangers } = scenario
+  const world: World = {
+    options:
+      strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
+    mayBreak: strangers?.some((who) => needed.has(who)) !== false,
+    mayOverdraw: false,
+    isOtherProgram: false,
+    approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
+    inbox,
+    clock: time,
+    effects,
+    problems,
+    shownToAgents,
+    snapshots,
+    handedIn,
+    moment(label, records) {
+      const { onLeave } = world
+      if (onLeave !== undefined && choices.choose(`leave ${label}`, [false, true])) {
+        delete world.onLeave
+        onLeave()
+      }
+      if (scenario.aborts !== undefined) {
+        const cause = choices.choose<'none' | AbortCause | OddReason>(`abort ${label}`, ['none', ...scenario.aborts])
+        if (cause !== 'none' && !controller.signal.aborted) {
+          handedIn.push({ label, what: 'abort', records })
+          controller.abort(reasonOf(cause))
+        }
+      }
+      if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
+        const what = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
+        if (what !== 'none') {
+          handIn({ what, label })
+          handedIn.push({ label, what, records })
+        }
+      }
+      const { oddMessages } = scenario
+      if (oddMessages !== undefined && label.startsWith('before ') && !before.labels.has(label)) {
+        const named = ['steer', 'follow_up', 'stop'].flatMap((what) => oddMessages.map((odd) => `${what}: ${odd}`))
+        const [what, odd] = choices.choose(`inbox ${label}`, ['none', ...named]).split(': ')
+        if (odd !== undefined && (what === 'steer' || what === 'follow_up' || what === 'stop')) {
+          handIn({ what, label, odd })
+          handedIn.push({ label, what, records, odd })
+        }
+      }
+      const { settings } = scenario
+      if (settings !== undefined && /^before run1\/(model|tool):/.test(label) && !before.labels.has(label)) {
+        const change = settings[choices.choose(`set ${label}`, ['none', ...Object.keys(settings)])]
+        if (change !== undefined) {
+          handIn({ what: 'settings', label, change })
+          handedIn.push({ label, what: 'settings', records, change })
+        }
+      }
+    },
+  }
+  return world
+}
+
+function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
+  const input_tokens = roughTokens.estimate(system) + estimateMessages(roughTokens, messages)
+  return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
+}
+
+/** What is allowed depends on the mode alone. */
+const moded: Permissions = {
+  modes: ['closed'],
+  denies: () => undefined,
+  decide: ({ mode }) => (mode === 'closed' ? { behavior: 'deny', message: 'closed' } : { behavior: 'allow' }),
+}
+
+/** What an abort is given as its reason. */
+function reasonOf(cause: AbortCause | OddReason): unknown {
+  return cause.startsWith('odd: ') ? makeOdd(cause.slice('odd: '.length)) : cause
+}
+
+function requestNumber(key: string): number {
+  return Number(/model:(\d+)\./.exec(key)?.[1] ?? 0)
+}
+
+/** Reading calls of one message end in another order than they began. */
+const readingMs = [30, 10, 20]
+
+function toolsOf(
+  { choices, time, snapshots }: Asked,
+  effects: Map<string, number>,
+  commands: VirtualCommands | undefined,
+  checks: Pick<Tool, 'precheck'>,
+): readonly AnyTool[] {
+  const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
+  const begin = (key: string): void => {
+    time.take(4)
+    effects.set(key, (effects.get(key) ?? 0) + 1)
+  }
+  return [
+    {
+      name: 'Read',
+      description: '',
+      inputSchema,
+      readOnly: true,
+      async execute(_input, { callId, signal, state }) {
+        snapshots.handedOut('a tool', state)
+        await time.pass(readingMs[Number(callId.at(-1)) % readingMs.length] ?? 0, signal)
+        return `read ${callId}`
+      },
+    },
+    {
+      name: 'Write',
+      description: '',
+      inputSchema,
+      readOnly: false,
+      ...checks,
+      execute(_input, { idempotencyKey, state }) {
+        snapshots.handedOut('a tool', state)
+        begin(idempotencyKey)
+        const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
+        if (outcome === 'throws') throw new Error('the disk is full')
+        if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
+        return outcome === 'deaf' ? time.pass(500).then(() => 'written late') : 'written'
+      },
+    },
+    {
+      name: 'Task',
+      description: '',
+      inputSchema,
+      readOnly: false,
+      concurrencySafe: true,
+      spawn: () => ({ prompt: 'a part of it', maxTurns: 2 }),
+    },
+    ...(commands === undefined ? [] : toolsOfBackground(commands, begin)),
+  ]
+}

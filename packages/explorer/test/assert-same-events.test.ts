@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { assertTold } from '../src/assert-same-events.ts'
+import type { LoopEvent } from '@halting/core'
+
+function told(...events: readonly unknown[]): readonly LoopEvent[] {
+  return events as readonly LoopEvent[]
+}
+
+function compare(actual: readonly unknown[], expected: readonly unknown[]): () => void {
+  return () => assertTold(told(...actual), told(...expected), 'the events')
+}
+
+class Figures {
+  readonly #tokens: number
+
+  constructor(tokens: number) {
+    this.#tokens = tokens
+  }
+
+  toJSON(): unknown {
+    return { tokens: this.#tokens }
+  }
+}
+
+describe('what two runs told', () => {
+  test('is the same where its JSON is the same', () => {
+    const one = { type: 'lap', ranking: [1, 2, { deep: null }], at: 0 }
+    expect(compare([one], [structuredClone(one)])).not.toThrow()
+    expect(compare([{ ...one, gone: undefined }], [one])).not.toThrow()
+    expect(compare([{ at: Number.NaN }], [{ at: Number.NaN }])).not.toThrow()
+    expect(compare([{ figures: new Figures(1) }], [{ figures: new Figures(1) }])).not.toThrow()
+  })
+
+  test.each([
+    ['a value', { at: 1 }, { at: 2 }],
+    ['a value below', { a: [{ b: 'x' }] }, { a: [{ b: 'y' }] }],
+    ['a field more', { at: 1, b: 1 }, { at: 1 }],
+    ['a field of another name', { a: 1 }, { b: 1 }],
+    ['a list that is longer', { a: [1, 2] }, { a: [1] }],
+    ['a list where an object was', { a: [] }, { a: {} }],
+    ['nothing where an object was', { a: null }, { a: {} }],
+    ['what only its own JSON tells', { a: new Figures(1) }, { a: new Figures(2) }],
+  ])('differs by %s', (_what, one, other) => {
+    expect(compare([one], [other])).toThrow('the events, number 0, differs')
+    expect(compare([other], [one])).toThrow('the events, number 0, differs')
+  })
+
+  test('differs by an event more', () => {
+    expect(compare([{ type: 'lap' }], [])).toThrow('the events, number 0, differs')
+  })
+
+  test('may come in another order from agents side by side, each in its own order', () => {
+    const of = (callId: string, number: number): unknown => ({ type: 'agent', callId, event: { number } })
+    expect(compare([of('a', 1), of('b', 1), of('a', 2)], [of('b', 1), of('a', 1), of('a', 2)])).not.toThrow()
+    expect(compare([of('a', 1), of('a', 2)], [of('a', 2), of('a', 1)])).toThrow('differs')
+  })
+})
