@@ -99,6 +99,14 @@ const checks = {
     needs: 'a build (made first), npm brings the server',
     ...script('cluster'),
   },
+  startup: {
+    proves: 'a prompt starts within its budget of CPU and memory against bare Node (bench/startup-budget.json)',
+    takes: '1 minute; --repeats=20',
+    needs: 'a build (made first)',
+    command: ['node', 'bench/startup.mjs', '--check'],
+    counts: 'startup',
+    isBuilt: true,
+  },
   packed: {
     proves: 'the packed packages work when installed in empty folders, on the oldest Node and the newest LTS',
     takes: '3 minutes',

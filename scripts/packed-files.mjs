@@ -38,7 +38,7 @@ const kilobytes = {
   journal: [125, 480],
   telemetry: [55, 215],
   policy: [600, 2_300],
-  agent: [800, 3_100],
+  agent: [960, 3_700],
   analysis: [80, 320],
   restate: [195, 800],
   inspector: [200, 800],

@@ -4,7 +4,7 @@ import { Workspace } from '@halting/agent'
 import { anthropic } from '@halting/models'
 import { describe, expect, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
-import { contextOf } from '../src/session/context.ts'
+import { contextOf } from '@halting/agent/open-session'
 import { installProgram, run, script } from './support/program.ts'
 
 installProgram()

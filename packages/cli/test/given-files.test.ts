@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { givenFile } from '../src/io/given-file.ts'
+import { givenFile } from '@halting/agent/open-session'
 import { here, installProgram, programPath, run } from './support/program.ts'
 
 installProgram()

@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-MCP-2, R-MCP-6, R-MCP-13: servers in runs of the program. More of them: mcp-runs.test.ts.
 import { expect, test } from 'vitest'
-import { serverEntries } from '../src/session/mcp.ts'
+import { serverEntries } from '@halting/agent/mcp'
+import { flagOf } from '../src/flags/session-ports.ts'
 import { call, installProgram } from './support/program.ts'
 import { given, one, projectWithServers } from './support/servers.ts'
 
@@ -35,5 +36,7 @@ test.each([
   ['{"mcpServers"', 'is no JSON'],
   ['gone.json', 'cannot be read'],
 ])('--mcp-config %s is refused', async (text, problem) => {
-  await expect(serverEntries({ mcpConfig: [text] }, {}, { env: {}, cwd: folder() }, {})).rejects.toThrow(problem)
+  await expect(
+    serverEntries({ mcpConfig: [text] }, {}, { env: {}, cwd: folder(), nameOf: flagOf }, {}),
+  ).rejects.toThrow(problem)
 })

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'
-import { openToolbox } from '../src/session/toolbox.ts'
+import { flagOf } from '../src/flags/session-ports.ts'
+import { openToolbox } from '@halting/agent/open-session'
 import { call, here, installProgram, run, script } from './support/program.ts'
 
 installProgram()
@@ -56,6 +57,9 @@ test('plan mode is still on when the session goes on as halting says: a no leave
 test('without --on-ask defer there is nobody to put anything to', () => {
   const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
   const offered = (flags: Flags): readonly string[] =>
-    openToolbox(flags, here(), {}).tools.flatMap(({ name }) => (personal.includes(name) ? [name] : []))
+    openToolbox(
+      { choices: flags, settings: {} },
+      { cwd: here(), env: {}, hiddenVariables: [], nameOf: flagOf, wordNotice: () => '' },
+    ).tools.flatMap(({ name }) => (personal.includes(name) ? [name] : []))
   expect([offered({}), offered({ onAsk: 'defer' })]).toEqual([[], personal])
 })

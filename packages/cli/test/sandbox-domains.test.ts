@@ -1,8 +1,16 @@
 // Spec R-BOX-6a: WebFetch rules feed the sandbox of a run.
 import { spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
-import { holdCommands } from '../src/session/sandbox.ts'
-import { openToolbox } from '../src/session/toolbox.ts'
+import { confineCommands, openToolbox } from '@halting/agent/open-session'
+
+const portsWith = (env: Record<string, string | undefined>) => ({
+  env,
+  cwd: import.meta.dirname,
+  hiddenVariables: [],
+  nameOf: (name: string) => name,
+  note: () => undefined,
+  wordNotice: () => '',
+})
 
 const isBubblewrapThere =
   process.platform === 'linux' && spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
@@ -13,9 +21,10 @@ test.skipIf(!isBubblewrapThere).each([
   [[], ['WebFetch(domain:example.com)'], 'none'],
 ])('allowed %j, denied %j: %s', async (allowedTools, disallowedTools, network) => {
   const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
-  const toolbox = openToolbox({ allowedTools, disallowedTools, sandbox: true }, import.meta.dirname, env)
+  const run = { choices: { allowedTools, disallowedTools, sandbox: true }, settings: {} }
+  const toolbox = openToolbox(run, portsWith(env))
   onTestFinished(() => toolbox.workspace.dispose())
-  await holdCommands({ sandbox: true }, {}, toolbox, { env, output: { err: () => undefined } as never })
+  await confineCommands(run, toolbox, portsWith(env))
   expect(toolbox.workspace.sandbox?.describe('project').description.network).toBe(network)
 })
 
@@ -27,10 +36,10 @@ test.skipIf(!isBubblewrapThere).each([
   async (managedDomains, network) => {
     const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
     const allowedTools = ['WebFetch(domain:evil.example)', 'WebFetch(domain:docs.example)']
-    const toolbox = openToolbox({ allowedTools, sandbox: true }, import.meta.dirname, env)
+    const run = { choices: { allowedTools, sandbox: true }, settings: { managedDomains } }
+    const toolbox = openToolbox(run, portsWith(env))
     onTestFinished(() => toolbox.workspace.dispose())
-    const settings = { managedDomains }
-    await holdCommands({ sandbox: true }, settings, toolbox, { env, output: { err: () => undefined } as never })
+    await confineCommands(run, toolbox, portsWith(env))
     expect(toolbox.workspace.sandbox?.describe('project').description.network).toBe(network)
   },
 )

@@ -1,41 +1,38 @@
-import { resolve } from 'node:path'
+import { randomUUID } from 'node:crypto'
 import {
   AgentBuilder,
   type AgentConfiguration,
-  ConfigurationError,
   type JsonObject,
   type Model,
   noProgress,
   outputSchema,
   type OutputSchema,
 } from '@halting/core'
-import { contextLayers, messageOf, sharedAbort } from '@halting/core/adapters'
-import type { AgentDefinition } from '../agents/definition.ts'
-import { sessionAgents, type SessionAgents } from '../agents/session-agents.ts'
-import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
-import { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import { contextLayers, sharedAbort } from '@halting/core/adapters'
 import { createCarryOver } from '../context/carry-over.ts'
-import type { Briefing } from '../instructions/briefing.ts'
-import { type BriefingPlaces, hasBriefing } from '../instructions/places.ts'
+import type { BriefingPlaces } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
-import type { SessionServers } from '../mcp/session-servers.ts'
-import { memoryOf } from '../memory/places.ts'
-import { homeFolder } from '@halting/policy/files'
-import { signInsFolder } from '@halting/policy'
+import { homeFolder } from '@halting/journal/files'
 import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
-import { createCodingTools } from '../tools/coding-tools.ts'
-import { createPersonTools } from '../tools/person-tools.ts'
-import type { Environment } from '../tools/limits.ts'
+import type { SessionChoices } from '../open-session/choices.ts'
+import type { ChosenSession } from '../open-session/chosen-session.ts'
+import { withoutUndefined } from '../open-session/limits.ts'
+import type { Models } from '../open-session/models.ts'
+import { PartsOpening } from '../open-session/parts.ts'
+import { noPlugins } from '../open-session/plugins.ts'
+import type { SessionPorts } from '../open-session/ports.ts'
+import type { RunSettings } from '../open-session/run-settings.ts'
+import type { SessionFrontend } from '../open-session/session-options.ts'
 import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
 import { checkedFolder } from './check-options.ts'
-import { commandEnvironment } from './command-environment.ts'
 import { optionsOfTheLoop } from './options-of-the-loop.ts'
-import { openWorkspace, type SessionWorkspace } from './open-workspace.ts'
+import type { SessionWorkspace } from './open-workspace.ts'
 import type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './options.ts'
 import { RunsGoingOn } from './session-agent.ts'
 import { sessionOptions } from './session-options.ts'
 import { modelOf, pricesOf } from './models-of.ts'
 import { namedSession, type NamedSession, SessionOnDisk, unkeptFolder } from './session-of.ts'
+import { nameOfOption, noticeText } from './notice-text.ts'
 import { environmentWith, trustedBy, untrusted } from './settings-of.ts'
 
 /**
@@ -90,47 +87,54 @@ interface Given<Schema extends AnswerSchema> {
   readonly notes: string[]
 }
 
-/** What is opened one after another, and ended again where one of them fails. */
+/** Opens the parts as `openSession` does, and makes a builder of them in place of a session. */
 class Opening<Schema extends AnswerSchema> {
   readonly #given: Given<Schema>
-  #workspace: SessionWorkspace['workspace'] | undefined
-  #servers: SessionServers | undefined
+  readonly #opening: PartsOpening
   readonly #interruption: OpenedSession['interruption'] = {}
+  #isOpen = false
+  #named: NamedSession | undefined
+  #output: OutputSchema | undefined
+  #serversInit: OpenedSession['init'] | undefined
 
   constructor(given: Given<Schema>) {
     this.#given = given
+    const { options, places, loaded } = given
+    const { env, cwd } = places
+    const trust = trustedBy(options, env)
+    const choices = choicesOf(options, loaded)
+    const run: RunSettings = { ...loaded, choices, env, plugins: noPlugins, trustedBy: trust }
+    const ports: SessionPorts = {
+      cwd,
+      env,
+      // What servers are told where a program says none.
+      version: () => '0',
+      trustedBy: trust,
+      hiddenVariables: [],
+      nameOf: nameOfOption,
+      wordNotice: noticeText,
+      note: (text) => this.#note(text),
+    }
+    this.#opening = new PartsOpening({ given: choices, run, ports, frontend: this.#frontend() })
   }
 
   async undo(): Promise<void> {
-    await this.#servers?.end()
-    await this.#workspace?.dispose()
+    await this.#opening.end()
   }
 
   async builder(): Promise<CodingAgentBuilder<AnswerOf<Schema>>> {
     const { options, places, loaded, notes } = this.#given
     const { settings } = loaded
-    const { keyVariables } = await import('@halting/models')
-    const named = await namedSession(options, places)
-    const commandEnv = commandEnvironment(places.env, { keys: keyVariables(), passed: settings.passEnvironment ?? [] })
-    const session = this.#openWorkspace(named, commandEnv)
-    const { workspace, permissions } = session
-    this.#workspace = workspace
-    const model = await modelOf(options, places.env, settings)
-    // Looked at before a server or a hook of the session is started; nothing is asked.
-    AgentBuilder.base({ ...optionsOfTheLoop(options), model, tools: options.tools ?? [] }).build()
-    const output = await this.#output()
-    const briefing = await this.#briefing(session)
-    notes.push(...(briefing?.warnings ?? []))
-    await this.#holdCommands(session)
-    const { servers, init: serversInit } = await this.#connect(session, commandEnv, model)
-    const { tools, mayStartAgents } = this.#tools(session)
-    const agents = mayStartAgents ? await this.#agents(session, model, briefing) : undefined
-    notes.push(...(agents?.warnings ?? []))
+    const named = (this.#named = await namedSession(options, places))
+    const { toolbox, models, briefing, servers, agents } = await this.#opening.parts()
+    const { workspace, permissions, resultFiles, ownFolders } = toolbox
+    const session: SessionWorkspace = { workspace, permissions, resultFiles, ownFolders }
+    const { model } = models
     const { createKeyRedactor } = await import('@halting/models')
     const redactKeys = createKeyRedactor(places.env)
     const made = await sessionOptions({
       ...session,
-      tools,
+      tools: toolbox.tools,
       agentTool: agents?.tool,
       briefing,
       redacts: settings.redactSecrets === true,
@@ -144,14 +148,14 @@ class Opening<Schema extends AnswerSchema> {
     const configuration: AgentConfiguration = {
       ...made,
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
-      prices: options.prices ?? (await pricesOf(settings)),
+      prices: models.prices,
       ...optionsOfTheLoop(options),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,
       ...hooks?.options,
       model,
       guards: [noProgress()],
-      ...(output !== undefined && { output }),
+      ...(this.#output !== undefined && { output: this.#output }),
     }
     const opened: OpenedSession = {
       ...session,
@@ -165,9 +169,9 @@ class Opening<Schema extends AnswerSchema> {
         cwd: places.cwd,
         permissionMode: permissions.mode,
         ...briefing?.init,
-        ...serversInit,
+        ...this.#serversInit,
         ...(agents !== undefined && { agents: agents.names }),
-        slash_commands: [...(briefing?.init.slash_commands ?? []), ...(serversInit?.slash_commands ?? [])],
+        slash_commands: [...(briefing?.init.slash_commands ?? []), ...(this.#serversInit?.slash_commands ?? [])],
       },
       notes,
       onNote: options.onNote,
@@ -179,149 +183,59 @@ class Opening<Schema extends AnswerSchema> {
       ended: undefined,
       after: new Set(),
     }
+    this.#isOpen = true
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
   }
 
-  #openWorkspace({ sessionId }: NamedSession, env: Environment): SessionWorkspace {
-    const { options, places, loaded } = this.#given
-    const isKept = options.persistSession !== false && loaded.settings.fileCheckpointingEnabled !== false
-    const place = { ...places, sessionId }
-    return openWorkspace({
-      places,
-      sessionId,
-      settings: loaded.settings,
-      env,
-      additionalDirectories: (options.additionalDirectories ?? []).map((path) => resolve(places.cwd, path)),
-      mode: options.permissionMode,
-      // It is the program that sets modes, and nobody else.
-      mayBypass: true,
-      allow: options.allowedTools ?? [],
-      deny: options.disallowedTools ?? [],
-      whenAsked: options.canUseTool === undefined && options.onAsk === undefined ? 'deny' : 'ask',
-      checkpoints: isKept
-        ? new FileCheckpoints({
-            folder: checkpointsFolder(place),
-            hidden: hiddenFromCheckpoints(place),
-            cwd: places.cwd,
-            env,
-            onProblem: (problem) => this.#note(`what files were is not kept any more: ${problem}`),
-          })
-        : undefined,
-    })
-  }
-
-  async #output(): Promise<OutputSchema | undefined> {
-    // What a schema is, and whether it is one, is looked at by who makes the check of it.
-    const schema: AnswerSchema | undefined = this.#given.options.outputSchema
-    if (schema === undefined) return undefined
-    // One that gives no JSON Schema is refused, with what to give in its place.
-    if ('~standard' in schema) return (outputSchema as (given: unknown) => OutputSchema)(schema)
-    if (typeof schema['check'] === 'function') return schema as OutputSchema
-    const { jsonSchemaOutput } = await import('../json-schema/index.ts')
-    return jsonSchemaOutput(schema as JsonObject)
-  }
-
-  async #briefing({ workspace, permissions }: SessionWorkspace): Promise<Briefing | undefined> {
-    const { options, places, loaded } = this.#given
-    const memory = memoryOf(places, loaded.settings)
-    if (!hasBriefing(places) && memory === undefined) return undefined
-    const { readBriefing } = await import('../instructions/briefing.ts')
-    return readBriefing({
-      places,
-      workspace,
-      permissions,
-      trustedBy: trustedBy(options, places.env),
-      showsSkills: options.codingTools === undefined || options.codingTools.includes('Skill'),
-      memory,
-    })
-  }
-
-  async #holdCommands({ workspace, permissions, ownFolders }: SessionWorkspace): Promise<void> {
-    const { options, places, loaded } = this.#given
-    if (options.sandbox !== true && loaded.settings.sandbox === undefined) return
-    const { holdCommands } = await import('../sandbox/hold-commands.ts')
-    await holdCommands({
-      workspace,
-      permissions,
-      ownFolders,
-      settings: loaded.settings,
-      isWanted: options.sandbox === true,
-      home: places.home,
-      env: places.env,
-      onMade: (path) => this.#note(`a command in the sandbox has made ${path}, which programs obey outside of it`),
-      onRefused: (host, why) => this.#note(`the sandbox refused the network: ${host}: ${why}`),
-    })
-  }
-
-  #tools({ workspace, permissions }: SessionWorkspace): {
-    readonly tools: NonNullable<CodingAgentOptions['tools']>
-    readonly mayStartAgents: boolean
-  } {
-    const { tools: own = [], codingTools: wanted, canUseTool, maxSubagents } = this.#given.options
-    const ofPerson = canUseTool === undefined ? [] : createPersonTools()
-    const coding = [...createCodingTools(workspace), ...ofPerson]
-    const names = [...coding.map(({ name }) => name), 'Agent', 'Skill']
-    const stranger = wanted?.find((name) => !names.includes(name))
-    if (stranger !== undefined)
-      throw new ConfigurationError(`codingTools takes names of ${names.join(', ')}; there is no ${stranger}.`)
-    const ownNames = own.map(({ name }) => name)
-    const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
-    const isShown = (name: string): boolean =>
-      !ownNames.includes(name) && !hidden.has(name) && (wanted?.includes(name) ?? true)
-    return {
-      tools: [...coding.filter(({ name }) => isShown(name)), ...own.filter(({ name }) => !hidden.has(name))],
-      mayStartAgents: maxSubagents !== 0 && isShown('Agent'),
-    }
-  }
-
-  async #agents(
-    { workspace, permissions }: SessionWorkspace,
-    model: Model,
-    briefing: Briefing | undefined,
-  ): Promise<SessionAgents> {
-    const { options, places } = this.#given
-    const { modelFromEnvironment } = await import('@halting/models')
-    return sessionAgents({
-      places,
-      workspace,
-      permissions,
-      trustedBy: trustedBy(options, places.env),
-      given: options.agents === undefined ? [] : await givenAgents(options.agents, places.cwd),
-      models: [model, ...(options.fallbackModel === undefined ? [] : [options.fallbackModel])],
-      modelNamed: (name) => modelFromEnvironment(name, places.env),
-      instructions: briefing?.system ?? '',
-    })
-  }
-
-  async #connect(
-    { workspace, permissions }: SessionWorkspace,
-    commandEnv: Environment,
-    { contextWindow }: Model,
-  ): Promise<{ readonly servers?: SessionServers; readonly init?: OpenedSession['init'] }> {
-    const { options, places, loaded, notes } = this.#given
-    const named = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
+  /** What differs from the terminal program: whose model, tools and servers they are, and who is asked. */
+  #frontend(): SessionFrontend {
+    const { options } = this.#given
+    const { tools = [], codingTools, canUseTool, onAsk, elicit } = options
+    const servers = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
       name,
       server: wholeServer(server),
     }))
-    const { mcpServers = [], redactSecrets } = loaded.settings
-    if (named.length === 0 && mcpServers.length === 0) return {}
-    const { openServers, serversOf } = await import('../mcp/session-servers.ts')
-    const { SignIns } = await import('../mcp/sign-in/sign-ins.ts')
-    const { createKeyRedactor } = await import('@halting/models')
-    const servers = openServers({
-      entries: serversOf(named, mcpServers, { env: places.env, commandEnv }),
-      workspace,
-      permissions,
-      redacts: redactSecrets === true,
-      redactKeys: createKeyRedactor(places.env),
-      contextWindow: options.contextWindow ?? contextWindow,
-      signIns: new SignIns(signInsFolder(places)),
-      ...(options.elicit !== undefined && { elicit: options.elicit }),
-    })
-    this.#servers = servers
-    const { init, problems } = await servers.begin()
-    notes.push(...problems)
-    return { servers, init }
+    return {
+      // Who answers is said with `toolset`: what a person allows is not stored in settings.
+      answersQuestions: false,
+      chooseSession: async () => this.#chosen(),
+      openModels: async () => this.#models(),
+      toolset: {
+        tools,
+        names: codingTools,
+        asks: canUseTool !== undefined || onAsk !== undefined,
+        hasPerson: canUseTool !== undefined,
+      },
+      onServers: async (opened) => void (this.#serversInit = await opened.begin()),
+      ...(servers.length > 0 && { servers }),
+      ...(elicit !== undefined && { elicit }),
+    }
+  }
+
+  #chosen(): ChosenSession {
+    const { sessionId, goesOn } = this.#named ?? { sessionId: randomUUID(), goesOn: false }
+    const isStored = this.#given.options.persistSession !== false
+    return { sessionId, kind: isStored ? (goesOn ? 'kept' : 'new') : 'unkept', isNamed: true, readableFolders: [] }
+  }
+
+  async #models(): Promise<Models> {
+    const { options, places, loaded } = this.#given
+    const { modelFromEnvironment } = await import('@halting/models')
+    const model = await modelOf(options, places.env, loaded.settings)
+    // Looked at before a server or a hook of the session is started; nothing is asked.
+    AgentBuilder.base({ ...optionsOfTheLoop(options), model, tools: options.tools ?? [] }).build()
+    this.#output = await outputOf(options.outputSchema)
+    return {
+      model,
+      ...(options.fallbackModel !== undefined && { fallbackModel: options.fallbackModel }),
+      modelNamed: (name) => modelFromEnvironment(name, places.env),
+      prices: options.prices ?? (await pricesOf(loaded.settings)),
+      apiKeySource: 'none',
+      keepsFiles: true,
+      warnings: [],
+      loaded: this.#opening.run,
+      close: async () => undefined,
+    }
   }
 
   async #hooks(
@@ -355,25 +269,47 @@ class Opening<Schema extends AnswerSchema> {
     )
   }
 
-  /** What comes later is told as it comes. */
+  /** While the session is opened, notices are collected; later ones are passed on as they arrive. */
   #note(note: string): void {
-    this.#given.options.onNote?.(note)
+    const { notes, options } = this.#given
+    if (this.#isOpen) options.onNote?.(note)
+    else notes.push(note)
   }
+}
+
+/** The options as choices of a session. What a program gives as values is in the frontend. */
+function choicesOf<Schema extends AnswerSchema>(
+  options: CodingAgentOptions<Schema>,
+  { settings }: LoadedSettings,
+): SessionChoices {
+  return withoutUndefined<SessionChoices>({
+    settingSources: options.settingSources,
+    permissionMode: options.permissionMode,
+    // It is the program that sets modes, and nobody else.
+    allowDangerouslySkipPermissions: true,
+    allowedTools: options.allowedTools,
+    disallowedTools: options.disallowedTools,
+    addDir: options.additionalDirectories,
+    tools: options.codingTools,
+    sandbox: options.sandbox,
+    agents: options.agents === undefined ? undefined : JSON.stringify(options.agents),
+    maxSubagents: options.maxSubagents,
+    contextWindow: options.contextWindow,
+    noFileCheckpoints: settings.fileCheckpointingEnabled === false,
+  })
+}
+
+async function outputOf(schema: AnswerSchema | undefined): Promise<OutputSchema | undefined> {
+  // What a schema is, and whether it is one, is looked at by who makes the check of it.
+  if (schema === undefined) return undefined
+  // One that gives no JSON Schema is refused, with what to give in its place.
+  if ('~standard' in schema) return (outputSchema as (given: unknown) => OutputSchema)(schema)
+  if (typeof schema['check'] === 'function') return schema as OutputSchema
+  const { jsonSchemaOutput } = await import('../json-schema/index.ts')
+  return jsonSchemaOutput(schema as JsonObject)
 }
 
 function wholeServer(server: GivenServer): McpServerConfig {
   if ('command' in server) return { args: [], env: {}, ...server, type: 'stdio' }
   return 'url' in server ? { type: 'http', headers: {}, ...server } : server
-}
-
-/** @throws ConfigurationError for what describes no agent. */
-async function givenAgents(agents: JsonObject, cwd: string): Promise<readonly AgentDefinition[]> {
-  const { agentsOfJson } = await import('../instructions/index.ts')
-  try {
-    return agentsOfJson(JSON.stringify(agents), cwd)
-  } catch (thrown) {
-    throw new ConfigurationError(
-      `What agents gives ${messageOf(thrown)}. It takes { name: { description: '…', prompt: '…' } }.`,
-    )
-  }
 }

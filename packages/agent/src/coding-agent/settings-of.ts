@@ -1,5 +1,6 @@
 import type { LoadedSettings, Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
+import { noticeText } from './notice-text.ts'
 import type { CodingAgentOptions } from './options.ts'
 
 /** These say where settings and records of trust are: they were read by then. */
@@ -22,12 +23,9 @@ export function trustedBy(
 
 /** What the project's settings would have done if somebody had trusted the folder, in one line. */
 export function untrusted({ trust, ignored }: LoadedSettings): readonly string[] {
-  const waiting = new Set(ignored.filter(({ forTrust }) => forTrust).map(({ setting }) => setting))
-  if (trust === undefined || waiting.size === 0) return []
-  const what = trust.trusted ? 'was not trusted with' : 'is not trusted: these of its settings do not count:'
-  return [
-    `${trust.folder} ${what} ${[...waiting].join(', ')} (${trust.because}). halting trust shows them and has them count.`,
-  ]
+  const waiting = ignored.filter(({ forTrust }) => forTrust)
+  if (trust === undefined || waiting.length === 0) return []
+  return [noticeText({ kind: 'untrusted_settings', folder: trust, ignored: waiting })]
 }
 
 /** The environment with what settings say of it; that of this process is as it was. */

@@ -12,7 +12,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { Session, SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { SettingsChange } from '@halting/core'
-import { checkMode } from '../session/check-mode.ts'
+import { checkMode } from '../frontends/check-mode.ts'
 import { oneLine } from '../io/figures.ts'
 import { Asking } from './asking.ts'
 import { changeOf, configOptions, modeState } from './config-options.ts'

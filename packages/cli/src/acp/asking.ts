@@ -12,7 +12,7 @@ import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 import type { Outbox } from './outbox.ts'
 import { answerOf, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
-import { personQuestionsIn, type PersonQuestion } from '../session/person-questions.ts'
+import { personQuestionsIn, type PersonQuestion } from '../frontends/person-questions.ts'
 import { answersOfForm, choiceOf, choicesFor, formFor } from './person-questions.ts'
 
 interface Asks {

@@ -1,7 +1,7 @@
 import type { SessionConfigOption, SessionConfigSelectOption, SessionModeState } from '@agentclientprotocol/sdk'
 import type { SessionSnapshot } from '@halting/agent/session'
 import type { SettingsChange, Thinking } from '@halting/core'
-import { modeWords } from '../session/mode-words.ts'
+import { modeWords } from '../frontends/mode-words.ts'
 import { limitChangeOf, limitIds, limitOptions } from './limit-options.ts'
 
 /** What a person sets in the editor, by its id. */

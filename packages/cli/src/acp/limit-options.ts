@@ -2,7 +2,7 @@ import type { SessionConfigOption, SessionConfigSelectOption } from '@agentclien
 import type { LimitsInForce, SessionSnapshot } from '@halting/agent/session'
 import type { LimitsChange } from '@halting/core'
 import { counted, elapsed, money } from '../io/figures.ts'
-import { settableLimits } from '../session/settable-limits.ts'
+import { settableLimits } from '../frontends/settable-limits.ts'
 
 type Figures = SessionSnapshot['figures']
 

@@ -1,7 +1,7 @@
 import type { AgentContext, ClientCapabilities, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk'
 import type { Session } from '@halting/agent/session'
 import type { TranscriptEntry } from '@halting/core'
-import type { Prepared } from '../session/live-session.ts'
+import type { Prepared } from '@halting/agent/open-session'
 import type { GivenPrompt } from './prompt-content.ts'
 
 /** What a client asks for when it opens a session. */

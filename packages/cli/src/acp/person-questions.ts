@@ -1,7 +1,7 @@
 import type { CreateElicitationRequest, ElicitationPropertySchema, PermissionOption } from '@agentclientprotocol/sdk'
 import type { JsonObject } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
-import type { PersonQuestion } from '../session/person-questions.ts'
+import type { PersonQuestion } from '../frontends/person-questions.ts'
 import { fieldsOf } from './fields.ts'
 
 /** All of them as one form, for a client that shows forms. */

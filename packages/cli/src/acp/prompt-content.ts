@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { ContentBlock as AcpBlock } from '@agentclientprotocol/sdk'
 import type { ContentBlock, MessageContent } from '@halting/core'
-import type { ImageBlock } from '@halting/core/adapters'
-import { headOf } from '@halting/core/adapters'
-import type { SaidPart } from '../session/live-session.ts'
+import { type ImageBlock, headOf } from '@halting/core/adapters'
+import type { SaidPart } from '@halting/agent/open-session'
 
 /** What a client said: in it the words of the person are told apart from what the editor gave with them. */
 export interface GivenPrompt {

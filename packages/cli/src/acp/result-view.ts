@@ -1,7 +1,7 @@
 import type { ToolCallContent, ToolCallLocation } from '@agentclientprotocol/sdk'
 import type { MessageContent } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
-import { resultFigure } from '../session/result-figure.ts'
+import { resultFigure } from '../frontends/result-figure.ts'
 import { fieldsOf } from './fields.ts'
 import { shownBlock } from './prompt-content.ts'
 import { absolute, fenced, textContent } from './tool-view.ts'

@@ -2,7 +2,7 @@ import { type AgentContext, type ClientCapabilities, methods } from '@agentclien
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/agent/session'
 import { messageOf, sharedAbort } from '@halting/core/adapters'
-import { elicited } from '../session/elicited.ts'
+import { elicited } from '../frontends/elicited.ts'
 import { fieldsOf } from './fields.ts'
 import { formOf, misfitOf, seenText } from './server-form.ts'
 

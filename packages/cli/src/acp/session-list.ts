@@ -6,7 +6,7 @@ import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
-import { whose } from '../session/whose.ts'
+import { whose } from '@halting/agent/session-settings'
 
 const pageSize = 50
 const titleWidth = 100

@@ -6,39 +6,35 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { counted, elapsed, many, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { wantedAfter } from '../session/after.ts'
-import { agentsOf } from '../session/agents.ts'
-import { briefingOf } from '../session/briefing.ts'
-import { describeModels } from '../session/models.ts'
+import { stagesFor, wantedAfter, agentsOf, briefingOf, queryOptionsOf, openToolbox } from '@halting/agent/open-session'
+import { describeModels, whose } from '@halting/agent/session-settings'
 import { forecastText } from './forecast-text.ts'
-import { queryOptionsOf } from '../session/options.ts'
-import { settingsFor } from '../session/run-settings.ts'
-import { openToolbox } from '../session/toolbox.ts'
-import { whose } from '../session/whose.ts'
+import { portsOf, settingsFor } from '../flags/session-ports.ts'
 
 /** `halting check`: what a run with these flags cannot exceed. Runs nothing, asks nobody, needs no key. */
 export async function check(given: Flags, program: Program): Promise<number> {
-  const { output, cwd } = program
+  const { output } = program
   const run = await settingsFor(given, program)
-  const { flags, env, settings } = run
-  const toolbox = openToolbox(flags, cwd, env, settings)
-  const models = await describeModels(run, cwd)
+  const { env, settings } = run
+  const ports = portsOf({ ...program, env }, given)
+  const toolbox = openToolbox(run, ports)
+  const models = await describeModels(run, ports)
   for (const warning of models.warnings) output.err(told(warning))
   const briefing = await briefingOf(run, program, toolbox)
-  const agents = await agentsOf(run, program, toolbox, models, briefing)
+  const agents = await agentsOf(run, ports, toolbox, models, briefing)
   for (const warning of agents?.warnings ?? []) output.err(told(warning))
-  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models, briefing, agents)
+  const options = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
   const bounds = certificate(options)
   const likely = forecast(options)
   const { model, smallModel = model } = models
-  const notes = { owner: whose({ cwd, env }), settings, model: smallModel }
-  const after = await afterBounds(flags, notes)
+  const notes = { owner: whose(ports), settings, model: smallModel }
+  const after = await afterBounds(run.choices, notes)
   output.out(
-    wantsJson(flags)
+    wantsJson(run.choices)
       ? `${JSON.stringify({ ...bounds, forecast: likely, after })}\n`
       : [
           certificateText(bounds, oneLine(models.model.id, 100), styleFor(output.isTerminal.stdout, env)),
-          ...forecastText(likely, flags),
+          ...forecastText(likely, run.choices),
           ...after.map(afterText),
           '',
         ].join('\n'),
@@ -51,7 +47,6 @@ async function afterBounds(flags: Flags, notes: MemoryStagesOptions): Promise<re
   const { settings, owner } = notes
   const wanted = wantedAfter(flags, settings, owner.env)
   if (wanted === undefined) return []
-  const { stagesFor } = await import('../session/stages.ts')
   const { stageLimits } = await import('@halting/core/after')
   const stages = await stagesFor(flags.noSessionPersistence === true ? { ...wanted, notes: false } : wanted, notes)
   return stages.map((stage) => ({ stage: stage.name, ...stageLimits(stage) }))

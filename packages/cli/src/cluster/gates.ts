@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { GateLimits, gatedModel as GatedModel, IngressOptions, ProviderGate as Gate } from '@halting/restate'
 import { type Model, ModelError } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
-import type { ModelAccount } from '../session/models.ts'
+import type { ModelAccount } from '@halting/agent/session-settings'
 
 interface GateMakers {
   readonly ProviderGate: typeof Gate

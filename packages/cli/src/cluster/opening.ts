@@ -1,6 +1,6 @@
 import type { JsonObject } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
-import { limitFlags, limitsIn } from '../session/limit-flags.ts'
+import { limitFlags, limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** What whoever begins a session may say of it, beside what workers say for all. Limits only make those of the worker narrower. */

@@ -2,7 +2,7 @@ import type { Session } from '@halting/agent/session'
 import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { flagTable } from '../flags/table.ts'
-import { limitFlags } from '../session/limit-flags.ts'
+import { limitFlags } from '../flags/limit-flags.ts'
 
 /** Whoever asks a session for something sets no limit beyond those that its worker was started with: it refuses that with a ConfigurationError. */
 export function heldToLimits(session: Session, flags: Flags): Session {

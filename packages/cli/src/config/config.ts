@@ -6,8 +6,8 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { type RunSettings, settingsFor } from '../session/run-settings.ts'
-import { wallOf } from '../session/wall.ts'
+import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
+import { wallOf } from '@halting/agent/open-session'
 
 /** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
 export async function config(flags: Flags, program: Program): Promise<number> {

@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endings, type Terminal } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
+import { portsOf } from '../flags/session-ports.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
 import { runOnce } from '../headless/run.ts'
@@ -12,11 +13,8 @@ import { createStepPrinter } from '../headless/step-printer.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { openModels } from '../session/models.ts'
-import { queryOptionsOf } from '../session/options.ts'
-import { noPlugins } from '../session/plugins.ts'
-import { noSettings } from '../session/run-settings.ts'
-import { openToolbox } from '../session/toolbox.ts'
+import { queryOptionsOf, openToolbox } from '@halting/agent/open-session'
+import { openModels, noPlugins, noSettings } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { changesBetween } from './changes.ts'
 
@@ -61,9 +59,10 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   const say = (line: string): void => output.out(`${line}\n`)
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
   // It shows the same to everybody: no settings.
-  const run = { ...noSettings, flags, env: program.env, plugins: noPlugins }
-  const toolbox = openToolbox(flags, folder, withNode(program.env))
-  const models = await openModels(run, folder)
+  const run = { ...noSettings, choices: flags, env: program.env, plugins: noPlugins }
+  const ports = portsOf({ ...program, cwd: folder }, flags)
+  const toolbox = openToolbox(run, { ...ports, env: withNode(program.env) })
+  const models = await openModels(run, ports)
   try {
     say(
       style.bold(
@@ -72,7 +71,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     )
     say(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
     say(`\n${style.bold('>')} ${prompt}\n`)
-    const options = await queryOptionsOf(flags, { env: program.env, cwd: folder }, toolbox, models)
+    const options = await queryOptionsOf(flags, ports, toolbox, models)
     const steps = createStepPrinter(
       (text) => output.out(text),
       style,

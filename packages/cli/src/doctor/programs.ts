@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { platform } from 'node:os'
-import { ripgrepPath } from '@halting/agent'
-import { wallSummary } from '@halting/policy'
-import { wallOf } from '../session/wall.ts'
+import { ripgrepPath, wallSummary } from '@halting/agent'
+import { wallOf } from '@halting/agent/open-session'
 import type { Finding, Patient } from './finding.ts'
 
 /** Node and the programs that tools use. */

@@ -10,12 +10,11 @@ import {
   serviceFromEnvironment,
   withoutAlias,
 } from '@halting/models'
+import { flagOf } from '../flags/session-ports.ts'
 import { counted } from '../io/figures.ts'
-import { helperOf, scriptGiven } from '../session/models.ts'
-import { answersToAnyName, isListed } from '../session/listed-models.ts'
-import { priceOfModel } from '../session/model-prices.ts'
-import { modelOf } from '../session/run-settings.ts'
-import { checkModelName, nearestModel } from '../session/model-names.ts'
+import { helperOf, scriptGiven, modelOf, checkModelName, nearestModel } from '@halting/agent/session-settings'
+import { answersToAnyName, isListed } from '../setup/listed-models.ts'
+import { priceOfModel } from '../setup/model-prices.ts'
 import type { Finding, Patient } from './finding.ts'
 
 /** How long the service has for its list of models. */
@@ -43,9 +42,9 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   return [...found, ...(await answerFindings(name, service, key))]
 }
 
-async function scriptFinding(path: string, { cwd }: Patient): Promise<Finding> {
+async function scriptFinding(path: string, patient: Patient): Promise<Finding> {
   try {
-    await scriptGiven(path, cwd)
+    await scriptGiven(path, { cwd: patient.cwd, nameOf: flagOf })
     return { what: 'model', state: 'good', says: `a script, ${path}: no key and no network are needed` }
   } catch (thrown) {
     return { what: 'model', state: 'broken', says: messageOf(thrown) }

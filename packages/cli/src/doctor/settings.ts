@@ -1,7 +1,7 @@
 import type { FoundFile } from '@halting/policy/settings'
 import { messageOf } from '@halting/core/adapters'
-import { noSettings, type RunSettings, settingsFor } from '../session/run-settings.ts'
-import { noPlugins } from '../session/plugins.ts'
+import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
+import { noSettings, noPlugins } from '@halting/agent/session-settings'
 import type { Finding, Patient } from './finding.ts'
 
 /** The settings files that are there: what counts of them, and what is passed over. */
@@ -18,7 +18,7 @@ export async function settingsFindings(
   } catch (thrown) {
     const { flags, env } = patient
     return {
-      run: { ...noSettings, flags, env, plugins: noPlugins },
+      run: { ...noSettings, choices: flags, env, plugins: noPlugins },
       findings: [{ what: 'settings', state: 'broken', says: messageOf(thrown) }],
     }
   }

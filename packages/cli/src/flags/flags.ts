@@ -10,7 +10,7 @@ export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'by
 type PermissionModeName = (typeof permissionModes)[number]
 
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
-export type ErrorPolicyName = (typeof errorPolicies)[number]
+type ErrorPolicyName = (typeof errorPolicies)[number]
 
 export const onAsks = ['deny', 'defer'] as const
 type OnAsk = (typeof onAsks)[number]

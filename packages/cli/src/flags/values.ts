@@ -47,7 +47,7 @@ export function tokens(given: string): Reading<number> {
 }
 
 /** No window is smaller, and no conversation is made shorter below it. */
-export const leastWindowTokens = 1_000
+const leastWindowTokens = 1_000
 
 export function windowTokens(given: string): Reading<number> {
   const read = tokens(given)
@@ -69,7 +69,7 @@ export function autoCompact(given: string): Reading<AutoCompact> {
 }
 
 /** Percent. */
-export function isShare(percent: number): boolean {
+function isShare(percent: number): boolean {
   return percent >= 1 && percent <= 100
 }
 

@@ -1,8 +1,8 @@
 import { keptSessions } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { findFiles } from '../session/find-session.ts'
-import { whose } from '../session/whose.ts'
+import { findFiles } from '../stored-sessions/find-session.ts'
+import { whose } from '@halting/agent/session-settings'
 import { foreignFolders } from './find-foreign.ts'
 
 /**

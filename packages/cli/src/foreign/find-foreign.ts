@@ -12,7 +12,7 @@ import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { whose } from '../session/whose.ts'
+import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 
 /** The session of another program with this id, or the only one whose id begins so. @throws UsageError for several. */

@@ -4,7 +4,7 @@ import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting
 import type { Prices } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
-import { usable } from '../session/usable.ts'
+import { usable } from '../stored-sessions/usable.ts'
 import { readAnySession, type AnySession, type PricesFor } from '@halting/analysis/sessions'
 
 /** The flags that say where these prices are from. Settings that were written out may hold secrets: their prices alone are written out again. */
@@ -37,7 +37,7 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
 
 async function readPrices(flags: Pick<Flags, 'settings'>, program: Program): Promise<Prices> {
   // Settings hold permission rules, and with them the shell analysis: a session that has its prices on record loads none of it.
-  const { settingsFor } = await import('../session/run-settings.ts')
+  const { settingsFor } = await import('../flags/session-ports.ts')
   const { modelPrices = [] } = (await settingsFor(flags, program)).settings
   return createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each))))
 }

@@ -4,7 +4,7 @@ import type { Remedy } from '@halting/policy'
 import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
-import type { Toolbox } from '../session/toolbox.ts'
+import type { Toolbox } from '@halting/agent/open-session'
 import { rerun, type Asked } from './rerun.ts'
 import { inputSummary } from '@halting/analysis/words'
 

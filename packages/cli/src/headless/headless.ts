@@ -1,15 +1,13 @@
 import type { SdkMessage } from '@halting/core'
-import { compactCommand } from '@halting/core/adapters'
-import { messageOf } from '@halting/core/adapters'
+import { compactCommand, messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { readPiped } from '../io/stdin.ts'
 import { told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { wantedAfter } from '../session/after.ts'
-import type { Ask } from '../session/go-on.ts'
-import type { LiveSession } from '../session/live-session.ts'
-import { openLive } from '../session/open-live.ts'
+import { wantedAfter } from '@halting/agent/open-session'
+import type { Ask } from './go-on.ts'
+import { type LiveSession, openLive } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
 import { remediesOf } from './denials.ts'
 import { type Interruption, watchInterruption } from './interruption.ts'
@@ -66,7 +64,7 @@ interface Asked {
 async function run({ live, ask, program, written, prompt, interruption }: Asked): Promise<number> {
   const { output, env, argv } = program
   const { session, toolbox, journal, run } = live
-  const { flags } = run
+  const { choices: flags } = run
   const style = styleFor(output.isTerminal.stderr, run.env)
   const isKept = journal !== undefined
   const asked = { argv, written, prompt }
@@ -100,8 +98,8 @@ async function askOf(
 ): Promise<Ask> {
   const { session, journal, run } = live
   if (prompt === '' && journal !== undefined) {
-    const { goOn } = await import('../session/go-on.ts')
-    return goOn(journal, { sessionId: session.id, flags: run.flags }, { ...program, env: run.env })
+    const { goOn } = await import('./go-on.ts')
+    return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
   }
   const { content } = await live.prepare(said, prompt.slice(said.length), signal)
   return { ask: (asked) => void asked.prompt(content) }

@@ -1,7 +1,7 @@
 import { endings, type Terminal } from '@halting/core'
 import { type EndingLimit, endingLimits } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { limitFlags } from '../session/limit-flags.ts'
+import { limitFlags } from '../flags/limit-flags.ts'
 
 /** A limit that a flag raises. */
 export type FlagLimit = keyof typeof limitFlags

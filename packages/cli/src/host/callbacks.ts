@@ -2,7 +2,7 @@ import { readCallbackHooks, type ReadHooks } from '@halting/agent/hooks'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
-import { elicited } from '../session/elicited.ts'
+import { elicited } from '../frontends/elicited.ts'
 import { type Control, ControlError } from './control.ts'
 
 /** Hooks that the host calls back, as it named them in `initialize` (spec R-HOST-11). */

@@ -1,6 +1,6 @@
 import type { Program } from '../program.ts'
-import type { Face } from '../session/face.ts'
-import type { LiveSession } from '../session/live-session.ts'
+import type { Face } from '../flags/open-session.ts'
+import type { LiveSession } from '../flags/open-session.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Control } from './control.ts'
 import { HostServers, rulesOfServers } from './host-servers.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Session } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
-import type { Prepared } from '../session/live-session.ts'
+import type { Prepared } from '@halting/agent/open-session'
 import type { Opened } from './opened.ts'
 import { type StatusCommand, statusCommandOf } from './status-commands.ts'
 import { type HostMessage, joined, readUserMessage } from './user-message.ts'

@@ -1,7 +1,8 @@
 import type { Session, SessionEvent } from '@halting/agent/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { Program } from '../program.ts'
-import type { LiveSession, Prepared } from '../session/live-session.ts'
+import type { LiveSession } from '../flags/open-session.ts'
+import type { Prepared } from '@halting/agent/open-session'
 import type { HostServers } from './host-servers.ts'
 
 /** Resolves when a session that runs elsewhere waits for an answer that nobody here can give. */

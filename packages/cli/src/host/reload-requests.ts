@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@halting/core'
-import { pluginRow } from '../session/plugins.ts'
+import { pluginRow } from '@halting/agent/session-settings'
 import { serverStatus } from './server-status.ts'
 import type { ServeOne } from './serving.ts'
 import { withStatusCommands } from './status-commands.ts'

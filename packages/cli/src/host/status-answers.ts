@@ -2,16 +2,16 @@ import type { LimitsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { captured } from '../io/captured.ts'
 import type { Program } from '../program.ts'
-import { limitNames, limitsIn } from '../session/limit-flags.ts'
-import { readLimits } from '../session/limits-argument.ts'
-import { settableLimits } from '../session/settable-limits.ts'
+import { limitNames, limitsIn } from '../flags/limit-flags.ts'
+import { readLimits } from '../frontends/limits-argument.ts'
+import { settableLimits } from '../frontends/settable-limits.ts'
 import {
   compactionRemark,
   contextReport,
   costReport,
   limitsReport,
   type StatusReport,
-} from '../session/status-reports.ts'
+} from '../frontends/status-reports.ts'
 import { UsageError } from '../usage-error.ts'
 import type { Opened } from './opened.ts'
 import type { StatusCommand, StatusCommandName } from './status-commands.ts'

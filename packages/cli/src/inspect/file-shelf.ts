@@ -10,8 +10,8 @@ import { readAnySession, type AnySession, type PricesFor, writerOf } from '@halt
 import { priceFlags, pricesFor } from '../foreign/session-prices.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { findFiles } from '../session/find-session.ts'
-import { whose } from '../session/whose.ts'
+import { findFiles } from '../stored-sessions/find-session.ts'
+import { whose } from '@halting/agent/session-settings'
 import { wayOn } from '../why/way-on.ts'
 import { inspectedSession } from './inspected.ts'
 

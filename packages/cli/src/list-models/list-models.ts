@@ -1,7 +1,7 @@
 import { type KnownModel, knownModels, modelAliases } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { type Style, styleFor } from '../io/style.ts'
-import { keyFound, nearestModel } from '../session/model-names.ts'
+import { keyFound, nearestModel } from '@halting/agent/session-settings'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 

@@ -6,9 +6,10 @@ import type { JsonObject } from '@halting/core'
 import { many, oneLine, told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { openServers, serverEntries } from '../session/mcp.ts'
-import { type RunSettings, settingsFor } from '../session/run-settings.ts'
-import { openToolbox } from '../session/toolbox.ts'
+import { confineCommands, openToolbox } from '@halting/agent/open-session'
+import { openSessionServers, serverEntries } from '@halting/agent/mcp'
+import { type SessionPorts } from '@halting/agent/session-settings'
+import { portsOf, type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { UsageError } from '../usage-error.ts'
 import { isAddress, type McpArguments, readMcpArguments } from './arguments.ts'
 
@@ -114,13 +115,19 @@ async function get({ json, trust }: McpArguments, name: string, program: Program
 /** The server as a session would have it: one of a project that nobody trusts is none. */
 async function entryNamed({ trust }: McpArguments, name: string, program: Program): Promise<McpServerEntry> {
   const run = await settingsFor({ ...(trust && { trust }) }, program)
-  const { settings, env, flags } = run
+  const { settings } = run
+  const ports = portsIn(run, program)
   const wanted = (settings.mcpServers ?? []).filter((server) => server.name === name)
-  const toolbox = openToolbox(flags, program.cwd, env, settings)
-  const [entry] = await serverEntries({}, { mcpServers: wanted }, { ...program, env }, toolbox.workspace.env)
+  const toolbox = openToolbox(run, ports)
+  const [entry] = await serverEntries({}, { mcpServers: wanted }, ports, toolbox.workspace.env)
   await toolbox.workspace.dispose()
   if (entry === undefined) throw new UsageError(noServer(name, run))
   return entry
+}
+
+/** With the environment that the settings make of that of the program. */
+function portsIn({ choices, env }: RunSettings, program: Program): SessionPorts {
+  return portsOf({ ...program, env }, choices)
 }
 
 function noServer(name: string, { ignored }: RunSettings): string {
@@ -134,18 +141,14 @@ function noServer(name: string, { ignored }: RunSettings): string {
 
 /** Connects to each, as a session would, and lets it go again. */
 async function rowsOf(run: RunSettings, program: Program, only?: string): Promise<readonly Row[]> {
-  const { settings, env } = run
+  const { settings } = run
   const wanted = (settings.mcpServers ?? []).filter(({ name }) => only === undefined || name === only)
   if (wanted.length === 0) return []
-  const { flags } = run
-  const toolbox = openToolbox(flags, program.cwd, env, settings)
-  const inside = { ...program, env }
-  if (settings.sandbox !== undefined) {
-    const { holdCommands } = await import('../session/sandbox.ts')
-    await holdCommands(flags, settings, toolbox, inside)
-  }
-  const entries = await serverEntries({}, { mcpServers: wanted }, inside, toolbox.workspace.env)
-  const servers = openServers({ entries, toolbox, settings, program: inside, contextWindow: undefined })
+  const ports = portsIn(run, program)
+  const toolbox = openToolbox(run, ports)
+  await confineCommands(run, toolbox, ports)
+  const entries = await serverEntries({}, { mcpServers: wanted }, ports, toolbox.workspace.env)
+  const servers = openSessionServers({ entries, toolbox, settings, ports, contextWindow: undefined })
   try {
     const statuses = new Map((await servers.settled()).map((status) => [status.name, status]))
     return wanted.map(({ name, server, from }) => ({ name, server, from, status: statuses.get(name) }))

@@ -4,9 +4,8 @@ import { runStages, type StageReport } from '@halting/core/after'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { watchInterruption } from '../headless/interruption.ts'
-import { openModels } from '../session/models.ts'
-import type { RunSettings } from '../session/run-settings.ts'
-import { whose } from '../session/whose.ts'
+import { openModels, whose } from '@halting/agent/session-settings'
+import { portsOf, type RunSettings } from '../flags/session-ports.ts'
 
 /** A dream that a person asks for, with the small model where there is one. `end` is undefined where a bound came before it. */
 export async function dreamOnce(
@@ -14,8 +13,8 @@ export async function dreamOnce(
   place: MemoryPlace,
   program: Program,
 ): Promise<{ readonly end: DreamEnd | undefined; readonly report: StageReport; readonly exitCode: number }> {
-  const { flags, env } = run
-  const models = await openModels(run, program.cwd)
+  const { choices, env } = run
+  const models = await openModels(run, portsOf(program, choices))
   for (const warning of models.warnings) program.output.err(told(warning))
   const { prices, model, smallModel = model } = models
   const interruption = watchInterruption(program.output)
@@ -32,7 +31,7 @@ export async function dreamOnce(
       prices,
       sessionId: 'memory',
       signal: interruption.signal,
-      ...(flags.maxBudgetUsd !== undefined && { maxBudgetUsd: flags.maxBudgetUsd }),
+      ...(choices.maxBudgetUsd !== undefined && { maxBudgetUsd: choices.maxBudgetUsd }),
     })
     const [report] = await ended
     if (report === undefined) throw new Error('The dream ended without a report. Please report this.')

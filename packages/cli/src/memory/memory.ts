@@ -14,8 +14,8 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { type RunSettings, settingsFor } from '../session/run-settings.ts'
-import { whose } from '../session/whose.ts'
+import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
+import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { factsOfMemory, factsOfNote, linesOfMemory, linesOfNote } from './told-memory.ts'
 
@@ -73,7 +73,7 @@ async function list(called: Called): Promise<number> {
   if (words.length > 0) throw new UsageError('halting memory list takes nothing more; show TOPIC shows one topic.')
   const found = await read(called)
   const { output } = program
-  if (wantsJson(run.flags)) output.out(`${JSON.stringify(factsOfMemory(found, place, run))}\n`)
+  if (wantsJson(run.choices)) output.out(`${JSON.stringify(factsOfMemory(found, place, run))}\n`)
   else if (found.topics.length > 0) output.out(linesOfMemory(found, output.width))
   else output.err(told(`nothing is kept of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
   return 0
@@ -86,7 +86,7 @@ async function show(called: Called): Promise<number> {
     throw new UsageError('halting memory show takes one topic, or the id of one note.')
   const found = await read(called)
   const { output } = program
-  const isJson = wantsJson(run.flags)
+  const isJson = wantsJson(run.choices)
   const topic = found.topics.find(({ name }) => name === about)
   if (topic !== undefined) {
     const { name, description, notes, file } = topic
@@ -123,7 +123,7 @@ async function forget(called: Called): Promise<number> {
   if (stranger !== undefined) throw unknown(stranger, there)
   const { gone, left } = await holdingMemory(place, (held) => forgetNotes(held, new Set(words)))
   const { output } = program
-  if (wantsJson(run.flags)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
+  if (wantsJson(run.choices)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
   else for (const { id, text } of gone) output.out(`Forgotten: ${id}  ${oneLine(text, output.width - 21)}\n`)
   for (const { id } of left) output.err(told(`${id} stands in a file that is not written: take it out by hand.`))
   return left.length === 0 ? 0 : 1
@@ -134,7 +134,7 @@ async function dreamNow(called: Called): Promise<number> {
   const { output } = program
   const { dreamOnce } = await import('./dream-once.ts')
   const { end, report, exitCode } = await dreamOnce(run, called.place, program)
-  const isJson = wantsJson(run.flags)
+  const isJson = wantsJson(run.choices)
   if (end?.kind === 'done') {
     const { before, after, merged, dropped } = end
     const cost = { total_cost_usd: report.costUsd, num_turns: report.turns }
@@ -164,7 +164,7 @@ async function undo({ run, place, words, program }: Called): Promise<number> {
   const { output } = program
   // Where there is no memory, none is made.
   const undone: Undone = existsSync(place.path) ? await holdingMemory(place, undoDream) : { kind: 'nothing' }
-  if (wantsJson(run.flags)) output.out(`${JSON.stringify(undone)}\n`)
+  if (wantsJson(run.choices)) output.out(`${JSON.stringify(undone)}\n`)
   switch (undone.kind) {
     case 'nothing':
       output.err(told('no dream is kept that could be taken back.'))
@@ -177,7 +177,7 @@ async function undo({ run, place, words, program }: Called): Promise<number> {
       )
       return 1
     case 'undone':
-      if (!wantsJson(run.flags))
+      if (!wantsJson(run.choices))
         output.out(
           `Taken back: the dream of ${undone.at}; ${undone.names.join(', ')} ${undone.names.length === 1 ? 'is' : 'are'} as before.\n`,
         )

@@ -1,7 +1,7 @@
 import { keepsMemory, type MemoryPlace } from '@halting/agent'
 import type { Memory, Note } from '@halting/agent/memory'
 import { many, oneLine, printable } from '../io/figures.ts'
-import type { RunSettings } from '../session/run-settings.ts'
+import type { RunSettings } from '../flags/session-ports.ts'
 
 /** What `--json` tells of a memory. */
 export function factsOfMemory(

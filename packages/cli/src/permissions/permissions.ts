@@ -2,8 +2,8 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
-import { settingsFor } from '../session/run-settings.ts'
-import { openToolbox } from '../session/toolbox.ts'
+import { portsOf, settingsFor } from '../flags/session-ports.ts'
+import { confineCommands, openToolbox } from '@halting/agent/open-session'
 import { UsageError } from '../usage-error.ts'
 
 const widest = 60
@@ -18,20 +18,19 @@ export async function explainPermissions(
   [command]: readonly string[],
   program: Program,
 ): Promise<number> {
-  const { output, cwd } = program
+  const { output } = program
   if (command === undefined)
     throw new UsageError('halting permissions takes a command of bash, in quotes: halting permissions "npm test".')
-  const { flags, env, settings } = await settingsFor(given, program)
-  const toolbox = openToolbox(flags, cwd, env, settings)
+  const run = await settingsFor(given, program)
+  const { env } = run
+  const ports = portsOf({ ...program, env }, given)
+  const toolbox = openToolbox(run, ports)
   const { permissions, workspace } = toolbox
-  if (flags.sandbox === true || settings.sandbox !== undefined) {
-    const { holdCommands } = await import('../session/sandbox.ts')
-    await holdCommands(flags, settings, toolbox, { ...program, env })
-  }
+  await confineCommands(run, toolbox, ports)
   const { behavior, message, mode, parts } = permissions.explain(command)
   await workspace.dispose()
   const status = behavior === 'allow' ? 0 : 1
-  if (wantsJson(flags)) {
+  if (wantsJson(given)) {
     output.out(`${JSON.stringify({ command, behavior, message: message ?? null, mode, parts })}\n`)
     return status
   }

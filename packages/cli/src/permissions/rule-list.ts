@@ -1,9 +1,7 @@
 import { relative } from 'node:path'
-import { homeFolder } from '@halting/policy/files'
-import type { Behavior } from '@halting/policy'
-import { removeStoredRule, type StoredRule } from '@halting/policy/settings'
-import type { LiveSession } from '../session/live-session.ts'
-import { settingsFor } from '../session/run-settings.ts'
+import { homeFolder, removeStoredRule, type Behavior, type StoredRule } from '@halting/agent'
+import type { LiveSession } from '../flags/open-session.ts'
+import { settingsFor } from '../flags/session-ports.ts'
 
 // Loaded when somebody looks at the rules of a session.
 
@@ -29,7 +27,7 @@ type RulesOf = Pick<LiveSession, 'run' | 'toolbox' | 'journal' | 'session'>
 export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
   const { run, session } = live
   const { cwd } = session.snapshot
-  const { origins, files } = await settingsFor(run.flags, { env: run.env, cwd })
+  const { origins, files } = await settingsFor(run.choices, { env: run.env, cwd })
   const inForce = live.toolbox.permissions.rules(learnedBefore(live))
   const counts = (behavior: Behavior, rule: string): boolean =>
     inForce.some((one) => one.behavior === behavior && one.rule === rule.trim())
@@ -42,8 +40,8 @@ export async function listRules(live: RulesOf): Promise<readonly ListedRule[]> {
     return [{ behavior, rule: value, place, isInForce: counts(behavior, value), origin }]
   })
   const ofFlags = [
-    ...flagRules('deny', '--disallowedTools', run.flags.disallowedTools),
-    ...flagRules('allow', '--allowedTools', run.flags.allowedTools),
+    ...flagRules('deny', '--disallowedTools', run.choices.disallowedTools),
+    ...flagRules('allow', '--allowedTools', run.choices.allowedTools),
   ]
   const ofSession = inForce.flatMap(({ behavior, rule, destination }): readonly ListedRule[] => {
     const isStored = inFiles.some((one) => one.behavior === behavior && one.rule.trim() === rule)

@@ -2,7 +2,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { pricesFor, readNamedSession } from '../foreign/session-prices.ts'
-import { findFile } from '../session/find-session.ts'
+import { findFile } from '../stored-sessions/find-session.ts'
 import { replayLines, type ReplayLine } from '@halting/analysis/view'
 
 /** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */

@@ -7,9 +7,9 @@ import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import type { Program } from '../program.ts'
-import { findSession, readSession } from '../session/find-session.ts'
-import { whose } from '../session/whose.ts'
-import { type WaitingCall, waitingCalls } from '../session/waiting-calls.ts'
+import { findSession, readSession } from '../stored-sessions/find-session.ts'
+import { whose } from '@halting/agent/session-settings'
+import { type WaitingCall, waitingCalls } from '../stored-sessions/waiting-calls.ts'
 import { UsageError } from '../usage-error.ts'
 
 /**

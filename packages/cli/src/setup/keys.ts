@@ -1,5 +1,5 @@
 import { defaultModelName, keyVariablesOf } from '@halting/models'
-import { keyFound } from '../session/model-names.ts'
+import { keyFound } from '@halting/agent/session-settings'
 import type { Program } from '../program.ts'
 
 /** A variable that holds a key. Of its value nothing is told. */

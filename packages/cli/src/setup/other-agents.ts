@@ -4,7 +4,7 @@ import { boundedText } from '@halting/policy/files'
 import { configFolder } from '@halting/agent'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Program } from '../program.ts'
-import type { RunSettings } from '../session/run-settings.ts'
+import type { RunSettings } from '../flags/session-ports.ts'
 import { parsedJsonc } from './jsonc.ts'
 import { type TomlTexts, tomlTexts } from './toml-texts.ts'
 

@@ -1,5 +1,5 @@
 import type { Program } from '../program.ts'
-import type { Toolbox } from '../session/toolbox.ts'
+import type { Toolbox } from '@halting/agent/open-session'
 import type { SessionTelemetry } from './open-telemetry.ts'
 import { isYes } from './yes.ts'
 

@@ -8,8 +8,8 @@ import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
 import type { Program } from '../program.ts'
-import { checkModel } from '../session/models.ts'
-import { type RunSettings, settingsFor } from '../session/run-settings.ts'
+import { checkModel } from '@halting/agent/session-settings'
+import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { isYes } from '../telemetry/yes.ts'
 import { trustAtStart } from '../trust/at-start.ts'
 import { UsageError } from '../usage-error.ts'
@@ -117,7 +117,7 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
     files: fileList(cwd, () => performance.now()),
     async open(chosen, around) {
       // Loaded when the screen is there already.
-      const { openLive } = await import('../session/open-live.ts')
+      const { openLive } = await import('../flags/open-session.ts')
       const live = await openLive(chosen, around, { answersQuestions: true, background: 'keep', isOneShot: isFirst })
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))

@@ -5,7 +5,7 @@ import { homeFolder } from '@halting/policy/files'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { trustedBy } from '../session/run-settings.ts'
+import { trustedBy } from '../flags/session-ports.ts'
 import type { AskedTerminal } from '../io/ask.ts'
 import { askTrust, offersText } from './question.ts'
 

@@ -5,7 +5,7 @@ import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } fro
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findSession } from '../session/find-session.ts'
+import { findSession } from '../stored-sessions/find-session.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'

@@ -11,8 +11,8 @@ import { pastTrajectory, readPastSession, type PastSession, type ManySessions } 
 import { manySessions } from '../foreign/many-sessions.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findFiles } from '../session/find-session.ts'
-import { limitsIn } from '../session/limit-flags.ts'
+import { findFiles } from '../stored-sessions/find-session.ts'
+import { limitsIn } from '../flags/limit-flags.ts'
 import { whatIfText } from './what-if-text.ts'
 
 /** `halting what-if [SESSION|FOLDER …] --max-turns 20 …`: where other limits would have stopped sessions. Asks nobody, changes nothing. */

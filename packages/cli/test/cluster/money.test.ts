@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net'
 import type { GateLimits, IngressOptions, ProviderGateOptions } from '@halting/restate'
 import { ModelError, type Model } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { flagOf } from '../../src/flags/session-ports.ts'
 import { Gates, gateLimits, gateName } from '../../src/cluster/gates.ts'
 import { bucketAt, payloadsAt } from '../../src/cluster/payloads.ts'
 import { tenantFor } from '../../src/cluster/tenants.ts'
-import { openModels } from '../../src/session/models.ts'
+import { openModels } from '@halting/agent/session-settings'
 import { installProgram, run } from '../support/program.ts'
 
 installProgram()
@@ -42,8 +43,8 @@ test('each model of a session is put behind the gate of its key, by whatever nam
   const put: string[] = []
   const env = { ANTHROPIC_API_KEY: 'first', OPENAI_API_KEY: 'second' }
   const flags = { model: 'sonnet', fallbackModel: 'openai/gpt-4o', smallModel: 'haiku', compactModel: 'haiku' }
-  const settings = { flags, env, settings: {}, warnings: [] } as unknown as Parameters<typeof openModels>[0]
-  const models = await openModels(settings, '/', (model, { service, secret }) => {
+  const settings = { choices: flags, env, settings: {}, warnings: [] } as unknown as Parameters<typeof openModels>[0]
+  const models = await openModels(settings, { cwd: '/', nameOf: flagOf }, (model, { service, secret }) => {
     put.push(`${service} ${secret}`)
     return { ...model, id: `gated ${model.id}` }
   })

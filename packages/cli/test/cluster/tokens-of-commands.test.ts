@@ -1,9 +1,15 @@
 // Holds a rule of docs/spec.md: R-SECRET-5
 import { expect, test } from 'vitest'
-import { toolEnvironment } from '../../src/session/tool-environment.ts'
+import { toolEnvironment } from '@halting/agent/open-session'
+import { portsOf } from '../../src/flags/session-ports.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
 
 test('commands of a session are not given the tokens of a cluster, unless a person passes them on', () => {
   const env = { PATH: '/bin', HALTING_CLUSTER_TOKEN: 'a', HALTING_WORKER_TOKEN: 'b' }
-  expect(toolEnvironment(env)).toEqual({ PATH: '/bin' })
-  expect(toolEnvironment(env, ['HALTING_WORKER_TOKEN'])).toEqual({ PATH: '/bin', HALTING_WORKER_TOKEN: 'b' })
+  const { hiddenVariables } = portsOf(programInMemory({ cwd: '/', env }), {})
+  expect(toolEnvironment(env, hiddenVariables)).toEqual({ PATH: '/bin' })
+  expect(toolEnvironment(env, hiddenVariables, ['HALTING_WORKER_TOKEN'])).toEqual({
+    PATH: '/bin',
+    HALTING_WORKER_TOKEN: 'b',
+  })
 })

@@ -19,7 +19,7 @@ import { inspectedSession } from '../../src/inspect/inspected.ts'
 import { styleFor } from '../../src/io/style.ts'
 import { Collector } from '@halting/analysis/report'
 import { reportText } from '../../src/report/report-text.ts'
-import { waitingCalls } from '../../src/session/waiting-calls.ts'
+import { waitingCalls } from '../../src/stored-sessions/waiting-calls.ts'
 
 const usage = { input_tokens: 1_000, output_tokens: 100 }
 const asks = (...names: readonly string[]): ScriptedReply => ({

@@ -1,7 +1,7 @@
 // What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
 import { figureRows } from '../../src/io/rows.ts'
-import { readLimits } from '../../src/session/limits-argument.ts'
+import { readLimits } from '../../src/frontends/limits-argument.ts'
 import { readCommand } from '../../src/terminal/commands/parse-command.ts'
 import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
 

@@ -6,7 +6,7 @@ import type { OfferedAction } from '../view/ending-actions.ts'
 import { type EndingShown, endingShown, unendedShown } from '../view/ending-block.ts'
 import { followAwaited } from '../view/awaited-model.ts'
 import { createStreamView, type MarkdownStream, type StreamView } from '../view/stream-view.ts'
-import type { TodoItem } from '../../session/todos.ts'
+import type { TodoItem } from '../../frontends/todos.ts'
 import type { OpenSession } from './context.ts'
 
 /** What a session tells, on the screen: what is finished above, what is not below. */

@@ -1,7 +1,7 @@
 import type { QueuedMessage, Session } from '@halting/agent/session'
 import type { MessageContent } from '@halting/core'
 import { blocksOf, messageOf } from '@halting/core/adapters'
-import type { Prepared } from '../../session/live-session.ts'
+import type { Prepared } from '@halting/agent/open-session'
 import { saidText } from '../view/said-text.ts'
 
 /** What a session takes: the session itself, and what makes a message of what was typed. */

@@ -1,7 +1,7 @@
 import type { SessionSnapshot } from '@halting/agent/session'
 import { isJsonObject } from '@halting/core/adapters'
-import type { LiveSession } from '../../session/live-session.ts'
-import { pluginsWithHooks } from '../../session/plugins.ts'
+import type { LiveSession } from '../../flags/open-session.ts'
+import { pluginsWithHooks } from '@halting/agent/session-settings'
 import { many, oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
@@ -61,7 +61,7 @@ function onThisMachine(live: LiveSession): OnThisMachine {
             : `${status}: ${oneLine(problem, 200)}`,
       })),
     async askServices() {
-      const { askServices } = await import('../../session/service-models.ts')
+      const { askServices } = await import('./service-models.ts')
       return askServices(run)
     },
     async changeServer(name, how) {

@@ -1,5 +1,5 @@
 import { oneLine } from '../../io/figures.ts'
-import type { AskedService } from '../../session/service-models.ts'
+import type { AskedService } from '../app/service-models.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Choice } from '../pickers/pick-list.ts'
 

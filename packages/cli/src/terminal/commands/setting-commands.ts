@@ -1,12 +1,12 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
-import { readLimits } from '../../session/limits-argument.ts'
+import { readLimits } from '../../frontends/limits-argument.ts'
 import type { AppContext } from '../app/context.ts'
 import { chooseModel } from './choose-model.ts'
 import type { Command } from './command.ts'
-import { checkMode } from '../../session/check-mode.ts'
+import { checkMode } from '../../frontends/check-mode.ts'
 import { UsageError } from '../../usage-error.ts'
-import { modeWords } from '../../session/mode-words.ts'
+import { modeWords } from '../../frontends/mode-words.ts'
 import { nearest } from '../../flags/nearest.ts'
 
 const model: Command = {

@@ -1,5 +1,5 @@
 import type { Json } from '@halting/core'
-import { personQuestionsIn, type PersonQuestion } from '../../session/person-questions.ts'
+import { personQuestionsIn, type PersonQuestion } from '../../frontends/person-questions.ts'
 import { hanging, oneLineOf } from './lines.ts'
 import {
   choiceLines,

@@ -2,7 +2,7 @@ import { endings, type LimitsChange, type PermissionDecision, type Terminal } fr
 import type { EndingAction, EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
-import { pendingOf } from '../../session/waiting-calls.ts'
+import { pendingOf } from '../../stored-sessions/waiting-calls.ts'
 import { dollars as dollarsText } from '../../io/dollars.ts'
 
 /** What one thing to do after an ending comes to, in terms of the session. */

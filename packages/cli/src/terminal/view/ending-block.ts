@@ -6,7 +6,7 @@ import type { Block } from '../screen/screen-port.ts'
 import { actionFor, endingActions, goOn, why, type ActionContext, type OfferedAction } from './ending-actions.ts'
 import { dollars, dollarsAndMore, dollarsAtMost } from '../../io/dollars.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
-import type { TodoItem } from '../../session/todos.ts'
+import type { TodoItem } from '../../frontends/todos.ts'
 import { undoneOf } from './todos.ts'
 
 /** What a run left behind, for its last line. */

@@ -5,7 +5,7 @@ import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
 import { blockOf, foldedLines, hanging, headOfLines } from './lines.ts'
 import { broughtIn, saidText } from './said-text.ts'
-import { textOf } from '../../session/result-figure.ts'
+import { textOf } from '../../frontends/result-figure.ts'
 
 const mostPromptLines = 30
 

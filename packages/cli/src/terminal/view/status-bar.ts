@@ -1,6 +1,6 @@
 import type { SessionSnapshot } from '@halting/agent/session'
 import { columnsOf } from '../../io/columns.ts'
-import { modeWords } from '../../session/mode-words.ts'
+import { modeWords } from '../../frontends/mode-words.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { oneLineOf } from './lines.ts'

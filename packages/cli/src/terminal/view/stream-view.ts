@@ -19,7 +19,7 @@ import {
 } from './message-blocks.ts'
 import { lapText } from './lap-text.ts'
 import { followTools } from './running-tools.ts'
-import { todosOf, type TodoItem } from '../../session/todos.ts'
+import { todosOf, type TodoItem } from '../../frontends/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
 

@@ -1,4 +1,4 @@
-import type { TodoItem } from '../../session/todos.ts'
+import type { TodoItem } from '../../frontends/todos.ts'
 import type { Style } from '../../io/style.ts'
 import { hanging } from './lines.ts'
 

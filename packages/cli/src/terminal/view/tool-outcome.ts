@@ -1,10 +1,10 @@
 import type { ContentBlock, ToolStatus } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
-import { resultFigure, textOf } from '../../session/result-figure.ts'
+import { resultFigure, textOf } from '../../frontends/result-figure.ts'
 import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
-import { todosOf } from '../../session/todos.ts'
+import { todosOf } from '../../frontends/todos.ts'
 import { todoLines } from './todos.ts'
 
 /** A call that has its result. */

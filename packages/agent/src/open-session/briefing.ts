@@ -1,0 +1,22 @@
+import type { SessionPorts } from './ports.ts'
+import { hasBriefing } from '../instructions/places.ts'
+import { memoryOf } from '../memory/places.ts'
+import { placesOf } from './briefing-places.ts'
+import type { Briefing } from './read-briefing.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** Undefined where nobody wrote anything: then nothing is loaded for it. */
+export async function briefingOf(
+  run: RunSettings,
+  { cwd }: Pick<SessionPorts, 'cwd'>,
+  toolbox: Toolbox,
+  /** Names of the only skills that the model is shown; all when absent. */
+  skills?: readonly string[],
+): Promise<Briefing | undefined> {
+  const places = placesOf(run, cwd)
+  const memory = memoryOf(places, run.settings)
+  if (!hasBriefing(places) && memory === undefined) return undefined
+  const { readBriefing } = await import('./read-briefing.ts')
+  return readBriefing(run, places, toolbox, memory, skills)
+}

@@ -1,0 +1,32 @@
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
+import { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import type { ChosenSession } from './chosen-session.ts'
+import { toolEnvironment } from './tool-environment.ts'
+import { whose } from './whose.ts'
+
+/** Who keeps what files were before they are changed; nobody where the person wants none, or nothing of the session is kept. */
+export function checkpointsOf(
+  { noFileCheckpoints }: Pick<SessionChoices, 'noFileCheckpoints'>,
+  { sessionId, kind }: ChosenSession,
+  ports: SessionPorts,
+): FileCheckpoints | undefined {
+  const { cwd, env, hiddenVariables, wordNotice, note } = ports
+  if (
+    noFileCheckpoints === true ||
+    kind === 'unkept' ||
+    kind === 'elsewhere' ||
+    (noFileCheckpoints === undefined && env['CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING'] === '1')
+  )
+    return undefined
+  const place = { ...whose(ports), sessionId }
+  return new FileCheckpoints({
+    folder: checkpointsFolder(place),
+    hidden: hiddenFromCheckpoints(place),
+    cwd,
+    // Git may run what a project configures.
+    env: toolEnvironment(env, hiddenVariables),
+    onProblem: (problem) => note(wordNotice({ kind: 'checkpoints_stopped', problem })),
+  })
+}

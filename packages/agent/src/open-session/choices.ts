@@ -1,0 +1,115 @@
+import type { BackgroundOptions } from '../tools/background.ts'
+import type { PermissionMode } from '@halting/policy'
+
+/** When a conversation is compacted: as the window allows, never, at so many tokens, or at a share of the window. */
+export type AutoCompact = 'auto' | 'off' | number | `${number}%`
+
+/** No window is smaller, and no conversation is compacted below it. */
+export const leastWindowTokens = 1_000
+
+/** Whether a number of percent can be a share of a window. */
+export function isShare(percent: number): boolean {
+  return percent >= 1 && percent <= 100
+}
+
+/** Which errors end a run. */
+export type ErrorPolicyName = 'continue' | 'tools' | 'hooks' | 'all'
+
+/**
+ * What a person or a program chooses for one session. All of it is optional: the environment, the settings and the defaults decide the rest.
+ * The flags of the terminal program have the same names, so they can be passed as they are.
+ */
+export interface SessionChoices {
+  /** The model. It selects the provider. */
+  readonly model?: string
+  /** Replaces the model while its service is overloaded. */
+  readonly fallbackModel?: string
+  /** For work after a run, such as suggestions and notes. */
+  readonly smallModel?: string
+  /** Writes the summaries of compaction. */
+  readonly compactModel?: string
+  /** A file with the replies of a scripted model, in place of a model. */
+  readonly script?: string
+  readonly betas?: readonly string[]
+  /** Tokens of a reply that may be used for thinking; 0 for none. */
+  readonly maxThinkingTokens?: number
+  readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+  readonly thinking?: 'adaptive' | 'enabled' | 'disabled'
+  /** The number of tokens that the model is told it has for the task. */
+  readonly taskBudget?: number
+  readonly contextWindow?: number
+  readonly autocompact?: AutoCompact
+
+  /** Replaces the system prompt of the coding agent. */
+  readonly systemPrompt?: string
+  readonly systemPromptFile?: string
+  /** Added at the end of the system prompt. */
+  readonly appendSystemPrompt?: string
+  readonly appendSystemPromptFile?: string
+  /** A JSON Schema that answers must fit, or a file that holds it. */
+  readonly jsonSchema?: string
+
+  /** Settings as JSON or a file; they count before those of files. */
+  readonly settings?: string
+  /** Whose settings count, of user, project and local; all when absent. */
+  readonly settingSources?: readonly string[]
+  /** Folders of plugins. */
+  readonly pluginDir?: readonly string[]
+  /** Folders of plugins whose servers are not connected. */
+  readonly pluginDirNoMcp?: readonly string[]
+
+  /** A UUID for the session; one is made when absent. */
+  readonly sessionId?: string
+  /** Nothing of the session is stored. */
+  readonly noSessionPersistence?: boolean
+  /** Files are not stored before they are changed. */
+  readonly noFileCheckpoints?: boolean
+
+  readonly maxTurns?: number
+  readonly maxBudgetUsd?: number
+  readonly maxTokens?: number
+  /** Milliseconds. */
+  readonly maxDuration?: number
+  readonly tokenBudget?: number
+  /** Reasons of a model for ending a reply that end the run. */
+  readonly finishReasons?: readonly string[]
+  readonly wrapUp?: boolean
+  readonly errorPolicy?: ErrorPolicyName
+
+  readonly permissionMode?: PermissionMode
+  readonly dangerouslySkipPermissions?: boolean
+  readonly allowDangerouslySkipPermissions?: boolean
+  readonly allowedTools?: readonly string[]
+  readonly disallowedTools?: readonly string[]
+  /** Names of the built-in tools that the session has; `default` for all, `none` for none. */
+  readonly tools?: readonly string[]
+  /** Further directories that the session may work in. */
+  readonly addDir?: readonly string[]
+  /** Variables with keys that commands get all the same. */
+  readonly passEnv?: readonly string[]
+  /** `defer`: a call that needs permission ends the run, and is answered later. */
+  readonly onAsk?: 'deny' | 'defer'
+  /** Confines commands in a sandbox. */
+  readonly sandbox?: boolean
+  /** What happens to commands that still run when a run would end. */
+  readonly background?: NonNullable<BackgroundOptions['atEnd']>
+
+  /** MCP servers: files, or JSON. */
+  readonly mcpConfig?: readonly string[]
+  /** Only the servers of `mcpConfig` are connected. */
+  readonly strictMcpConfig?: boolean
+
+  /** Subagents as JSON. */
+  readonly agents?: string
+  /** The agent that the session itself is. */
+  readonly agent?: string
+  readonly maxSubagents?: number
+  readonly maxSubagentDepth?: number
+
+  readonly promptSuggestions?: boolean
+  readonly hookSummary?: boolean
+  readonly includePartialMessages?: boolean
+  readonly includeHookEvents?: boolean
+  /** Reports each file of instructions that was read. */
+  readonly verbose?: boolean
+}

@@ -1,0 +1,47 @@
+import { ConfigurationError, type LoopOptions, type Model } from '@halting/core'
+import type { AutoCompact, SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import { createCarryOver } from '../context/carry-over.ts'
+import { contextLayers } from '@halting/core/adapters'
+import { isShare, leastWindowTokens } from './choices.ts'
+import { countFrom } from './limits.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/**
+ * What is done about a window that fills up: what the choices say, then the environment, then what the window allows.
+ * @throws ConfigurationError for a variable that is not right.
+ */
+export function contextOf(
+  choices: Pick<SessionChoices, 'autocompact' | 'contextWindow'>,
+  env: SessionPorts['env'],
+  { workspace, permissions }: Pick<Toolbox, 'workspace' | 'permissions'>,
+  compactModel: Model | undefined,
+): Pick<LoopOptions, 'context' | 'contextWindow'> {
+  const when = choices.autocompact ?? autoCompactFrom(env)
+  const contextWindow = choices.contextWindow ?? countFrom(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS', leastWindowTokens)
+  const context = contextLayers({
+    // Off is off altogether: a run ends at the blocking limit then (spec R-CTX-3).
+    autoCompact: when !== 'off',
+    ...(when !== 'auto' && when !== 'off' && { compactAt: when }),
+    ...(compactModel !== undefined && { compactModel }),
+    carryOver: createCarryOver(workspace, permissions),
+  })
+  return { context, ...(contextWindow !== undefined && { contextWindow }) }
+}
+
+function autoCompactFrom(env: SessionPorts['env']): AutoCompact {
+  if (isSet(env, 'DISABLE_AUTO_COMPACT')) return 'off'
+  const name = 'CLAUDE_AUTOCOMPACT_PCT_OVERRIDE'
+  const given = env[name]?.trim() ?? ''
+  if (given === '') return 'auto'
+  const percent = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN
+  if (isShare(percent)) return `${percent}%`
+  throw new ConfigurationError(`${name} must be a number of percent from 1 to 100; it is "${given}".`)
+}
+
+function isSet(env: SessionPorts['env'], name: string): boolean {
+  const given = env[name]?.trim().toLowerCase() ?? ''
+  if (['1', 'true', 'yes', 'on'].includes(given)) return true
+  if (['', '0', 'false', 'no', 'off'].includes(given)) return false
+  throw new ConfigurationError(`${name} must be 1 or 0; it is "${given}".`)
+}

@@ -1,0 +1,148 @@
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import type { ChosenSession } from './chosen-session.ts'
+import type { Toolbox } from './toolbox.ts'
+import { whose } from './whose.ts'
+import { randomUUID } from 'node:crypto'
+import type { HookLine } from '../hooks/call-hooks.ts'
+import { settingsHookPrefix } from '../hooks/core-hooks.ts'
+import { settingsHooks } from '../hooks/settings-hooks.ts'
+import type { ShellHooks } from '../hooks/shell-hooks.ts'
+import type { ShellHookTable } from '../hooks/settings.ts'
+import type { SessionParts } from '@halting/core/session'
+import { sessionFile } from '@halting/journal'
+import type { Settings } from '@halting/policy/settings'
+import type { Plugin } from '../plugins/plugin.ts'
+import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
+import type { HookCall } from '@halting/core/after'
+
+// Loaded where settings hold hooks, and only there.
+
+export interface HookSession {
+  readonly choices: SessionChoices
+  readonly ports: SessionPorts
+  readonly toolbox: Toolbox
+  readonly chosen: ChosenSession
+  readonly journal: SessionParts['journal']
+  readonly settings: Settings
+  /** Those whose hooks count. */
+  readonly plugins?: readonly Plugin[]
+  /** Of whoever drives the program. */
+  readonly given?: ShellHookTable | undefined
+  /** Told of each call of a hook that has ended. */
+  readonly called?: (call: HookCall) => void
+  /** Somebody is there who answers questions. */
+  readonly asks: boolean
+  /** Ends the run that goes on. */
+  readonly interrupt: () => void
+}
+
+/** The hooks of the settings in a run of the program. */
+export interface SessionHooks {
+  readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
+  /** Hears what the run tells: some of it is for hooks. */
+  onEvent(event: LoopEvent): void
+  /** Puts what hooks tell between what the runs tell. */
+  through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void
+  /** The session is over: the last hooks are called, and nothing that hooks started is left. */
+  end(): Promise<void>
+}
+
+/** Undefined where the settings hold none that is called. */
+export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
+  const { choices, ports, toolbox, chosen, journal, settings, called, interrupt, asks } = session
+  const { cwd, note, wordNotice } = ports
+  const lines = new HookLines(chosen.sessionId, choices.includeHookEvents === true)
+  const found = settingsHooks(
+    {
+      settings: settings.hooks,
+      plugins: session.plugins,
+      given: session.given,
+      permissions: toolbox.permissions,
+      whenAsked: asks || choices.onAsk === 'defer' ? 'ask' : 'deny',
+      warn: note,
+      sessionId: chosen.sessionId,
+      transcriptPath: journal?.path ?? sessionFile({ ...whose(ports), sessionId: chosen.sessionId }),
+      cwd,
+      // Without keys, as commands have it.
+      env: toolbox.workspace.env,
+      sandbox: () => toolbox.workspace.sandbox,
+      model: options.model.id,
+      source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
+      tell: (line) => lines.take(line),
+      ...(called !== undefined && { called }),
+      interrupt,
+      note: (text) => note(wordNotice({ kind: 'hook', text })),
+      ...(journal !== undefined && { flush: async () => journal.log.flush() }),
+    },
+    options,
+  )
+  if (found === undefined) return undefined
+  const { shell } = found
+  return {
+    options: found.options,
+    onEvent: (event) => notifyOf(event, shell),
+    through: (tell) => lines.through(tell),
+    end: () => shell.end('other'),
+  }
+}
+
+function notifyOf(event: LoopEvent, shell: ShellHooks): void {
+  if (event.type === 'agent') notifyOf(event.event, shell)
+  if (event.type === 'approval_needed')
+    shell.notify('permission_prompt', `halting needs your permission to use ${event.name}: ${event.message}`)
+}
+
+/**
+ * Puts the lines of hooks between those of the run: behind its first, before its last.
+ * The run's own lines about these hooks are left out: they would tell of all hooks of an event as one.
+ */
+class HookLines {
+  readonly #sessionId: string
+  readonly #isTold: boolean
+  #see: ((message: SdkMessage) => void) | undefined
+  #waiting: HookLine[] = []
+  #place: 'before' | 'in' | 'behind' = 'before'
+
+  constructor(sessionId: string, isTold: boolean) {
+    this.#sessionId = sessionId
+    this.#isTold = isTold
+  }
+
+  take(line: HookLine): void {
+    if (!this.#isTold || this.#place === 'behind') return
+    this.#waiting.push(line)
+    // Behind what the run has told already, and what its reader has not been given yet.
+    setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    if (this.#place !== 'in') return
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const line of waiting)
+      this.#see?.({ type: 'system', ...line, uuid: randomUUID(), session_id: this.#sessionId })
+  }
+
+  through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+    this.#see = tell
+    return (message) => {
+      if (message.type === 'result') {
+        this.#flush()
+        this.#place = 'behind'
+      }
+      // The run's own line stands where those of its hooks belong: what they did to the run comes behind it.
+      if (isOfSettings(message)) this.#flush()
+      else tell(message)
+      if (message.type !== 'system' || message.subtype !== 'init') return
+      this.#place = 'in'
+      this.#flush()
+    }
+  }
+}
+
+function isOfSettings(message: SdkMessage): boolean {
+  if (message.type !== 'system') return false
+  if (message.subtype !== 'hook_started' && message.subtype !== 'hook_response') return false
+  return message.hook_id.startsWith(settingsHookPrefix)
+}

@@ -1,0 +1,68 @@
+import type { ErrorPolicyName, SessionChoices } from './choices.ts'
+import { ConfigurationError, type ErrorPolicy, FinishReasonHook, type LoopOptions, noProgress } from '@halting/core'
+
+type Limits = Pick<
+  LoopOptions,
+  | 'maxTurns'
+  | 'maxBudgetUsd'
+  | 'maxTokens'
+  | 'maxDurationMs'
+  | 'tokenBudget'
+  | 'wrapUp'
+  | 'errorPolicy'
+  | 'stopWhen'
+  | 'maxRetries'
+  | 'maxSubagents'
+  | 'maxSubagentDepth'
+  | 'toolConcurrency'
+  | 'stopHookBlockCap'
+>
+
+const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefined } = {
+  continue: undefined,
+  tools: ({ source }) => source === 'tool',
+  hooks: ({ source }) => source === 'hook',
+  all: () => true,
+}
+
+/** When to stop: what the choices say, and the guard against going in circles in any case. */
+export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, string | undefined>>): Limits {
+  const { finishReasons = [], maxDuration, errorPolicy } = choices
+  const stopOnFinish = finishReasons.length === 0 ? [] : [new FinishReasonHook(finishReasons)]
+  return withoutUndefined<Limits>({
+    maxTurns: choices.maxTurns,
+    maxBudgetUsd: choices.maxBudgetUsd,
+    maxTokens: choices.maxTokens,
+    maxDurationMs: maxDuration,
+    tokenBudget: choices.tokenBudget,
+    wrapUp: choices.wrapUp,
+    errorPolicy: errorPolicies[errorPolicy ?? 'continue'],
+    stopWhen: [noProgress(), ...stopOnFinish],
+    maxSubagents: choices.maxSubagents,
+    maxSubagentDepth: choices.maxSubagentDepth,
+    maxRetries: countFrom(env, 'CLAUDE_CODE_MAX_RETRIES', 0),
+    toolConcurrency: countFrom(env, 'CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY', 1),
+    stopHookBlockCap: countFrom(env, 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', 0),
+  })
+}
+
+/** @throws ConfigurationError for what is no such number. */
+export function countFrom(
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+  least: number,
+): number | undefined {
+  const given = env[name]?.trim() ?? ''
+  if (given === '') return undefined
+  if (/^\d+$/.test(given) && Number(given) >= least) return Number(given)
+  throw new ConfigurationError(`${name} must be a whole number of at least ${least}; it is "${given}".`)
+}
+
+/** Each of its fields may be undefined. */
+export type Optional<Value> = { readonly [Key in keyof Value]: Value[Key] | undefined }
+
+/** The value without the fields that are undefined; of a type whose fields are all optional. */
+export function withoutUndefined<Value extends object>(value: Optional<Value>): Value {
+  // True: what is left out is what `Value` does not ask for, since every field of it is optional.
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value
+}

@@ -1,0 +1,80 @@
+import { ConfigurationError } from '@halting/core'
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import type { AgentDefinition } from '../agents/definition.ts'
+import { agentsOfJson, readAgentDefinitions } from '../agents/read-definitions.ts'
+import { briefingTrust } from '../instructions/offers.ts'
+import { messageOf } from '@halting/core/adapters'
+import { nearest } from '../nearest.ts'
+import { placesOf } from './briefing-places.ts'
+import type { RunSettings } from './run-settings.ts'
+
+// Loaded where a session is an agent, and only then.
+
+type AgentPorts = Pick<SessionPorts, 'cwd' | 'nameOf' | 'wordNotice'>
+
+/**
+ * The settings of a session that is an agent: its prompt, tools, model and limits stand where choices say nothing.
+ * @throws ConfigurationError where there is none of this name.
+ */
+export async function asAgent<Choices extends SessionChoices>(
+  run: RunSettings<Choices>,
+  name: string,
+  ports: AgentPorts,
+): Promise<RunSettings<Choices>> {
+  const { choices } = run
+  const { cwd } = ports
+  const places = placesOf(run, cwd)
+  const { all, notes } = await readAgentDefinitions({
+    ...places,
+    given: choices.agents === undefined ? [] : given(choices.agents, ports),
+    trust: briefingTrust({ ...places, once: run.trustedBy }),
+    mayRead: () => true,
+  })
+  const agent = all.find((one) => one.name === name)
+  if (agent === undefined) throw noAgent(name, all, ports)
+  const ofAgent = notes.filter((note) => agent.path !== undefined && note.includes(agent.path))
+  return { ...run, choices: withAgent(choices, agent), warnings: [...run.warnings, ...ofAgent] }
+}
+
+function withAgent<Choices extends SessionChoices>(choices: Choices, agent: AgentDefinition): Choices {
+  const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTokens, maxDurationMs } = agent
+  const { systemPrompt = '', ...others } = choices
+  // An empty one is what the SDKs say where nobody said anything.
+  const hasPrompt = systemPrompt !== '' || choices.systemPromptFile !== undefined
+  const own: SessionChoices = {
+    ...(hasPrompt ? systemPrompt !== '' && { systemPrompt } : { systemPrompt: prompt }),
+    ...(tools !== undefined && !tools.includes('*') && { tools: toolsOf(tools) }),
+    ...(model !== undefined && { model }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxDurationMs !== undefined && { maxDuration: maxDurationMs }),
+  }
+  const denied = [...(choices.disallowedTools ?? []), ...disallowedTools]
+  // True: every choice is optional, and `own` brings none that is not one.
+  return { ...own, ...others, ...(denied.length > 0 && { disallowedTools: denied }) } as Choices
+}
+
+/** Tools of servers come with the servers. */
+function toolsOf(tools: readonly string[]): readonly string[] {
+  const own = tools.filter((tool) => !tool.startsWith('mcp__'))
+  return own.length === 0 ? ['none'] : own
+}
+
+function given(json: string, { cwd, nameOf }: AgentPorts): readonly AgentDefinition[] {
+  try {
+    return agentsOfJson(json, cwd)
+  } catch (thrown) {
+    throw new ConfigurationError(`What ${nameOf('agents')} gives ${messageOf(thrown)}.`)
+  }
+}
+
+function noAgent(
+  name: string,
+  all: readonly AgentDefinition[],
+  { wordNotice }: Pick<SessionPorts, 'wordNotice'>,
+): ConfigurationError {
+  const known = all.map((one) => one.name)
+  return new ConfigurationError(wordNotice({ kind: 'unknown_agent', name, nearest: nearest(name, known), known }))
+}

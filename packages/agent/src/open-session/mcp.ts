@@ -1,0 +1,131 @@
+import { ConfigurationError, type JsonObject, type QueryOptions } from '@halting/core'
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import { givenFile } from './given-file.ts'
+import { homeFolder } from '@halting/journal/files'
+import type { Settings } from '@halting/policy/settings'
+import { type McpServerEntry, readMcpServer } from '../mcp/config.ts'
+import { openServers as open, serversOf, type SessionServers as AgentServers } from '../mcp/session-servers.ts'
+import { pluginServers } from '../mcp/plugin-servers.ts'
+import { SignIns } from '../mcp/sign-in/sign-ins.ts'
+import { signInsFolder } from '@halting/policy'
+import type { Plugin } from '../plugins/plugin.ts'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { createKeyRedactor } from '@halting/models'
+import type { Toolbox } from './toolbox.ts'
+
+// Loaded where a session has servers, and only there.
+
+type McpFlags = Pick<SessionChoices, 'mcpConfig' | 'strictMcpConfig'>
+
+/** The servers that count, the most urgent of each name. @throws ConfigurationError for a `mcpConfig` that cannot be read. */
+export async function serverEntries(
+  { mcpConfig = [], strictMcpConfig }: McpFlags,
+  { mcpServers = [] }: Settings,
+  ports: Pick<SessionPorts, 'env' | 'cwd' | 'nameOf'>,
+  /** What commands get: the keys of models are not in it. */
+  toolEnv: SessionPorts['env'],
+  /** A server that `mcpConfig` says to be in the process of whoever drives the program. */
+  inHost?: (name: string, server: JsonObject) => McpServerEntry,
+  plugins: readonly Plugin[] = [],
+): Promise<readonly McpServerEntry[]> {
+  const { env } = ports
+  const entryOf = (name: string, server: JsonObject): McpServerEntry =>
+    server['type'] === 'sdk' && inHost !== undefined
+      ? inHost(name, server)
+      : { name, server: readMcpServer(server, env), scope: 'given' }
+  const entries = new Map<string, McpServerEntry>()
+  for (const given of mcpConfig)
+    for (const [name, server] of Object.entries(await serversGiven(given, ports)))
+      if (!entries.has(name)) entries.set(name, entryOf(name, server))
+  if (strictMcpConfig === true) return [...entries.values()]
+  return [...serversOf([...entries.values()], mcpServers, { env, commandEnv: toolEnv }), ...pluginServers(plugins, env)]
+}
+
+async function serversGiven(
+  given: string,
+  { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>,
+): Promise<Readonly<Record<string, JsonObject>>> {
+  const name = nameOf('mcpConfig')
+  const isJson = given.trimStart().startsWith('{')
+  const what = isJson ? `What ${name} gives` : `What ${name} gives (${given})`
+  const wrong = (problem: string): ConfigurationError =>
+    new ConfigurationError(`${what} ${problem}. It takes a file, or JSON: {"mcpServers": {"name": {"command": "…"}}}.`)
+  const text = isJson ? given : await givenFile(given, cwd, `${name} takes a file, or JSON`)
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    throw wrong('is no JSON')
+  }
+  const servers = isJsonObject(content) ? content['mcpServers'] : undefined
+  if (!isJsonObject(servers)) throw wrong('has no mcpServers')
+  const stranger = Object.entries(servers).find(([, server]) => !isJsonObject(server))
+  if (stranger !== undefined) throw wrong(`has a server that is no object: ${stranger[0]}`)
+  // True: each was looked at.
+  return servers as Readonly<Record<string, JsonObject>>
+}
+
+/** The servers of a run of the program. */
+export interface SessionServers extends Omit<AgentServers, 'begin'> {
+  /** Waits as long as the first request does; then says what `init` tells, and what is wrong as notices. */
+  begin(): Promise<NonNullable<QueryOptions['init']>>
+}
+
+export interface ServersSession {
+  readonly entries: readonly McpServerEntry[]
+  readonly toolbox: Toolbox
+  readonly settings: Settings
+  readonly ports: Pick<SessionPorts, 'cwd' | 'env' | 'version' | 'note' | 'wordNotice'>
+  readonly contextWindow: number | undefined
+  /** Asks a person what a server wants to know. */
+  readonly elicit?: NonNullable<Parameters<typeof open>[0]['elicit']> | undefined
+  /** A tool that is for the program, and not for the model. */
+  readonly ownTool?: string | undefined
+}
+
+/** Connects to all at once, and waits for none. */
+export function openServers({
+  entries,
+  toolbox,
+  settings,
+  ports,
+  contextWindow,
+  elicit,
+  ownTool,
+}: ServersSession): SessionServers {
+  const { workspace, permissions } = toolbox
+  const redacts = settings.redactSecrets === true
+  const redactKeys = createKeyRedactor(ports.env)
+  const { cwd, env } = ports
+  const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
+  const version = ports.version()
+  const asked = elicit === undefined ? {} : { elicit }
+  const servers = open({
+    entries,
+    workspace,
+    permissions,
+    redacts,
+    redactKeys,
+    contextWindow,
+    version,
+    signIns,
+    ownTool,
+    ...asked,
+  })
+  return {
+    ...servers,
+    async begin() {
+      const { init, problems } = await servers.begin()
+      for (const problem of problems) ports.note(ports.wordNotice({ kind: 'server', text: problem }))
+      return init
+    },
+    async prompt(text, signal) {
+      try {
+        return await servers.prompt(text, signal)
+      } catch (thrown) {
+        throw new ConfigurationError(messageOf(thrown))
+      }
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { ConfigurationError } from '@halting/core'
+import type { SessionPorts } from './ports.ts'
+import { keyVariablesOf, knownModels, modelAliases, refuseKeyName, withoutAlias } from '@halting/models'
+import { nearest } from '../nearest.ts'
+
+/** Checks the name of a model. @throws ConfigurationError for a name of no known service, with the nearest known name. */
+export function checkModelName(name: string, env: SessionPorts['env']): void {
+  // A name of a known service is looked at where its model is made.
+  if (keyVariablesOf(withoutAlias(name)) !== undefined) return
+  refuseKeyName(name, env)
+  const meant = nearestModel(name)
+  throw new ConfigurationError(
+    `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists them.`,
+  )
+}
+
+/** The first of the variables that holds a key; undefined where none does. */
+export function keyFound(variables: readonly string[], env: SessionPorts['env']): string | undefined {
+  return variables.find((variable) => (env[variable]?.trim() ?? '') !== '')
+}
+
+/** Known models of services whose key is in the environment. */
+export function modelsWithKey(env: SessionPorts['env']): ReturnType<typeof knownModels> {
+  return knownModels().filter(({ keyVariables }) => keyFound(keyVariables, env) !== undefined)
+}
+
+/** The known name that was most likely meant: that of the same model at its service, else the nearest by letters. */
+export function nearestModel(name: string): string | undefined {
+  const given = name.toLowerCase()
+  const names = [...knownModels().map((model) => model.name), ...Object.keys(modelAliases())]
+  const named = (model: string | undefined): string | undefined => names.find((known) => lastPart(known) === model)
+  return named(lastPart(given)) ?? byParts(given) ?? nearest(given, names) ?? named(nearest(given, names.map(lastPart)))
+}
+
+/** The known name that holds the parts of this one in their order, and the fewest others: `sonnet-4-5` is in `claude-sonnet-4-5`. */
+function byParts(name: string): string | undefined {
+  const wanted = partsOf(lastPart(name))
+  if (!wanted.some((part) => /[a-z]/.test(part))) return undefined
+  const holding = knownModels().flatMap((model) => {
+    const parts = partsOf(lastPart(model.name))
+    return isWithin(wanted, parts) ? [{ name: model.name, others: parts.length - wanted.length }] : []
+  })
+  return holding.toSorted((one, other) => one.others - other.others)[0]?.name
+}
+
+/** Letters and figures, each by themselves: `gpt5.1` has the same as `gpt-5-1`. */
+function partsOf(name: string): readonly string[] {
+  return name.toLowerCase().match(/[a-z]+|\d+/g) ?? []
+}
+
+function isWithin(some: readonly string[], all: readonly string[]): boolean {
+  let from = 0
+  return some.every((each) => {
+    const at = all.indexOf(each, from)
+    from = at + 1
+    return at >= 0
+  })
+}
+
+/** The name of a model without its service. */
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1)
+}
+
+/** A known name that differs in what parts it (`claude-sonnet-4.5`), or in one or two letters: most likely a slip. Other figures are another version. */
+export function slipOf(name: string): string | undefined {
+  const wanted = withoutAlias(name).replace(/^anthropic\//, '')
+  const names = knownModels().map((model) => model.name)
+  if (names.includes(wanted)) return undefined
+  const same = names.find((known) => partsOf(known).join(' ') === partsOf(wanted).join(' '))
+  if (same !== undefined) return same
+  const meant = nearest(wanted, names, 2)
+  return meant !== undefined && letters(meant) !== letters(wanted) ? meant : undefined
+}
+
+function letters(name: string): string {
+  return name.replaceAll(/[^a-z]/gi, '').toLowerCase()
+}

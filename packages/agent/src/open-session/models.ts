@@ -1,0 +1,239 @@
+import { givenFile } from './given-file.ts'
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import type { Settings } from '@halting/policy/settings'
+import type { Model, Prices, Thinking } from '@halting/core'
+import {
+  anthropic,
+  commandCredentials,
+  type CredentialSource,
+  createPrices,
+  isOfMessagesApi,
+  keySourceOf,
+  mergePriceOverrides,
+  modelFromEnvironment,
+  type ModelSettings,
+  parsePriceOverrides,
+  withRedactedStream,
+} from '@halting/models'
+import type { Script } from '@halting/models/scripted'
+import { checkModelName, slipOf } from './model-names.ts'
+import type { RunSettings } from './run-settings.ts'
+
+/** The models of a run, what they cost, and what has to be ended after it. */
+export interface Models {
+  readonly model: Model
+  readonly fallbackModel?: Model
+  /** Writes summaries in place of the model. */
+  readonly compactModel?: Model
+  /** For what comes after a run, where one was named. */
+  readonly smallModel?: Model
+  /** Another one, by a name that people know. @throws ConfigurationError or ConfigurationError for one that cannot be asked */
+  readonly modelNamed: (name: string) => Model
+  /** Looks at a name before it is used for a subagent. @throws ConfigurationError for one that no known service has. */
+  readonly checkName?: (name: string) => void
+  readonly prices: Prices
+  /** Where the key comes from, as `system/init` tells it. */
+  readonly apiKeySource: string
+  /** What files were is kept before they are changed, as far as settings say. */
+  readonly keepsFiles: boolean
+  /** What the person should know of their settings. */
+  readonly warnings: readonly string[]
+  readonly loaded: RunSettings
+  close(): Promise<void>
+}
+
+type ModelPorts = Pick<SessionPorts, 'cwd' | 'nameOf'>
+
+/** What tells one account at a service from another. The secret is for comparing, and never shown. */
+export interface ModelAccount {
+  readonly service: string
+  readonly secret: string
+}
+
+/** Puts something around each model of a session, whichever it is. */
+export type AroundModel = (model: Model, account: ModelAccount) => Model
+
+/** Makes the models of a session. @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
+export async function openModels(run: RunSettings, ports: ModelPorts, aroundModel?: AroundModel): Promise<Models> {
+  const { settings, env, choices } = run
+  // Every frontend shows replies while they arrive.
+  const around: AroundModel = (model, account) => withRedactedStream(aroundModel?.(model, account) ?? model, env)
+  const loaded = loadedFor(run)
+  if (choices.script !== undefined)
+    return { ...(await scriptedModels(choices.script, choices, ports, around)), ...loaded }
+  checkNames(choices, env)
+  const credentials = helperOf(settings, env)
+  const isHelped = credentials !== undefined && isOfMessagesApi(choices.model, env)
+  const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(choices.model, env)
+  const models = environmentModels(choices, env, { anthropic: { credentials } }, (model, name) =>
+    around(model, accountOf(name, env, settings)),
+  )
+  return { ...models, ...loaded, apiKeySource, close: async () => undefined }
+}
+
+/** The same models for looking at only: nothing is asked of them, so no key is needed. */
+export async function describeModels(run: RunSettings, ports: ModelPorts): Promise<Omit<Models, 'close'>> {
+  const { choices, env } = run
+  const loaded = loadedFor(run)
+  if (choices.script === undefined) {
+    checkNames(choices, env)
+    return { ...environmentModels(choices, env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
+  }
+  const models = await scriptedModels(choices.script, choices, ports)
+  await models.close()
+  return { ...models, ...loaded }
+}
+
+/** Whether the model can be asked, before anything is opened. @throws what `openModels` throws for it, such as a key that is missing */
+export function checkModel({ choices, env, settings }: Pick<RunSettings, 'choices' | 'env' | 'settings'>): void {
+  if (choices.script !== undefined) return
+  checkNames(choices, env)
+  modelFromEnvironment(choices.model, env, { anthropic: { credentials: helperOf(settings, env) } })
+}
+
+/** A name that is asked for all the same, since new models come. */
+function slips({ model, fallbackModel, compactModel, smallModel }: SessionChoices): readonly string[] {
+  return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
+    const meant = name === undefined ? undefined : slipOf(name)
+    return meant === undefined
+      ? []
+      : [`No model "${name}" is known. Did you mean ${meant}? It is asked for as it is written.`]
+  })
+}
+
+type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles' | 'checkName'>
+
+function loadedFor(loaded: RunSettings): Loaded {
+  const { settings, warnings, choices } = loaded
+  const { modelPrices = [] } = settings
+  const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))
+  const keepsFiles = settings.fileCheckpointingEnabled !== false
+  return {
+    loaded,
+    checkName: (name) => checkModelName(name, loaded.env),
+    keepsFiles,
+    warnings: choices.script === undefined ? [...warnings, ...slips(choices)] : warnings,
+    prices,
+  }
+}
+
+/** @throws ConfigurationError for a name of no known service. */
+function checkNames(
+  { model, fallbackModel, compactModel, smallModel }: SessionChoices,
+  env: SessionPorts['env'],
+): void {
+  for (const name of [
+    model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined),
+    fallbackModel,
+    compactModel,
+    smallModel,
+  ]) {
+    if (name !== undefined) checkModelName(name, env)
+  }
+}
+
+/** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */
+export function helperOf({ apiKeyHelper }: Settings, env: SessionPorts['env']): CredentialSource | undefined {
+  if (apiKeyHelper === undefined || keySourceOf('anthropic/any', env) !== 'none') return undefined
+  const ttlMs = Number(env['CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
+  return commandCredentials(apiKeyHelper, ttlMs > 0 ? { ttlMs } : {})
+}
+
+function environmentModels(
+  choices: SessionChoices,
+  env: SessionPorts['env'],
+  settings: ModelSettings,
+  around: (model: Model, name: string | undefined) => Model = (model) => model,
+): NamedModels {
+  const all = { ...settings, ...flagSettings(choices, settings) }
+  const modelNamed = (name: string | undefined): Model => around(modelFromEnvironment(name, env, all), name)
+  return namedModels(choices, modelNamed(choices.model), modelNamed)
+}
+
+/** By the variable that its key is in, or what else stands for a key. */
+function accountOf(name: string | undefined, env: SessionPorts['env'], { apiKeyHelper }: Settings): ModelAccount {
+  const variable = keySourceOf(name, env)
+  if (variable !== 'none')
+    return {
+      service: variable.replace(/_(?:API_KEY|AUTH_TOKEN)$/, '').toLowerCase(),
+      secret: env[variable]?.trim() ?? '',
+    }
+  if (!isOfMessagesApi(name, env)) return { service: (name ?? '').split('/')[0] ?? '', secret: '' }
+  return { service: 'anthropic', secret: apiKeyHelper ?? env['ANTHROPIC_CUSTOM_HEADERS'] ?? '' }
+}
+
+type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'smallModel' | 'modelNamed'>
+
+/** The model, and those that choices name beside it. */
+function namedModels(
+  { fallbackModel, compactModel, smallModel }: SessionChoices,
+  model: Model,
+  modelNamed: (name: string) => Model,
+): NamedModels {
+  return {
+    model,
+    modelNamed,
+    ...(fallbackModel !== undefined && { fallbackModel: modelNamed(fallbackModel) }),
+    ...(compactModel !== undefined && { compactModel: modelNamed(compactModel) }),
+    ...(smallModel !== undefined && { smallModel: modelNamed(smallModel) }),
+  }
+}
+
+/** What choices say of how a model is to think, for each protocol in its own words. */
+function flagSettings(
+  choices: SessionChoices,
+  { anthropic: own }: ModelSettings,
+): Pick<ModelSettings, 'anthropic' | 'openai'> {
+  const { betas, effort, taskBudget } = choices
+  // The highest that chat completions know.
+  const reasoning = effort === 'max' || effort === 'xhigh' ? 'high' : effort
+  return {
+    anthropic: {
+      ...own,
+      betas: taskBudget === undefined ? betas : [...new Set([...(betas ?? []), taskBudgetBeta])],
+      thinking: thinkingOf(choices),
+      effort,
+      taskBudget,
+    },
+    ...(reasoning !== undefined && { openai: { extraBody: { reasoning_effort: reasoning } } }),
+  }
+}
+
+const taskBudgetBeta = 'task-budgets-2026-03-13'
+
+/** What `--thinking` says goes before a number of tokens, which alone says that it thinks. */
+function thinkingOf({ thinking, maxThinkingTokens = 0 }: SessionChoices): Thinking | undefined {
+  if (thinking === 'adaptive' || thinking === 'disabled') return { type: thinking }
+  if (maxThinkingTokens > 0) return { type: 'enabled', budgetTokens: maxThinkingTokens }
+  return thinking === 'enabled' ? { type: 'adaptive' } : undefined
+}
+
+/** The script that a choice names. @throws ConfigurationError for a file that cannot be read, and for a script that is not right. */
+export async function scriptGiven(path: string, { cwd, nameOf }: ModelPorts): Promise<Script> {
+  const { parseScriptText } = await import('@halting/models/scripted')
+  return parseScriptText(await givenFile(path, cwd, `${nameOf('script')} takes a file`), path)
+}
+
+/** A server on this machine that speaks the Messages API, and the adapter for that API against it. */
+async function scriptedModels(
+  path: string,
+  choices: SessionChoices,
+  ports: ModelPorts,
+  around: AroundModel = (model) => model,
+): Promise<NamedModels & Pick<Models, 'apiKeySource' | 'close'>> {
+  const { startScriptedServer } = await import('@halting/models/scripted')
+  const script = await scriptGiven(path, ports)
+  const server = await startScriptedServer(script, { source: path, variables: { cwd: ports.cwd } })
+  const own = flagSettings(choices, {}).anthropic
+  const modelNamed = (name: string): Model =>
+    around(anthropic({ ...own, model: name, baseUrl: server.url, apiKey: 'scripted' }), {
+      service: 'scripted',
+      secret: '',
+    })
+  return {
+    ...namedModels(choices, modelNamed(choices.model ?? script.model ?? 'scripted'), modelNamed),
+    apiKeySource: 'none',
+    close: () => server.close(),
+  }
+}

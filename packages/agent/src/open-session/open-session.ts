@@ -1,0 +1,293 @@
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import type { SessionJournal } from '@halting/journal'
+import { backgroundOf } from '../tools/background.ts'
+import { createSession } from '@halting/core/session'
+import type { Session } from '@halting/core/session'
+import type { SessionParts } from '@halting/core/session'
+import type { QueryOptions } from '@halting/core'
+import type { CanUseTool } from '@halting/core/adapters'
+import { wantedAfter } from './after.ts'
+import type { AfterTheRun } from './after-run.ts'
+import { backgroundOptions } from './background.ts'
+import type { SessionOptions } from './session-options.ts'
+import type { SessionHooks } from './hooks.ts'
+import { initOf } from './init-of.ts'
+import { type ChosenSession, closeJournalOf, forkOf, openJournalOf } from './chosen-session.ts'
+import { PartsOpening } from './parts.ts'
+import type { LiveSession } from './live-session.ts'
+import type { SessionServers } from './mcp.ts'
+import type { Models } from './models.ts'
+import { MoreTools } from './more-tools.ts'
+import { queryOptionsOf } from './query-options.ts'
+import { ownHooks, withoutOwnHooks } from './own-hooks.ts'
+import { preparedWith } from './prepare.ts'
+import { pluginsInit, pluginsWithHooks } from './plugins.ts'
+import { type RunSettings, settingsOf } from './run-settings.ts'
+import { followMode, type Toolbox } from './toolbox.ts'
+import { whose } from './whose.ts'
+import type { Written } from './written.ts'
+
+/**
+ * Opens a session in a folder: the one place where choices, settings and the environment become tools, permission rules, models, servers, hooks,
+ * instructions, subagents, a journal and the session object. Every frontend opens sessions with it. If a part cannot be opened, those before it
+ * are closed again.
+ * @throws ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
+ */
+export async function openSession<Choices extends SessionChoices>(
+  options: SessionOptions<Choices>,
+): Promise<LiveSession<Choices>> {
+  const { choices, ports, ...frontend } = options
+  const run = await asWhom(await settingsOf(choices, ports), ports)
+  frontend.onSettings?.(run)
+  const opening = new SessionOpening(
+    new PartsOpening({ given: choices, run, ports: { ...ports, env: run.env }, frontend }),
+  )
+  try {
+    return await opening.open()
+  } catch (thrown) {
+    await opening.undo()
+    throw thrown
+  }
+}
+
+/** The session may be an agent (`--agent`). */
+async function asWhom<Choices extends SessionChoices>(
+  run: RunSettings<Choices>,
+  ports: SessionPorts,
+): Promise<RunSettings<Choices>> {
+  if (run.choices.agent === undefined) return run
+  const { asAgent } = await import('./main-agent.ts')
+  return asAgent(run, run.choices.agent, ports)
+}
+
+/** What is opened one after another, and ended again where one of them fails. */
+class SessionOpening<Choices extends SessionChoices> {
+  readonly #opening: PartsOpening<Choices>
+  #init: QueryOptions['init']
+  #closeJournal: ((hasBegun: boolean) => Promise<void>) | undefined
+
+  constructor(opening: PartsOpening<Choices>) {
+    this.#opening = opening
+  }
+
+  async undo(): Promise<void> {
+    await this.#opening.end()
+    await this.#closeJournal?.(false)
+  }
+
+  async open(): Promise<LiveSession<Choices>> {
+    const { run, frontend, ports } = this.#opening
+    const parts = await this.#opening.parts()
+    const { chosen, toolbox, briefing, models, servers, agents } = parts
+    const options = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
+    await frontend.ready?.()
+    const file = await openJournalOf(chosen, ports, frontend.title)
+    const journal = frontend.kept ?? file
+    this.#closeJournal = (hasBegun) => closeJournalOf(file, hasBegun, chosen)
+    // The session of this run is held by now: however old it is, it stays.
+    if (file !== undefined && frontend.removesOldSessions === true) void this.#cleanUpBeside()
+    if (journal?.open !== undefined && (frontend.firstPrompt ?? '') !== '')
+      this.#opening.notify([{ kind: 'run_left_open' }])
+    const written: Written = { briefing, agents, plugins: run.plugins }
+    const more = new MoreTools(servers)
+    const opened = { chosen, toolbox, options, models, file, journal, servers, written, more }
+    return this.#live(await this.#session(opened), opened)
+  }
+
+  /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
+  async #cleanUpBeside(): Promise<void> {
+    try {
+      const { cleanUp } = await import('./clean-up.ts')
+      await cleanUp(this.#opening.run.settings, this.#opening.ports)
+    } catch {
+      // Nothing of a run depends on it.
+    }
+  }
+
+  async #session(opened: Opened): Promise<Session> {
+    const { chosen, toolbox, options, models, file, journal, servers, written, more } = opened
+    const [{ choices, settings, env, plugins }, frontend, ports] = [
+      this.#opening.run,
+      this.#opening.frontend,
+      this.#opening.ports,
+    ]
+    const { workspace, permissions } = toolbox
+    // There is one when anything calls for it.
+    const live: { session?: Session } = {}
+    const interrupt = (): void => void live.session?.interrupt()
+    const permissionMode = (): string => live.session?.snapshot.permissionMode ?? permissions.mode
+    const canUseTool = await this.#canUseTool(servers)
+    const init = await servers?.begin()
+    const after = await this.#afterRun(models, options, journal !== undefined)
+    const hooks = await this.#openHooks(opened, options, {
+      interrupt,
+      ...(after !== undefined && { called: after.called }),
+    })
+    this.#opening.hooks = hooks
+    const { listener } = this.#opening
+    const background = backgroundOf(workspace, {
+      ...backgroundOptions(choices, settings, env, frontend.background),
+      ...(journal !== undefined && { session: journal }),
+    })
+    this.#init = initOf(frontend, [{ ...options.init, ...pluginsInit(plugins) }, init], {
+      permissionMode,
+      servers,
+      written,
+    })
+    const session = createSession({
+      options: {
+        ...options,
+        moreTools: more.tool,
+        ...hooks?.options,
+        hooks: [
+          ...(hooks?.options.hooks ?? options.hooks ?? []),
+          ...(await ownHooks(frontend, toolbox, permissionMode)),
+        ],
+        ...(frontend.toolAliases !== undefined && { toolAliases: frontend.toolAliases }),
+        init: this.#init,
+        background,
+        modelNamed(name) {
+          if (choices.script === undefined) models.checkName?.(name)
+          return models.modelNamed(name)
+        },
+        ...(canUseTool !== undefined && { canUseTool }),
+      },
+      journal,
+      answersQuestions: frontend.answersQuestions,
+      permissions,
+      cwd: ports.cwd,
+      attach(engine) {
+        workspace.files.begin(engine.transcript)
+        more.attach(engine)
+      },
+      onEvent(event) {
+        listener?.onEvent(event)
+        after?.onEvent(event)
+        hooks?.onEvent(event)
+      },
+      through: (tell) => withoutOwnHooks(hooks?.through(tell) ?? tell),
+      ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
+      ...withFile(file, toolbox, ports),
+      stopTask: (id) => stopTask(id, toolbox),
+      end: () => this.#opening.end(),
+      closeJournal: (hasBegun) => closeJournalOf(file, hasBegun, chosen),
+    })
+    live.session = session
+    followMode(session, permissions)
+    return session
+  }
+
+  async #openHooks(
+    { chosen, toolbox, journal }: Opened,
+    options: QueryOptions,
+    given: { readonly interrupt: () => void; readonly called?: AfterTheRun['called'] },
+  ): Promise<SessionHooks | undefined> {
+    const { choices, settings } = this.#opening.run
+    const { hooks: own = {} } = this.#opening.frontend
+    const plugins = pluginsWithHooks(this.#opening.run)
+    if (Object.keys({ ...settings.hooks, ...own }).length === 0 && plugins.length === 0) return undefined
+    const { openHooks } = await import('./hooks.ts')
+    const session = { choices, ports: this.#opening.ports, toolbox, chosen, journal, settings, plugins }
+    return openHooks({ ...session, given: own, asks: this.#opening.isAnswered, ...given }, options)
+  }
+
+  /** Who answers in the place of the session's listeners. */
+  async #canUseTool(servers: SessionServers | undefined): Promise<CanUseTool | undefined> {
+    const { canUseTool, permissionTool } = this.#opening.frontend
+    if (permissionTool === undefined) return canUseTool
+    const { answerByTool } = await import('./permission-tool.ts')
+    return answerByTool(permissionTool, async (...asked) => {
+      if (servers === undefined) throw new Error('the session has no servers')
+      return servers.ask(...asked)
+    })
+  }
+
+  /** What comes after a run, where something was asked for. Of a session that is not kept no notes are. */
+  async #afterRun({ smallModel }: Models, options: QueryOptions, isKept: boolean): Promise<AfterTheRun | undefined> {
+    const { choices, settings } = this.#opening.run
+    const wanted = wantedAfter(choices, settings, this.#opening.ports.env)
+    if (wanted === undefined) return undefined
+    const { openAfter } = await import('./after-run.ts')
+    const { stagesFor } = await import('./stages.ts')
+    // What was piped in is no word of the person, also where it is all of the prompt: others may have written it.
+    const written = this.#opening.frontend.written ?? ''
+    const notes = { owner: whose(this.#opening.ports), settings, model: smallModel ?? options.model, written }
+    const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
+    return openAfter({ ...wanted, stages, model: smallModel })
+  }
+
+  #live(session: Session, opened: Opened): LiveSession<Choices> {
+    const { chosen, toolbox, models, file, servers, written, more, options } = opened
+    const [run, ports, { skills, firstPrompt }] = [this.#opening.run, this.#opening.ports, this.#opening.frontend]
+    const hasModel = this.#opening.namesModel || firstPrompt !== undefined
+    const tools = (options.tools ?? []).map(({ name }) => name)
+    return {
+      session,
+      run,
+      chosen,
+      models,
+      toolbox,
+      journal: file,
+      commands: () => [
+        ...(written.briefing?.prompts.commands ?? []).map(({ name, description, argumentHint }) => ({
+          name,
+          description,
+          argumentHint,
+        })),
+        ...(servers?.promptNames() ?? []).map((name) => ({ name, description: '', argumentHint: '' })),
+      ],
+      agents: () => written.agents?.told ?? [],
+      plugins: () => written.plugins,
+      servers,
+      memoryFiles: written.briefing?.files ?? [],
+      outputStyle: 'default',
+      initFields: () => ({ ...this.#init, tools }),
+      prepare: preparedWith({ hasModel, run, written, servers, toolbox, ports }),
+      async readAnew() {
+        const { readAnew } = await import('./written.ts')
+        await readAnew(written, { run, ports, toolbox, skills, tools, more })
+      },
+    }
+  }
+}
+
+interface Opened {
+  readonly chosen: ChosenSession
+  readonly toolbox: Toolbox
+  readonly options: QueryOptions
+  readonly models: Models
+  /** The file that the program keeps it in. */
+  readonly file: SessionJournal | undefined
+  /** The same, or whatever else keeps it. */
+  readonly journal: SessionParts['journal']
+  readonly servers: SessionServers | undefined
+  readonly written: Written
+  readonly more: MoreTools
+}
+
+/** What a session does that is stored in a file of its own. */
+function withFile(
+  file: SessionJournal | undefined,
+  toolbox: Toolbox,
+  ports: SessionPorts,
+): Pick<SessionParts, 'fork' | 'takeBackFiles'> {
+  if (file === undefined) return {}
+  return {
+    fork: () => forkOf(file, ports),
+    ...(toolbox.workspace.checkpoints !== undefined && {
+      takeBackFiles: async (...wanted) => {
+        const { takeBackFiles } = await import('./take-back-files.ts')
+        return takeBackFiles(wanted, file, toolbox, ports)
+      },
+    }),
+  }
+}
+
+/** Stops a command in the background; false where it does not run. */
+async function stopTask(id: string, { workspace }: Toolbox): Promise<boolean> {
+  const task = workspace.tasks.get(id)
+  if (task?.state !== 'running') return false
+  await workspace.tasks.stop(task)
+  return true
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import { endSession } from '../coding-agent/end-session.ts'
+import type { SessionAgents } from '../agents/session-agents.ts'
+import { agentsOf } from './agents.ts'
+import { briefingOf } from './briefing.ts'
+import { checkpointsOf } from './checkpoints.ts'
+import type { SessionChoices } from './choices.ts'
+import { type ChosenSession, keptElsewhere } from './chosen-session.ts'
+import type { SessionHooks } from './hooks.ts'
+import type { SessionServers } from './mcp.ts'
+import { type Models, openModels } from './models.ts'
+import type { SessionNotice, SessionPorts } from './ports.ts'
+import { namesSomething } from './prepare.ts'
+import type { Briefing } from './read-briefing.ts'
+import type { RunSettings } from './run-settings.ts'
+import { confineCommands } from './sandbox.ts'
+import type { SessionFrontend, SessionListener } from './session-options.ts'
+import { openToolbox, type Toolbox } from './toolbox.ts'
+
+/** What a session consists of, before anything of it is on disk and before it has hooks. */
+export interface SessionPieces {
+  readonly chosen: ChosenSession
+  readonly toolbox: Toolbox
+  readonly briefing: Briefing | undefined
+  readonly models: Models
+  readonly servers: SessionServers | undefined
+  readonly agents: SessionAgents | undefined
+}
+
+interface PartsOptions<Choices extends SessionChoices> {
+  /** What was chosen before the settings: it precedes what a command says (spec R-CMD-5). */
+  readonly given: SessionChoices
+  readonly run: RunSettings<Choices>
+  readonly ports: SessionPorts
+  readonly frontend: SessionFrontend
+}
+
+/**
+ * Opens the parts of a session one after another, for `openSession` and for `codingAgent`: workspace and rules, instructions, models, the sandbox,
+ * servers, subagents. `end` closes what was opened.
+ */
+export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
+  readonly run: RunSettings<Choices>
+  readonly ports: SessionPorts
+  readonly frontend: SessionFrontend
+  readonly #given: SessionChoices
+  #models: Models | undefined
+  #toolbox: Toolbox | undefined
+  #servers: SessionServers | undefined
+  #listener: SessionListener | undefined
+  /** Ended with the session, before its sandbox is gone. */
+  hooks: SessionHooks | undefined
+
+  constructor({ given, run, ports, frontend }: PartsOptions<Choices>) {
+    this.run = run
+    this.ports = ports
+    this.frontend = frontend
+    this.#given = given
+  }
+
+  get listener(): SessionListener | undefined {
+    return this.#listener
+  }
+
+  async end(): Promise<void> {
+    const onStopped = (commands: readonly string[]): void => this.notify([{ kind: 'commands_stopped', commands }])
+    try {
+      if (this.#toolbox === undefined) return
+      const { workspace } = this.#toolbox
+      await endSession({ workspace, servers: this.#servers, hooks: this.hooks, onStopped })
+    } finally {
+      await Promise.all([this.#models?.close(), this.#listener?.end()])
+    }
+  }
+
+  async parts(): Promise<SessionPieces> {
+    const { run, frontend, ports } = this
+    const { choices } = run
+    const chosen = await this.#chosen()
+    const checkpoints = checkpointsOf(choices, chosen, ports)
+    const toolbox = await this.#openToolbox(chosen, checkpoints)
+    this.#toolbox = toolbox
+    this.#listener = await frontend.openListener?.(toolbox, ports)
+    const briefing = await briefingOf(run, ports, toolbox, frontend.skills)
+    this.notify(briefing?.warnings.map((text) => ({ kind: 'instructions', text })))
+    if (choices.verbose === true) this.notify(briefing?.read)
+    const forModel = await this.#withModelOfCommand(briefing)
+    const models = await (frontend.openModels?.() ?? openModels(forModel, ports, frontend.aroundModel))
+    this.#models = models
+    for (const warning of models.warnings) ports.note(warning)
+    if (!models.keepsFiles) checkpoints?.turnOff()
+    await confineCommands(run, toolbox, ports)
+    const servers = (this.#servers = await this.#openServers(toolbox, models))
+    if (servers !== undefined) await frontend.onServers?.(servers)
+    const agents = await agentsOf(forModel, ports, toolbox, models, briefing)
+    this.notify(agents?.warnings.map((text) => ({ kind: 'agents', text })))
+    return { chosen, toolbox, briefing, models, servers, agents }
+  }
+
+  notify(notices: readonly SessionNotice[] = []): void {
+    const { note, wordNotice } = this.ports
+    for (const notice of notices) note(wordNotice(notice))
+  }
+
+  async #chosen(): Promise<ChosenSession> {
+    const { kept, chooseSession } = this.frontend
+    if (kept !== undefined) return keptElsewhere(kept)
+    if (chooseSession !== undefined) return chooseSession(this.ports)
+    const { sessionId, noSessionPersistence } = this.run.choices
+    return {
+      sessionId: sessionId ?? randomUUID(),
+      kind: noSessionPersistence === true ? 'unkept' : 'new',
+      isNamed: sessionId !== undefined,
+      readableFolders: [],
+    }
+  }
+
+  async #openToolbox(chosen: ChosenSession, checkpoints: ReturnType<typeof checkpointsOf>): Promise<Toolbox> {
+    const { plugins } = this.run
+    const { cwd } = this.ports
+    const answersQuestions = this.isAnswered
+    const { planInstructions, kept, toolset } = this.frontend
+    const keeper = answersQuestions ? await import('./keeper.ts') : undefined
+    return openToolbox(this.run, this.ports, {
+      ...chosen,
+      plugins,
+      ...(checkpoints !== undefined && { checkpoints }),
+      ...(planInstructions !== undefined && { planInstructions }),
+      ...(toolset !== undefined && { toolset }),
+      ...(keeper !== undefined && {
+        answersQuestions,
+        ...(kept === undefined ? await keeper.keeperOf(this.run, cwd) : keeper.keeperOfSession),
+      }),
+    })
+  }
+
+  async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings<Choices>> {
+    const [run, said] = [this.run, this.frontend.firstPrompt]
+    if (said === undefined || this.namesModel || !namesSomething.test(said)) return run
+    const { modelOfCommand } = await import('./said.ts')
+    const model = await modelOfCommand(said, run, briefing, this.ports)
+    return model === undefined ? run : { ...run, choices: { ...run.choices, model } }
+  }
+
+  /** What was said on the command line goes before a command (spec R-CMD-5). */
+  get namesModel(): boolean {
+    return this.#given.model !== undefined || this.#given.script !== undefined
+  }
+
+  /** Connects to the servers of the session, where it has some. */
+  async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
+    const { choices, settings, plugins } = this.run
+    const { servers: own, elicit, permissionTool: ownTool, inHost } = this.frontend
+    const ports = this.ports
+    const contextWindow = choices.contextWindow ?? model.contextWindow
+    const place = { toolbox, settings, ports, contextWindow, elicit, ownTool }
+    const onDemand = async (): Promise<SessionServers | undefined> => {
+      if (own === undefined) return undefined
+      const { serversOnDemand } = await import('./servers-on-demand.ts')
+      return serversOnDemand(async () => (await import('./mcp.ts')).openServers({ ...place, entries: [] }))
+    }
+    const given = own ?? []
+    const hasPluginServers = plugins.all.some((plugin) => Object.keys(plugin.servers).length > 0)
+    const hasServers = choices.mcpConfig !== undefined || settings.mcpServers !== undefined || hasPluginServers
+    if (!hasServers && given.length === 0) return onDemand()
+    const { openServers, serverEntries } = await import('./mcp.ts')
+    const named = new Set(given.map(({ name }) => name))
+    const found = await serverEntries(choices, settings, ports, toolbox.workspace.env, inHost, plugins.all)
+    const entries = [...given, ...found.filter(({ name }) => !named.has(name))]
+    return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
+  }
+
+  /** Whether somebody answers questions. */
+  get isAnswered(): boolean {
+    const { answersQuestions, canUseTool, permissionTool } = this.frontend
+    return answersQuestions || canUseTool !== undefined || permissionTool !== undefined
+  }
+}

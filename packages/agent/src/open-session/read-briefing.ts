@@ -1,0 +1,50 @@
+import type { BriefingPlaces } from '../instructions/places.ts'
+import type { MemoryPlace } from '../memory/places.ts'
+import { type Briefing as AgentBriefing, readBriefing as read } from '../instructions/briefing.ts'
+import type { InstructionFile } from '../instructions/instruction-files.ts'
+import type { SessionNotice } from './ports.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** What people wrote for agents, as a session shows it to the model, with what a person should know of it. */
+export interface Briefing extends AgentBriefing {
+  /** What was read. */
+  readonly read: readonly SessionNotice[]
+}
+
+// Loaded where somebody wrote something for agents, and only there.
+
+export async function readBriefing(
+  { choices, trustedBy }: RunSettings,
+  places: BriefingPlaces,
+  { workspace, permissions }: Toolbox,
+  memory: MemoryPlace | undefined,
+  skills: readonly string[] | undefined,
+): Promise<Briefing> {
+  const showsSkills = wantsSkills(choices)
+  const briefing = await read({
+    places,
+    workspace,
+    permissions,
+    trustedBy,
+    showsSkills,
+    skills,
+    memory,
+  })
+  return {
+    ...briefing,
+    read: [...briefing.files.map(fileRead), ...(briefing.memory === undefined ? [] : [memoryRead(briefing.memory)])],
+  }
+}
+
+function wantsSkills({ tools = ['default'] }: RunSettings['choices']): boolean {
+  return tools.includes('default') || tools.includes('Skill')
+}
+
+function fileRead({ path, text, importedBy }: InstructionFile): SessionNotice {
+  return { kind: 'instructions_read', path, characters: text.length, importedBy }
+}
+
+function memoryRead({ path, text }: NonNullable<AgentBriefing['memory']>): SessionNotice {
+  return { kind: 'memory_read', path, characters: text.length }
+}

@@ -1,0 +1,154 @@
+import type { SessionChoices } from './choices.ts'
+import type { SessionNotice, SessionPorts } from './ports.ts'
+import { decidedBefore, environmentWith } from '../coding-agent/settings-of.ts'
+import { homeFolder } from '@halting/journal/files'
+import {
+  type LoadedSettings,
+  loadSettings,
+  type Origin,
+  type Settings,
+  type SettingSource,
+} from '@halting/policy/settings'
+import type { Plugins } from '../plugins/plugin.ts'
+import { ConfigurationError, type QueryOptions } from '@halting/core'
+import { nearest } from '../nearest.ts'
+import { checkModelName } from './model-names.ts'
+import { hooksNotice, pluginsOf } from './plugins.ts'
+
+/** The settings of a session, and what they make of its choices and its environment. */
+export interface RunSettings<Choices extends SessionChoices = SessionChoices> extends LoadedSettings {
+  readonly choices: Choices
+  readonly env: SessionPorts['env']
+  readonly plugins: Plugins
+  /** What trusts the folder for this session (`SessionPorts.trustedBy`). */
+  readonly trustedBy?: SessionPorts['trustedBy']
+}
+
+/** The settings where no settings file counts. */
+export const noSettings: LoadedSettings = { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
+
+type SettingsPorts = Pick<SessionPorts, 'env' | 'cwd' | 'trustedBy' | 'nameOf' | 'wordNotice'>
+
+/** Reads the settings of a session, and what they make of its choices. @throws ConfigurationError for settings that are not right. */
+export async function settingsOf<Choices extends SessionChoices>(
+  choices: Choices,
+  { env, cwd, trustedBy, nameOf, wordNotice }: SettingsPorts,
+): Promise<RunSettings<Choices>> {
+  const loaded = await loadSettings({
+    cwd,
+    home: homeFolder(env),
+    env,
+    given: choices.settings,
+    sources: choices.settingSources && sources.filter((source) => choices.settingSources?.includes(source)),
+    nearest,
+    trustedBy,
+  })
+  const warnings = [...loaded.warnings]
+  warnings.push(...trustNotices(loaded).map(wordNotice))
+  const merged = environmentWith(loaded.settings, env, warnings)
+  const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
+  const named = withSmallModel(withModel(choices, loaded, merged, warnings), loaded, merged, warnings)
+  const counting = withoutRules(named, loaded, warnings, nameOf('allowedTools'))
+  const plugins = await pluginsOf(choices, cwd)
+  const problems = plugins.problems.map((problem) => ({ kind: 'plugin_problem', problem }) as const)
+  warnings.push(...[...problems, ...hooksNotice({ plugins, origins })].map(wordNotice))
+  return { ...loaded, origins, choices: counting, env: merged, warnings, plugins, trustedBy }
+}
+
+/** What is read from the files, and does not count for all that: it is not told as in force. */
+function isVoid({ setting, value }: Origin, settings: Settings, env: SessionPorts['env']): boolean {
+  // Nothing shows it yet.
+  if (setting === 'statusLine') return true
+  if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
+  if (setting === 'permissions.defaultMode')
+    return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true
+  return setting.startsWith('env.') && decidedBefore.has(setting.slice('env.'.length))
+}
+
+/** The choice goes first, then the environment, then the settings. Other programs know other names: one that we do not know is told. */
+function withModel<Choices extends SessionChoices>(
+  choices: Choices,
+  { settings }: LoadedSettings,
+  env: SessionPorts['env'],
+  warnings: string[],
+): Choices {
+  const isSaid =
+    choices.model !== undefined || choices.script !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  if (isSaid) return choices
+  const model = modelOf(settings, env, (message) => warnings.push(`model in the settings does not count: ${message}`))
+  return model === undefined ? choices : { ...choices, model }
+}
+
+/** The same for the model of what comes after a run. */
+function withSmallModel<Choices extends SessionChoices>(
+  choices: Choices,
+  { settings }: LoadedSettings,
+  env: SessionPorts['env'],
+  warnings: string[],
+): Choices {
+  if (choices.smallModel !== undefined || choices.script !== undefined) return choices
+  const named = env['ANTHROPIC_SMALL_FAST_MODEL']?.trim() || settings.smallModel
+  if (named === undefined) return choices
+  const smallModel = modelOf({ model: named }, env, (message) =>
+    warnings.push(`The small model does not count: ${message}`),
+  )
+  return smallModel === undefined ? choices : { ...choices, smallModel }
+}
+
+/** Rules that a session is given allow nothing where an administrator's alone do. */
+function withoutRules<Choices extends SessionChoices>(
+  choices: Choices,
+  { settings }: LoadedSettings,
+  warnings: string[],
+  name: string,
+): Choices {
+  if (settings.allowManagedPermissionRulesOnly !== true || choices.allowedTools === undefined) return choices
+  warnings.push(
+    `${name} does not count: an administrator's settings say allowManagedPermissionRulesOnly; halting config tells which.`,
+  )
+  const { allowedTools: _, ...others } = choices
+  // True: every choice is optional.
+  return others as Choices
+}
+
+/** The model that the settings name, where it is one that can be asked for. */
+export function modelOf(
+  { model: given }: Settings,
+  env: SessionPorts['env'],
+  onUnknown?: (message: string) => void,
+): string | undefined {
+  if (given === undefined || given === 'default') return undefined
+  // Another program writes the window behind the name.
+  const model = given.replace(/\[\d+m\]$/, '')
+  try {
+    checkModelName(model, env)
+    return model
+  } catch (thrown) {
+    // A key where a name belongs is a wrong name too; it is not repeated.
+    if (!(thrown instanceof ConfigurationError)) throw thrown
+    onUnknown?.(thrown.message)
+    return undefined
+  }
+}
+
+/** One notice about all that the project's settings would have done. */
+function trustNotices({ trust, ignored }: LoadedSettings): readonly SessionNotice[] {
+  const waiting = ignored.filter(({ forTrust }) => forTrust)
+  if (trust === undefined || waiting.length === 0) return []
+  return [{ kind: 'untrusted_settings', folder: trust, ignored: waiting }]
+}
+
+const sources: readonly SettingSource[] = ['user', 'project', 'local']
+
+/** The fields of `system/init` about trust; none where nothing depends on it. */
+export function trustInit(
+  { trust, ignored }: LoadedSettings,
+  { wordNotice }: Pick<SessionPorts, 'wordNotice'>,
+): NonNullable<QueryOptions['init']> {
+  if (trust === undefined) return {}
+  const { folder, trusted, because } = trust
+  const waiting = ignored.filter(({ forTrust }) => forTrust)
+  const places = new Set(waiting.map(({ setting, from }) => `${setting} in ${from}`))
+  const todo = waiting.length === 0 ? '' : wordNotice({ kind: 'trust_needed', ignored: waiting })
+  return { trust: { folder, trusted, because, ignored: [...places], todo } }
+}

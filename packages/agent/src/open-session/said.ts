@@ -1,0 +1,104 @@
+import { commandIn } from '../instructions/expand-prompt.ts'
+import { mentioned } from '../instructions/mentions.ts'
+import type { WrittenPrompt } from '../instructions/commands.ts'
+import type { ContentBlock, MessageContent } from '@halting/core'
+import type { SessionPorts } from './ports.ts'
+import type { SaidPart } from './live-session.ts'
+import type { Briefing } from './read-briefing.ts'
+import { modelOf, type RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+// Loaded where a prompt begins with a slash or has an @, and only there.
+
+/** What a person said, as it is sent. */
+interface Said {
+  readonly text: string
+  /** Files that it brings in. */
+  readonly blocks: readonly ContentBlock[]
+  readonly notes: readonly string[]
+}
+
+/** The command that a prompt asks for; undefined for none. */
+function writtenFor(prompt: string, briefing: Briefing | undefined): WrittenPrompt | undefined {
+  const command = commandIn(prompt)
+  return command === undefined ? undefined : briefing?.prompts.commands.find(({ name }) => name === command.name)
+}
+
+/** With the text of the command that it asks for, and with the files that it mentions (spec R-CMD-1, R-MENTION-1). */
+async function prepareSaid(
+  prompt: string,
+  briefing: Briefing | undefined,
+  { workspace, permissions }: Toolbox,
+  signal: AbortSignal,
+): Promise<Said> {
+  const command = commandIn(prompt)
+  const written = writtenFor(prompt, briefing)
+  const notes: string[] = []
+  let said = { text: prompt, written: prompt }
+  if (command !== undefined && command.name === 'compact') return { text: prompt, blocks: [], notes }
+  if (written !== undefined && briefing !== undefined) {
+    const { name, path, inPlaceOf } = written
+    if (inPlaceOf !== undefined) notes.push(`/${name} is that of the project (${path}), and not yours (${inPlaceOf}).`)
+    const made = await briefing.expand(written, command?.given ?? '', signal)
+    notes.push(...made.notes)
+    said = made
+  } else if (command !== undefined && !command.name.startsWith('mcp__')) {
+    const known = briefing?.prompts.commands.map(({ name }) => `/${name}`) ?? []
+    const there = known.length === 0 ? '' : ` There are ${known.slice(0, 20).join(', ')}.`
+    notes.push(`there is no command /${command.name}: it is sent as it is written.${there}`)
+  }
+  const { blocks, notes: more } = await mentioned(said.written, workspace, permissions, signal)
+  return { text: said.text, blocks, notes: [...notes, ...more] }
+}
+
+/** The model that a command is for (spec R-CMD-5). */
+export async function modelOfCommand(
+  said: string,
+  { env }: Pick<RunSettings, 'env'>,
+  briefing: Briefing | undefined,
+  { note, wordNotice }: Pick<SessionPorts, 'note' | 'wordNotice'>,
+): Promise<string | undefined> {
+  const command = writtenFor(said, briefing)
+  if (briefing === undefined || command === undefined) return undefined
+  const notes: string[] = []
+  const wanted = await briefing.modelOf(command, notes)
+  const model = modelOf({ ...(wanted !== undefined && { model: wanted }) }, env, (message) => notes.push(message))
+  for (const text of notes) note(wordNotice({ kind: 'prompt', text }))
+  return model
+}
+
+/** The prompt with the text of the command that it asks for, and the files that it names. What was piped in beside it is no command. */
+export async function contentOf(
+  said: readonly SaidPart[],
+  rest: string,
+  briefing: Briefing | undefined,
+  toolbox: Toolbox,
+  { note, wordNotice }: Pick<SessionPorts, 'note' | 'wordNotice'>,
+): Promise<MessageContent> {
+  const { marked, unmarked } = withMarks(said)
+  const { text, blocks, notes } = await prepareSaid(marked, briefing, toolbox, new AbortController().signal)
+  for (const text of notes) note(wordNotice({ kind: 'prompt', text: unmarked(text) }))
+  const { redact = (shown: string) => shown } = toolbox.workspace
+  const whole = redact(unmarked(text) + rest)
+  if (blocks.length === 0) return whole
+  const shown = blocks.map((block) => (block.type === 'text' ? { ...block, text: redact(block.text) } : block))
+  return [{ type: 'text', text: whole }, ...shown]
+}
+
+/** While mentions are looked for, marks stand for the names of what was attached: one may hold an `@`, and is one word of the arguments of a command. */
+function withMarks(said: readonly SaidPart[]): {
+  readonly marked: string
+  readonly unmarked: (text: string) => string
+} {
+  const names = new Map<string, string>()
+  const marked = said.map(({ text, isName }) => {
+    if (!isName) return text
+    const mark = `\`${crypto.randomUUID()}\``
+    names.set(mark, text)
+    return mark
+  })
+  return {
+    marked: marked.join(''),
+    unmarked: (text) => text.replaceAll(/`[\da-f-]{36}`/g, (mark) => names.get(mark) ?? mark),
+  }
+}

@@ -1,0 +1,29 @@
+import { homeFolder } from '@halting/journal/files'
+import type { Settings } from '@halting/policy/settings'
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/**
+ * Confines the commands of a session in a sandbox, where its choices or the settings want that.
+ * @throws SandboxError where it cannot be had: nothing runs without it then.
+ */
+export async function confineCommands(
+  { choices, settings }: { readonly choices: Pick<SessionChoices, 'sandbox'>; readonly settings: Settings },
+  { workspace, permissions, ownFolders }: Toolbox,
+  { env, note, wordNotice }: Pick<SessionPorts, 'env' | 'note' | 'wordNotice'>,
+): Promise<void> {
+  if (choices.sandbox !== true && settings.sandbox === undefined) return
+  const { holdCommands } = await import('../sandbox/hold-commands.ts')
+  await holdCommands({
+    workspace,
+    permissions,
+    ownFolders,
+    settings,
+    isWanted: choices.sandbox === true,
+    home: homeFolder(env),
+    env,
+    onMade: (path) => note(wordNotice({ kind: 'sandbox_file_created', path })),
+    onRefused: (host, why) => note(wordNotice({ kind: 'sandbox_network_refused', host, why })),
+  })
+}

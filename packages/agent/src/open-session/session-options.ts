@@ -1,0 +1,83 @@
+import type { JsonObject, LoopEvent, LoopOptions } from '@halting/core'
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import type { ChosenSession } from './chosen-session.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Toolbox, Toolset } from './toolbox.ts'
+import type { CanUseTool } from '@halting/core/adapters'
+import type { ShellHookTable } from '../hooks/settings.ts'
+import type { SessionParts } from '@halting/core/session'
+import type { McpServerEntry } from '../mcp/config.ts'
+import type { SessionServersOptions } from '../mcp/session-servers.ts'
+import type { SessionServers } from './mcp.ts'
+import type { AroundModel, Models } from './models.ts'
+
+/** What a frontend gives a session. All of it is optional but for who answers questions. */
+export interface SessionFrontend {
+  /** Somebody answers questions, by `Session.answer`. */
+  readonly answersQuestions: boolean
+  /** Answers questions in place of that, such as a tool of a server. */
+  readonly canUseTool?: CanUseTool
+  /** A tool of a server answers questions (`--permission-prompt-tool`). */
+  readonly permissionTool?: string
+  /** Hooks of whoever drives the program; they stand behind those of the settings. */
+  readonly hooks?: ShellHookTable
+  /** Servers that go before those of choices and settings. Where there are none, some may come later. */
+  readonly servers?: readonly McpServerEntry[]
+  /** A server that `--mcp-config` says to be in the process of whoever drives the program. */
+  readonly inHost?: (name: string, server: JsonObject) => McpServerEntry
+  /** Asks a person what a server wants to know. */
+  readonly elicit?: NonNullable<SessionServersOptions['elicit']>
+  /** What becomes of commands that still run when a run would end, unless choices or settings say it: they are waited for without it. */
+  readonly background?: 'wait' | 'stop' | 'keep'
+  /** Commands that the frontend answers by itself: `system/init` lists them. */
+  readonly ownCommands?: readonly string[]
+  /** What a program that reads `system/init` may count on. */
+  readonly capabilities?: readonly string[]
+  /** Who else keeps the session, such as a cluster, and what is on record of it: it is chosen by nobody else then, and no file is written. */
+  readonly kept?: NonNullable<SessionParts['journal']> & { readonly sessionId: string }
+  /** Put around each of its models, such as a wait for a turn. */
+  readonly aroundModel?: AroundModel
+  /** What the session is called in lists; one that goes on keeps its own. */
+  readonly title?: string
+  /** Which tool a call by another name is of. */
+  readonly toolAliases?: NonNullable<LoopOptions['toolAliases']>
+  /** Subagents say in a line what they do, so often. */
+  readonly agentSummaries?: { readonly everyMs?: number }
+  /** How a plan is made in plan mode, in place of our words. */
+  readonly planInstructions?: string
+  /** Names of the only skills that the model is shown. */
+  readonly skills?: readonly string[]
+  /** Sessions that nobody touched for long are removed while it runs, as the settings say. */
+  readonly removesOldSessions?: boolean
+  /** The prompt that is there already: a command in it may name a model. */
+  readonly firstPrompt?: string
+  /** What of it the person wrote, and not what was piped in: notes are made of that alone. Of no prompt without it. */
+  readonly written?: string
+  /** Called when all is there that may fail, and nothing is on disk yet. What it throws ends all of it. */
+  readonly ready?: () => Promise<void>
+  /** Makes the models, in place of those that the choices name. */
+  readonly openModels?: () => Promise<Models>
+  /** The tools, in place of `SessionChoices.tools`. */
+  readonly toolset?: Toolset
+  /** Called when the servers are being connected, before subagents are read. */
+  readonly onServers?: (servers: SessionServers) => Promise<void>
+  /** Called once the settings are read, before anything is opened. */
+  readonly onSettings?: (settings: RunSettings) => void
+  /** Chooses the session: a new one when absent. `ports` has the environment with that of the settings. */
+  readonly chooseSession?: (ports: SessionPorts) => Promise<ChosenSession>
+  /** Observes the events of the session, such as for telemetry; undefined where nobody wants that. */
+  readonly openListener?: (toolbox: Toolbox, ports: SessionPorts) => Promise<SessionListener | undefined>
+}
+
+/** Receives the events of a session until that ends. */
+export interface SessionListener {
+  onEvent(event: LoopEvent): void
+  end(): Promise<void>
+}
+
+/** All that a session is opened with. */
+export interface SessionOptions<Choices extends SessionChoices = SessionChoices> extends SessionFrontend {
+  readonly choices: Choices
+  readonly ports: SessionPorts
+}

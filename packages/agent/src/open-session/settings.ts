@@ -1,0 +1,7 @@
+export type { AutoCompact, ErrorPolicyName, SessionChoices } from './choices.ts'
+export { checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
+export { checkModel, describeModels, helperOf, type ModelAccount, openModels, scriptGiven } from './models.ts'
+export { noPlugins, pluginRow, pluginsWithHooks } from './plugins.ts'
+export type { SessionNotice, SessionPorts } from './ports.ts'
+export { modelOf, noSettings, type RunSettings, settingsOf } from './run-settings.ts'
+export { whose } from './whose.ts'

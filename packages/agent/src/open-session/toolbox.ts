@@ -1,0 +1,158 @@
+import { ConfigurationError, type AnyTool } from '@halting/core'
+import type { SessionChoices } from './choices.ts'
+import type { SessionPorts } from './ports.ts'
+import { randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createCodingTools } from '../tools/coding-tools.ts'
+import { createPersonTools } from '../tools/person-tools.ts'
+import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import type { Session } from '@halting/core/session'
+import { permissionModes } from '@halting/policy'
+import { hasAnswers } from '@halting/journal'
+import { openWorkspace, type SessionWorkspace } from '../coding-agent/open-workspace.ts'
+import type { Settings } from '@halting/policy/settings'
+import type { Plugins } from '../plugins/plugin.ts'
+import type { PermissionUpdate } from '@halting/core/adapters'
+import { nearest } from '../nearest.ts'
+import { placesOf } from './briefing-places.ts'
+import { toolEnvironment } from './tool-environment.ts'
+import { whose } from './whose.ts'
+
+/** The tools of a session, the rules about them, and what they work on. */
+export interface Toolbox extends SessionWorkspace {
+  readonly sessionId: string
+  /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
+  readonly tools: readonly AnyTool[]
+  /** Neither a bare deny rule nor `--tools` takes it away. */
+  readonly mayStartAgents: boolean
+}
+
+/** Tools of a program, and what it has of the built-in ones. */
+export interface Toolset {
+  /** In addition to the built-in tools. One of the same name replaces it. */
+  readonly tools: readonly AnyTool[]
+  /** Names of the built-in tools that the session has; all when absent. */
+  readonly names?: readonly string[] | undefined
+  /** Whether the program answers permission requests. */
+  readonly asks: boolean
+  /** Whether a person is there whom the model can ask. */
+  readonly hasPerson: boolean
+}
+
+/** Of which session the results are that it may read. */
+export interface ToolboxSession {
+  readonly sessionId: string
+  readonly readableFolders: readonly string[]
+  /** Keeps what files were. */
+  readonly checkpoints?: FileCheckpoints
+  readonly plugins?: Plugins
+  /** Somebody is there who answers questions. */
+  readonly answersQuestions?: boolean
+  /** How a plan is made, in place of our words. */
+  readonly planInstructions?: string
+  readonly toolset?: Toolset
+  /** Keeps what a person allows from now on. */
+  readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
+  /** Where a suggested rule is to be kept. */
+  readonly suggestFor?: PermissionUpdate['destination']
+}
+
+/** Makes the tools of a session and the rules about them. @throws ConfigurationError and PermissionRuleError for choices that cannot be served. */
+export function openToolbox(
+  { choices, settings }: { readonly choices: SessionChoices; readonly settings: Settings },
+  ports: Pick<SessionPorts, 'cwd' | 'env' | 'nameOf' | 'wordNotice' | 'hiddenVariables'>,
+  session: ToolboxSession = { sessionId: choices.sessionId ?? randomUUID(), readableFolders: [] },
+): Toolbox {
+  const { cwd, env, hiddenVariables } = ports
+  const { sessionId } = session
+  // With `defer` somebody comes later.
+  const { toolset } = session
+  const asks = toolset?.asks ?? (session.answersQuestions === true || choices.onAsk === 'defer')
+  const { workspace, permissions, resultFiles, ownFolders } = openWorkspace({
+    places: placesOf({ choices, env, ...(session.plugins !== undefined && { plugins: session.plugins }) }, cwd),
+    sessionId,
+    settings,
+    env: toolEnvironment(env, hiddenVariables, [...(choices.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
+    additionalDirectories: (choices.addDir ?? []).map((path) => directoryOf(path, ports)),
+    readableFolders: session.readableFolders,
+    mode: choices.dangerouslySkipPermissions === true ? 'bypassPermissions' : choices.permissionMode,
+    mayBypass: choices.allowDangerouslySkipPermissions,
+    allow: choices.allowedTools ?? [],
+    deny: choices.disallowedTools ?? [],
+    whenAsked: asks ? 'ask' : 'deny',
+    checkpoints: session.checkpoints,
+    keep: session.keep,
+    suggestFor: session.suggestFor,
+  })
+  // What was answered before the session goes on is carried out.
+  const isPersonThere = toolset?.hasPerson ?? (asks || hasAnswers({ ...whose({ cwd, env }), sessionId }))
+  // Where nobody answers, a question would only cost a turn.
+  const { planInstructions } = session
+  const ofPerson = createPersonTools(planInstructions === undefined ? {} : { planInstructions })
+  const all = [...createCodingTools(workspace), ...(isPersonThere ? ofPerson : [])]
+  const names = [...all.map(({ name }) => name), 'Agent']
+  const own = toolset?.tools ?? []
+  const ownNames = own.map(({ name }) => name)
+  const hidden = new Set(permissions.toolsHiddenByDeny([...names, ...ownNames]))
+  const wanted = toolset === undefined ? wantedTools(choices.tools, names, ports) : exactly(toolset, names, ports)
+  const isShown = (name: string): boolean =>
+    !ownNames.includes(name) && !hidden.has(name) && (wanted?.has(name) ?? true)
+  return {
+    workspace,
+    permissions,
+    sessionId,
+    resultFiles,
+    ownFolders,
+    tools: [...all.filter(({ name }) => isShown(name)), ...own.filter(({ name }) => !hidden.has(name))],
+    mayStartAgents: isShown('Agent'),
+  }
+}
+
+function wantedTools(
+  given: readonly string[] = ['default'],
+  known: readonly string[],
+  ports: Pick<SessionPorts, 'wordNotice'>,
+): ReadonlySet<string> | undefined {
+  // The tool that starts agents was called Task first.
+  const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
+  refuseUnknown(names, [...known, 'default', 'none', 'Skill'], known, ports)
+  return names.includes('default') ? undefined : new Set(names)
+}
+
+function exactly(
+  { names }: Toolset,
+  known: readonly string[],
+  ports: Pick<SessionPorts, 'wordNotice'>,
+): ReadonlySet<string> | undefined {
+  if (names === undefined) return undefined
+  refuseUnknown(names, [...known, 'Skill'], known, ports)
+  return new Set(names)
+}
+
+/** @throws ConfigurationError for a name that no tool has. */
+function refuseUnknown(
+  names: readonly string[],
+  allowed: readonly string[],
+  known: readonly string[],
+  { wordNotice }: Pick<SessionPorts, 'wordNotice'>,
+): void {
+  const name = names.find((one) => !allowed.includes(one))
+  if (name === undefined) return
+  throw new ConfigurationError(wordNotice({ kind: 'unknown_tool', name, nearest: nearest(name, known), known }))
+}
+
+function directoryOf(path: string, { cwd, nameOf }: Pick<SessionPorts, 'cwd' | 'nameOf'>): string {
+  const directory = resolve(cwd, path)
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return directory
+  throw new ConfigurationError(`${nameOf('addDir')} takes a directory that is there; "${path}" is not.`)
+}
+
+/** Agents and hooks are told the mode by the rules: that which was set is the one. */
+export function followMode(session: Session, permissions: Toolbox['permissions']): void {
+  session.listen((event) => {
+    if (event.type !== 'changed') return
+    const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
+    if (mode !== undefined && mode !== permissions.mode) permissions.setMode(mode)
+  })
+}

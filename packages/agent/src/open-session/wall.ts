@@ -1,0 +1,19 @@
+import type { SessionPorts } from './ports.ts'
+import { configFolder } from '@halting/journal/files'
+import type { Settings } from '@halting/policy/settings'
+import { SessionWall } from '@halting/policy'
+
+/** What would confine the commands of a session here. */
+export function wallOf(
+  { cwd, env, home }: Pick<SessionPorts, 'cwd' | 'env'> & { readonly home: string },
+  { confineJudged = 'auto' }: Pick<Settings, 'confineJudged'> = {},
+): SessionWall {
+  return new SessionWall({
+    home,
+    configFolder: configFolder('halting', { cwd, home, env }),
+    path: env['PATH'] ?? '',
+    writable: [cwd],
+    setting: confineJudged,
+    isSandboxed: () => false,
+  })
+}

@@ -1,0 +1,53 @@
+import type { SessionPorts } from './ports.ts'
+import type { SessionAgents } from '../agents/session-agents.ts'
+import type { Plugins } from '../plugins/plugin.ts'
+import { briefingOf } from './briefing.ts'
+import { placesOf } from './briefing-places.ts'
+import type { MoreTools } from './more-tools.ts'
+import { pluginsOf } from './plugins.ts'
+import type { Briefing } from './read-briefing.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** What people wrote for agents, as a session has it now. */
+export interface Written {
+  /** Undefined where there was nothing to read. */
+  briefing: Briefing | undefined
+  readonly agents: SessionAgents | undefined
+  plugins: Plugins
+}
+
+export interface Reading {
+  readonly run: RunSettings
+  readonly ports: Pick<SessionPorts, 'cwd' | 'note' | 'wordNotice'>
+  readonly toolbox: Toolbox
+  /** Names of the only skills that the model is shown. */
+  readonly skills: readonly string[] | undefined
+  /** Names of the tools in the options of the session. */
+  readonly tools: readonly string[]
+  readonly more: MoreTools
+}
+
+/** Reads commands, skills and agents anew, those of plugins too. The next request shows what is there (spec R-SKILL-2). */
+export async function readAnew(written: Written, reading: Reading): Promise<void> {
+  const { ports, toolbox, skills, tools, more } = reading
+  const plugins = await pluginsOf(reading.run.choices, ports.cwd)
+  const run = { ...reading.run, plugins }
+  const places = placesOf(run, ports.cwd)
+  const { briefing, agents } = written
+  const notes =
+    briefing === undefined
+      ? (written.briefing = await briefingOf(run, ports, toolbox, skills))?.warnings
+      : await briefing.prompts.read(places)
+  const ofAgents = await agents?.read(places)
+  written.plugins = plugins
+  for (const notice of [
+    ...plugins.problems.map((problem) => ({ kind: 'plugin_problem', problem }) as const),
+    ...(notes ?? []).map((text) => ({ kind: 'instructions', text }) as const),
+    ...(ofAgents ?? []).map((text) => ({ kind: 'agents', text }) as const),
+  ])
+    ports.note(ports.wordNotice(notice))
+  const prompts = written.briefing?.prompts
+  const isNew = prompts !== undefined && prompts.skills.length > 0 && !tools.includes('Skill')
+  more.show(isNew ? [prompts.tool] : [])
+}

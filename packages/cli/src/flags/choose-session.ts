@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import { endsOf, type JournalOptions, sessionFolder } from '@halting/agent'
+import { type ChosenSession } from '@halting/agent/open-session'
+import { whose } from '@halting/agent/session-settings'
+import type { Flags } from './flags.ts'
+import type { Program } from '../program.ts'
+
+// What only a session that continues needs is loaded for that.
+
+/** The session that flags name. @throws UsageError for a session that is not there, or is there although it should be new. */
+export async function chooseSession(flags: Flags, program: Program): Promise<ChosenSession> {
+  const { resume, sessionId, forkSession: forks, noSessionPersistence } = flags
+  const plain = { readableFolders: [], isNamed: sessionId !== undefined }
+  if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'unkept' }
+  const goesOn = resume !== undefined || flags.continue === true
+  if (!goesOn && sessionId === undefined) return { ...plain, sessionId: randomUUID(), kind: 'new' }
+  const { newestSession, ownSession, refuseTaken } = await import('../stored-sessions/find-session.ts')
+  if (sessionId !== undefined) await refuseTaken(sessionId, program)
+  if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
+  const { resumeSessionAt: resumeAt, resumeDropsTurn: dropsTurn } = flags
+  const at = { ...(resumeAt !== undefined && { resumeAt }), ...(dropsTurn !== undefined && { dropsTurn }) }
+  if (resume !== undefined) {
+    const { foreignToResume } = await import('../foreign/find-foreign.ts')
+    const foreign = await foreignToResume(resume, program)
+    const own = forks === true ? (sessionId ?? randomUUID()) : foreign?.sessionId
+    if (foreign !== undefined && own !== undefined) {
+      const { programNames, takeOver } = await import('@halting/analysis/foreign')
+      const takenFrom = {
+        program: programNames[foreign.program],
+        path: foreign.path,
+        copyTo: async (journal: JournalOptions) => takeOver(foreign, journal),
+      }
+      return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [], ...at }
+    }
+  }
+  const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
+  if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [], ...at }
+  return {
+    sessionId: sessionId ?? randomUUID(),
+    kind: 'kept',
+    isNamed: true,
+    forkOf: file,
+    ...at,
+    readableFolders: endsOf(sessionFolder({ ...whose(program), sessionId: file.sessionId })),
+  }
+}

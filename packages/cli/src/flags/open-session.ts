@@ -1,0 +1,34 @@
+import { type LiveSession as OpenedSession, openSession, type SessionFrontend } from '@halting/agent/open-session'
+import type { Program } from '../program.ts'
+import { chooseSession } from './choose-session.ts'
+import { telemetryFor } from '../telemetry/wanted.ts'
+import type { Flags } from './flags.ts'
+import { applyEnvironment, portsOf } from './session-ports.ts'
+
+/** A session as the frontends of the program show it. */
+export type LiveSession = OpenedSession<Flags>
+
+/** What a frontend gives a session that only it can; flags, settings and the environment have all else. */
+export interface Face extends Omit<
+  SessionFrontend,
+  'removesOldSessions' | 'onSettings' | 'chooseSession' | 'openListener'
+> {
+  /** The one session of this process: the environment of its settings holds for all of it, and old sessions are removed meanwhile. */
+  readonly isOneShot?: boolean
+}
+
+/**
+ * Opens a session as flags, settings and environment say, in the folder of the program.
+ * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
+ */
+export async function openLive(flags: Flags, program: Program, face: Face): Promise<LiveSession> {
+  const { isOneShot = false, ...frontend } = face
+  return openSession({
+    ...frontend,
+    choices: flags,
+    ports: portsOf(program, flags),
+    ...(isOneShot && { removesOldSessions: true, onSettings: applyEnvironment }),
+    chooseSession: ({ env }) => chooseSession(flags, { ...program, env }),
+    openListener: (toolbox, { env }) => telemetryFor({ ...program, env }, toolbox),
+  })
+}

@@ -1,0 +1,60 @@
+import { decidedBefore } from '@halting/agent'
+import { type RunSettings as SessionSettings, type SessionPorts, settingsOf } from '@halting/agent/session-settings'
+import { clusterTokenVariable } from '../cluster/cluster-token-variable.ts'
+import { workerTokenVariable } from '../cluster/worker-token.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { versionOf } from '../version.ts'
+import type { Flags } from './flags.ts'
+import { wordNotice } from './notice-words.ts'
+
+/** The settings of a run, and what they make of its flags and its environment. */
+export type RunSettings = SessionSettings<Flags>
+
+/** They hold keys of collectors. */
+const headerVariables = ['', 'TRACES_', 'METRICS_', 'LOGS_'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}HEADERS`)
+
+/** What a session needs of the program: notices go to stderr, and options are called by their flags. */
+export function portsOf(
+  program: Pick<Program, 'cwd' | 'env' | 'output' | 'home'>,
+  flags: Pick<Flags, 'trust' | 'settingSources'>,
+): SessionPorts {
+  const { cwd, env, output } = program
+  return {
+    cwd,
+    env,
+    version: () => versionOf(program),
+    trustedBy: trustedBy(flags, env),
+    hiddenVariables: [clusterTokenVariable, workerTokenVariable, ...headerVariables],
+    nameOf: flagOf,
+    wordNotice,
+    note: (text) => output.err(told(text)),
+    redactWith: (redact) => output.redactWith(redact),
+  }
+}
+
+/** Choices have the names of their flags. */
+export function flagOf(choice: string): string {
+  return `--${choice.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** What trusts the folder for this run. */
+export function trustedBy(
+  { trust, settingSources: sources }: Pick<Flags, 'trust' | 'settingSources'>,
+  env: Program['env'],
+): string | undefined {
+  if (trust === true) return '--trust'
+  if (env['HALTING_TRUST_FOLDER'] === '1') return 'HALTING_TRUST_FOLDER=1'
+  return sources?.includes('project') === true ? '--setting-sources' : undefined
+}
+
+/** @throws ConfigurationError for settings that are not right. */
+export async function settingsFor(flags: Flags, { cwd, env }: Pick<Program, 'cwd' | 'env'>): Promise<RunSettings> {
+  return settingsOf(flags, { cwd, env, trustedBy: trustedBy(flags, env), nameOf: flagOf, wordNotice })
+}
+
+/** What is read from the process itself, such as a proxy, is the same for the run. */
+export function applyEnvironment({ settings }: Pick<RunSettings, 'settings'>): void {
+  for (const [name, value] of Object.entries(settings.env ?? {}))
+    if (!decidedBefore.has(name)) process.env[name] = value
+}

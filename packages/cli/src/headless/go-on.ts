@@ -1,0 +1,64 @@
+import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/journal'
+import type { Session } from '@halting/agent/session'
+import { endings } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { whose } from '@halting/agent/session-settings'
+import { waitingCalls } from '../stored-sessions/waiting-calls.ts'
+
+/** What is asked of a session, and what is left to do once that has begun. */
+export interface Ask {
+  readonly ask: (session: Session) => void
+  readonly afterwards?: () => Promise<void>
+}
+
+export interface GoingOn {
+  readonly sessionId: string
+  readonly flags: Flags
+}
+
+/**
+ * What a session is asked that goes on without a new prompt (spec R-SESS-3): the run that did not end goes on; calls that waited are answered;
+ * one that ended at a limit, or because the service failed, goes on in a new run.
+ * @throws UsageError where a prompt is needed, or an answer.
+ */
+export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingOn, program: Program): Promise<Ask> {
+  const last = journal.ended.at(-1)
+  if (journal.open !== undefined) return { ask: (session) => session.resume() }
+  if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
+  if (journal.isRewound === true) throw promptNeeded(sessionId, 'its conversation went back')
+  const { reason } = last.terminal
+  const { continuesWith } = endings[reason]
+  if (continuesWith === 'answers') {
+    const place = { ...whose(program), sessionId }
+    const answers = await readAnswers(place, last.runId)
+    const calls = waitingCalls(journal)
+    if (!calls.some(({ id }) => answers[id] !== undefined)) {
+      const commands = calls.map(({ id }) => `  halting approve ${sessionId} ${id}`)
+      throw new UsageError(
+        `The session waits for an answer: ${calls.map(({ name }) => name).join(', ')}. Say it, or halting deny, and resume then:\n${commands.join('\n')}`,
+      )
+    }
+    const stillOpen = Object.fromEntries(calls.map(({ id, message }) => [id, { behavior: 'ask', message } as const]))
+    const { permissionMode, dangerouslySkipPermissions } = flags
+    // A plan waits in plan mode alone: a no leaves that, and only the yes ends it (spec R-PLAN-3).
+    const isPlanned = calls.some(({ name }) => name === 'ExitPlanMode')
+    const isInPlan = isPlanned && permissionMode === undefined && dangerouslySkipPermissions !== true
+    return {
+      ask(session) {
+        if (isInPlan) session.set({ permissionMode: 'plan' })
+        session.approve({ ...stillOpen, ...answers })
+      },
+      afterwards: () => forgetAnswers(place),
+    }
+  }
+  if (continuesWith === 'nothing') return { ask: (session) => session.resume() }
+  throw promptNeeded(sessionId, `its last run ended (${reason})`)
+}
+
+function promptNeeded(sessionId: string, why: string): UsageError {
+  return new UsageError(
+    `There is nothing to go on with in the session ${sessionId}: ${why}. Say what comes next: halting --resume ${sessionId} -p "PROMPT"`,
+  )
+}

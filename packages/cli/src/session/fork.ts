@@ -1,3 +1,0 @@
-// Behind a dynamic import, so that a run that forks nothing does not load it.
-export { forkSession, removeFork } from '@halting/journal'
-export { programNames, takeOver } from '@halting/analysis/foreign'

@@ -1,0 +1,164 @@
+import { realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/journal'
+import { nearest } from '../flags/nearest.ts'
+import { oneLine } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { filesBelow } from './files-below.ts'
+import { usable } from './usable.ts'
+import { whose } from '@halting/agent/session-settings'
+
+// Every command finds a session in the same way: by its id, by letters that begin one alone (of this folder before all others), and,
+// where it only reads, by its file.
+
+/** Letters that are enough of an id, where they are the beginning of one alone. */
+const leastLetters = 4
+
+const extension = '.jsonl'
+
+/** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
+export async function findSession(id: string, program: Program): Promise<KeptFile> {
+  const all = await keptSessions(whose(program), 'all')
+  const found = await meantBy(id, all, program)
+  if (found !== undefined) return found
+  const near = nearest(
+    id.toLowerCase(),
+    all.map(({ sessionId }) => sessionId),
+    4,
+  )
+  throw new UsageError(
+    `No conversation found with session ID: ${oneLine(id, 100)}.${near === undefined ? '' : ` Did you mean ${near}?`} halting sessions lists those of this folder.`,
+  )
+}
+
+/** @throws UsageError for several. */
+async function meantBy(id: string, all: readonly KeptFile[], program: Program): Promise<KeptFile | undefined> {
+  const given = id.toLowerCase()
+  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
+  if (exact !== undefined) return exact
+  const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
+  const own = new Set((await keptSessions(whose(program), 'of this folder')).map(({ path }) => path))
+  const ownBegun = begun.filter(({ path }) => own.has(path))
+  const meant = ownBegun.length > 0 ? ownBegun : begun
+  if (meant.length < 2) return meant[0]
+  const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
+  throw new UsageError(`${meant.length} sessions begin with ${id}: ${ids.join(', ')}. Name one.`)
+}
+
+/**
+ * The file of a session that is read and not written: by its path, or as `findSession` finds it, of another program where none of ours is
+ * meant, or the newest of this folder.
+ * @throws UsageError where there is none, or more than one.
+ */
+export async function findFile(given: string | undefined, command: string, program: Program): Promise<string> {
+  if (given === undefined) {
+    const [newest] = await keptSessions(whose(program), 'of this folder')
+    if (newest === undefined)
+      throw new UsageError(
+        `No session of this folder is kept. Name one, by its id or its file: halting ${command} FILE.`,
+      )
+    return newest.path
+  }
+  const path = resolve(program.cwd, given)
+  if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
+  if (looksLikeFile(given)) throw new UsageError(`There is no file ${given}.`)
+  const own = await meantBy(given, await keptSessions(whose(program), 'all'), program)
+  if (own !== undefined) return own.path
+  const { foreignNamed } = await import('../foreign/find-foreign.ts')
+  return (await foreignNamed(given, program))?.path ?? (await findSession(given, program)).path
+}
+
+/** An id has no slash. */
+function looksLikeFile(given: string): boolean {
+  return /[/\\]|\.jsonl$/.test(given)
+}
+
+/**
+ * The files of all sessions that are named, where a folder stands for those in it and below; those of this folder when none is.
+ * @throws UsageError for a name that is none.
+ */
+export async function findFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
+  if (given.length === 0) {
+    const own = await keptSessions(whose(program), 'of this folder')
+    if (own.length === 0)
+      throw new UsageError('No session of this folder is kept. Name sessions, files, or a folder with such files.')
+    return own.map(({ path }) => path)
+  }
+  const found = await Promise.all(
+    given.map(async (name) => {
+      const path = resolve(program.cwd, name)
+      const stats = await stat(path).catch(() => undefined)
+      if (stats === undefined && looksLikeFile(name)) throw new UsageError(`There is no file or folder ${name}.`)
+      if (stats?.isDirectory() !== true) return [await findFile(name, 'what-if', program)]
+      const below = await filesBelow(path)
+      const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
+      if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)
+      return names.toSorted().map((each) => join(path, each))
+    }),
+  )
+  return eachOnce(found.flat())
+}
+
+/** Of a file that has several names, by links, the shortest. */
+async function eachOnce(paths: readonly string[]): Promise<readonly string[]> {
+  const files = new Map<string, string>()
+  const sorted = paths.toSorted((a, b) => a.length - b.length)
+  for (const path of sorted) {
+    const file = await realpath(path).catch((thrown: unknown) => (isLoop(thrown) ? undefined : path))
+    // What is gone is told when it is read; the end of a circle of links is no file.
+    if (file !== undefined && !files.has(file)) files.set(file, path)
+  }
+  const kept = new Set(files.values())
+  return [...new Set(paths)].filter((path) => kept.has(path))
+}
+
+function isLoop(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ELOOP'
+}
+
+/** What a session keeps beside its file of the files it changed: lines, and no session. */
+function isOfChanges(name: string, below: ReadonlySet<string>): boolean {
+  const session = dirname(dirname(name))
+  return basename(dirname(name)) === 'files' && below.has(session + extension)
+}
+
+/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+export function readSession(path: string): Promise<ReadJournal> {
+  return usable(readJournal(path))
+}
+
+/** @throws UsageError for an id that a session has. */
+export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
+  const all = await keptSessions(whose(program), 'all')
+  if (!all.some((file) => file.sessionId === sessionId)) return
+  throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: halting --resume ${sessionId}`)
+}
+
+/** @throws UsageError where none is kept. */
+export async function newestSession(program: Program): Promise<KeptFile> {
+  const [newest] = await keptSessions(whose(program), 'of this folder')
+  if (newest !== undefined) return newest
+  throw new UsageError('No conversation found to continue: no session of this folder is kept. halting -p begins one.')
+}
+
+/** A session of this folder. @throws UsageError that says where it is, or what is like it. */
+export async function ownSession(id: string, program: Program): Promise<KeptFile> {
+  const file = await findSession(id, program)
+  const [own] = (await keptSessions(whose(program), 'of this folder')).filter(({ path }) => path === file.path)
+  if (own !== undefined) return own
+  const cwd = await folderOf(file)
+  throw new UsageError(
+    `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
+  )
+}
+
+/** Its first line says it. What is wrong with a file is told by reading all of it. */
+async function folderOf({ path }: KeptFile): Promise<string> {
+  try {
+    return headOfKept(path).cwd
+  } catch {
+    return (await readSession(path)).cwd
+  }
+}

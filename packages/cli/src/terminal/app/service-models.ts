@@ -1,0 +1,62 @@
+import { reachableServices, serviceFromEnvironment } from '@halting/models'
+import { messageOf } from '@halting/core/adapters'
+import { helperOf, type RunSettings } from '@halting/agent/session-settings'
+
+/** What a service answers that was asked for its models. */
+export type ListedModels =
+  /** Names as they are written behind `--model`, and how many were left out: what is no plain name, and models that write no text. */
+  | { readonly kind: 'models'; readonly names: readonly string[]; readonly left: number }
+  /** Why there are none; in words. */
+  | { readonly kind: 'none'; readonly why: string }
+  /** Nothing runs at the usual port of a service for this machine. */
+  | { readonly kind: 'absent' }
+
+/** A service that is being asked. */
+export interface AskedService {
+  readonly service: string
+  /** Never rejects, and comes within the time limit. */
+  readonly answer: Promise<ListedModels>
+}
+
+const patienceMs = 5_000
+
+/** Asks every service for which settings or environment have a key or an address, and those of this machine, all at once (spec R-TERM-90). */
+export function askServices(
+  { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
+  timeoutMs: number = patienceMs,
+): readonly AskedService[] {
+  const credentials = helperOf(settings, env)
+  const found = reachableServices(env)
+  const isMissing = credentials !== undefined && !found.some(({ prefix }) => prefix === 'anthropic')
+  const services = isMissing ? [{ prefix: 'anthropic', isSetUp: true }, ...found] : found
+  return services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
+
+  async function ask(prefix: string, isSetUp: boolean): Promise<ListedModels> {
+    try {
+      const service = serviceFromEnvironment(`${prefix}/any`, env, { anthropic: { credentials } })
+      const answer = await service.ask(timeoutMs)
+      switch (answer.kind) {
+        case 'answered':
+          if (answer.models === undefined) return { kind: 'none', why: 'it gives no list of its models' }
+          return plainNames(prefix, answer.models)
+        case 'key_refused':
+          return isSetUp ? { kind: 'none', why: `it refuses the key (${answer.status})` } : { kind: 'absent' }
+        case 'failed':
+          return isSetUp ? { kind: 'none', why: answer.message } : { kind: 'absent' }
+      }
+    } catch (thrown) {
+      // An address that cannot be used.
+      return { kind: 'none', why: messageOf(thrown) }
+    }
+  }
+}
+
+/** Names come from whoever answers: what could be anything but a name is left out. */
+function plainNames(prefix: string, listed: readonly string[]): ListedModels {
+  const names = listed.flatMap((listedName) => {
+    const name = listedName.replace(/^models\//, '')
+    if (!/^[\w.:/@+-]{1,200}$/.test(name) || /embed|rerank|whisper/i.test(name)) return []
+    return [prefix === 'anthropic' && name.startsWith('claude-') ? name : `${prefix}/${name}`]
+  })
+  return { kind: 'models', names: [...new Set(names)], left: listed.length - names.length }
+}
