@@ -36,7 +36,7 @@ const kilobytes = {
   journal: [125, 480],
   telemetry: [55, 215],
   agent: [1_330, 5_050],
-  analysis: [80, 320],
+  analysis: [260, 1_000],
   restate: [195, 800],
   inspector: [200, 800],
 }
