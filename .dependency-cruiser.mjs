@@ -36,6 +36,16 @@ export default {
       to: { pathNot: '^packages/core/src/' },
     },
     {
+      name: 'needs-core-alone',
+      comment: 'Whoever installs one of these gets core and nothing else of ours.',
+      severity: 'error',
+      from: { path: '^packages/(journal|telemetry|restate)/src/' },
+      to: {
+        path: '^(?:node_modules/@halting/|packages/)',
+        pathNot: '^(?:node_modules/@halting/|packages/)(?:core|$1)/',
+      },
+    },
+    {
       name: 'analysis-needs-no-agent',
       comment: 'A report over finished sessions loads no tool and no shell analysis.',
       severity: 'error',

@@ -1,7 +1,7 @@
 // examples/session.mjs
 import { tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 
 const look = tool({ name: 'Look', description: 'Looks around', readOnly: true, execute: () => 'a door and a window' })
 const calls = { toolCalls: [{ name: 'Look', input: {} }] }

@@ -8,10 +8,11 @@ export const packages = [
   'models',
   'journal',
   'telemetry',
+  'restate',
+  'policy',
   'agent',
   'analysis',
   'explorer',
-  'restate',
   'inspector',
   'cli',
 ]

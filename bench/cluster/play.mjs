@@ -1,5 +1,5 @@
 // What a session does, and a bare handler beside it: the same replies, calls and results, each after as many milliseconds as it is told.
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import { delay, inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from '../lib/script.mjs'
 
 /**

@@ -241,8 +241,8 @@ export const promisesOfTurns = [
   ],
   [
     'signals: at equal numbers a limit outranks a person',
-    ['stop/signals'],
-    ['stop/signals.ts', "order === 0 && a.reason === 'user_requested' &&", 'order === 0 && order > 0 &&'],
+    ['endings/signals'],
+    ['endings/signals.ts', "order === 0 && a.reason === 'user_requested' &&", 'order === 0 && order > 0 &&'],
   ],
   [
     'override: a guard that was overridden is so for ever',

@@ -3,7 +3,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { endings, type TerminalReason } from '@halting/core'
 import { expect, test } from 'vitest'
-import { stopReasons } from '../src/acp/stop-reason.ts'
 import { callProblems } from './support/acp-schema.ts'
 import { testFolder } from './support/acp-agent.ts'
 import { headless, inEditor, inTerminal, onHost, type ResultLine } from './support/ending-faces.ts'
@@ -82,7 +81,7 @@ function factsFor(reason: TerminalReason): Facts {
   const exitCode = hasReader ? (ending.exitCode ?? 1) : 141
   // Who did not cancel is not told of a cancel.
   const isCancelled = reason === 'aborted_streaming' || reason === 'aborted_tools'
-  const told = stopReasons[reason]
+  const told = endings[reason].acp
   return {
     named: reason === 'completed' || reason === 'finish_reason' ? undefined : reason,
     result,

@@ -21,5 +21,5 @@ test.each(['-v', '--version'])('%s names the version in package.json', (flag) =>
 })
 
 test('all packages carry one version', () => {
-  expect(['core', 'models', 'agent'].map(versionOf)).toEqual(Array(3).fill(versionOf('cli')))
+  expect(['core', 'models', 'journal', 'telemetry', 'agent'].map(versionOf)).toEqual(Array(5).fill(versionOf('cli')))
 })

@@ -10,7 +10,7 @@ import type { SdkPermissionDenial, SdkResult } from './sdk/sdk-messages.ts'
 import { SessionAccount } from './session-account.ts'
 import { countedRuns } from './steps/fold-session.ts'
 import type { StepLog } from './steps/log.ts'
-import type { ModelFigures } from './stop/terminal.ts'
+import type { ModelFigures } from './endings/terminal.ts'
 
 /** The run that goes on. */
 export interface Running {

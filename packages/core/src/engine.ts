@@ -42,7 +42,7 @@ import { runIdOf, type KeptSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
 import { wallTimeOf } from './steps/clock.ts'
 import { systemClock } from './steps/system-clock.ts'
-import type { Terminal } from './stop/terminal.ts'
+import type { Terminal } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 

@@ -11,8 +11,8 @@ import type { ModelErrorJson } from './model/model-error.ts'
 import type { ModelUpdate } from './model/model.ts'
 import type { SettingsChange } from './settings/settings-change.ts'
 import type { RunIdentity } from './state.ts'
-import type { StopSignal } from './stop/signal.ts'
-import type { Terminal } from './stop/terminal.ts'
+import type { StopSignal } from './endings/signal.ts'
+import type { Terminal } from './endings/terminal.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
 /** How a tool call came to its result. */

@@ -5,8 +5,9 @@ import { isJsonObject } from './json.ts'
 import { noUsage, type AssistantMessage } from './messages.ts'
 import type { Ended } from './run-context.ts'
 import type { RunState } from './state.ts'
-import { StopSignal } from './stop/signal.ts'
-import { endings, type RunSummary, type Terminal } from './stop/terminal.ts'
+import { StopSignal } from './endings/signal.ts'
+import { endings } from './endings/table.ts'
+import type { RunSummary, Terminal } from './endings/terminal.ts'
 import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
@@ -82,13 +83,19 @@ function sayEnding(run: Run, draft: Draft): void {
 
 /** What the table has said at an ending, whoever came to it: a guard's or a hook's signal brings no words of its own. */
 function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say'] {
-  if (reason === 'error' || reason === 'model_error') return { error: 'unknown', message: signal.message || reason }
-  if (reason !== 'max_turns') return undefined
-  const { limit, turnCount } = signal.context
-  return {
-    type: 'max_turns_reached',
-    maxTurns: typeof limit === 'number' ? limit : context.settings.maxTurns,
-    turnCount: typeof turnCount === 'number' ? turnCount : spent.turns + 1,
+  switch (endings[reason].transcriptSays) {
+    case 'nothing':
+      return undefined
+    case 'failure':
+      return { error: 'unknown', message: signal.message || reason }
+    case 'max_turns_reached': {
+      const { limit, turnCount } = signal.context
+      return {
+        type: 'max_turns_reached',
+        maxTurns: typeof limit === 'number' ? limit : context.settings.maxTurns,
+        turnCount: typeof turnCount === 'number' ? turnCount : spent.turns + 1,
+      }
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { isName } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import { bothChanges, type SettingsChange } from './settings/settings-change.ts'
 import type { InboxMessage } from './steps/control.ts'
-import type { StopSignal, StopSignalJson } from './stop/signal.ts'
+import type { StopSignal, StopSignalJson } from './endings/signal.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
 /**

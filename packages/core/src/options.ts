@@ -54,7 +54,7 @@ import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './set
 import { steadyClock, type Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
-import type { Terminal } from './stop/terminal.ts'
+import type { Terminal } from './endings/terminal.ts'
 import { isToolAliases, type ToolAliases } from './tools/called-tool.ts'
 import { isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'

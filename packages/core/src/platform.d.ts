@@ -39,3 +39,5 @@ interface String {
 }
 
 declare function structuredClone<T>(value: T): T
+
+declare function queueMicrotask(callback: () => void): void

@@ -11,7 +11,7 @@ import type { StepLog, StepRecord } from './steps/log.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { endedAgentsIn } from './steps/ended-agents.ts'
 import { foldRun, inboxIdsIn, recordedStart } from './steps/fold.ts'
-import type { Terminal } from './stop/terminal.ts'
+import type { Terminal } from './endings/terminal.ts'
 import { Transcript } from './transcript.ts'
 
 /** A run that goes on from its record, and the driver that keeps the whole record from now on. */

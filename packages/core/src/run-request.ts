@@ -7,7 +7,7 @@ import type { Ended } from './run-context.ts'
 import type { StartOptions } from './start.ts'
 import type { RunProgress } from './state.ts'
 import type { KeptSession } from './steps/fold-session.ts'
-import type { Terminal } from './stop/terminal.ts'
+import type { Terminal } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript } from './transcript.ts'
 

@@ -7,7 +7,7 @@ import { sessionLedger } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { foldRun, type LedgerSoFar } from './steps/fold.ts'
 import { countedRuns, type EndedRun, type FoldedSession } from './steps/fold-session.ts'
-import type { ModelFigures, Terminal } from './stop/terminal.ts'
+import type { ModelFigures, Terminal } from './endings/terminal.ts'
 
 /** What the runs of a session have cost, and the ledger above theirs. */
 export class SessionAccount {

@@ -15,7 +15,7 @@ import {
   type TerminalReason,
 } from '../src/index.ts'
 import { agentStateOf } from '../src/turn/agent-view.ts'
-import { terminalOf } from '../src/stop/terminal.ts'
+import { terminalOf } from '../src/endings/terminal.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import {
   begin,

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 import { expect, test } from 'vitest'
+import { entriesOf } from '../../../scripts/packages.mjs'
 
 const sources = new URL('../src/', import.meta.url)
 
@@ -12,15 +13,6 @@ function listed(specifier: string): readonly string[] {
   const section = list.split('\n## ').find((each) => each.startsWith(`${specifier}\n`)) ?? ''
   const names = [...section.matchAll(/^- (type )?`(\w+)`: \S/gm)].map(([, type = '', name = '']) => `${type}${name}`)
   return names.toSorted()
-}
-
-const frozen = {
-  main: listed('@halting/core'),
-  steps: listed('@halting/core/steps'),
-  adapters: listed('@halting/core/adapters'),
-  after: listed('@halting/core/after'),
-  redact: listed('@halting/core/redact'),
-  testing: listed('@halting/core/testing'),
 }
 
 /** The names that a file exports, types marked as such, in the order of the alphabet. */
@@ -45,32 +37,16 @@ function exportsOf(file: URL): readonly string[] {
   return [...new Set(names)].toSorted()
 }
 
-const entries = {
-  main: 'index.ts',
-  steps: 'steps/index.ts',
-  adapters: 'adapters/index.ts',
-  after: 'after/index.ts',
-  redact: 'redact/index.ts',
-  testing: 'testing/index.ts',
-}
+for (const { specifier, path } of entriesOf('core')) {
+  const entry = new URL(`${path}.ts`, sources)
 
-for (const entry of ['main', 'steps', 'adapters', 'after', 'redact', 'testing'] as const) {
-  test(`${entry} exports these names and no others`, () => {
-    expect(exportsOf(new URL(entries[entry], sources))).toEqual(frozen[entry])
+  test(`${specifier} exports the names of its list and no others`, () => {
+    expect(exportsOf(entry)).toEqual(listed(specifier))
+  })
+
+  test(`${specifier} has at run time what it exports as a value, and nothing else`, async () => {
+    // Any module: its keys are all that is looked at.
+    const module = (await import(entry.href)) as object
+    expect(Object.keys(module).toSorted()).toEqual(listed(specifier).filter((name) => !name.startsWith('type ')))
   })
 }
-
-test('what is exported as a value is there when the program runs, and nothing else', async () => {
-  const modules = {
-    main: await import('../src/index.ts'),
-    steps: await import('../src/steps/index.ts'),
-    adapters: await import('../src/adapters/index.ts'),
-    after: await import('../src/after/index.ts'),
-    redact: await import('../src/redact/index.ts'),
-    testing: await import('../src/testing/index.ts'),
-  }
-  for (const entry of ['main', 'steps', 'adapters', 'after', 'redact', 'testing'] as const) {
-    const values = frozen[entry].filter((name) => !name.startsWith('type '))
-    expect(Object.keys(modules[entry]).toSorted()).toEqual(values)
-  }
-})

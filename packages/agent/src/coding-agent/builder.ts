@@ -16,7 +16,7 @@ import type { ShellHooks } from '../hooks/shell-hooks.ts'
 import type { SessionServers } from '../mcp/session-servers.ts'
 import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
 import { endSession } from './end-session.ts'
-import type { Session } from '../live-session/session.ts'
+import type { Session } from '@halting/core/session'
 import type { SessionWorkspace } from './open-workspace.ts'
 import { type RunsGoingOn, SessionAgent } from './session-agent.ts'
 import { disposed, type KeptOnDisk, type SessionOnDisk } from './session-of.ts'
@@ -118,7 +118,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
    * @throws as `engine` does.
    */
   async session(options: EngineOptions = {}): Promise<Session> {
-    const { createSession } = await import('../live-session/create-session.ts')
+    const { createSession } = await import('@halting/core/session')
     return this.#taking((kept) => {
       const { permissions, workspace, servers, interruption } = this.#session
       const made = this.#engineOptions(options, kept)

@@ -20,9 +20,9 @@ import { type BriefingPlaces, hasBriefing } from '../instructions/places.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import type { SessionServers } from '../mcp/session-servers.ts'
 import { memoryOf } from '../memory/places.ts'
-import { homeFolder } from '../paths.ts'
-import type { LoadedSettings } from '../settings/loaded-settings.ts'
-import { loadSettings } from '../settings/settings.ts'
+import { homeFolder } from '@halting/policy/files'
+import { signInsFolder } from '@halting/policy'
+import { type LoadedSettings, loadSettings } from '@halting/policy/settings'
 import { createCodingTools } from '../tools/coding-tools.ts'
 import { createPersonTools } from '../tools/person-tools.ts'
 import type { Environment } from '../tools/limits.ts'
@@ -307,7 +307,6 @@ class Opening<Schema extends AnswerSchema> {
     if (named.length === 0 && mcpServers.length === 0) return {}
     const { openServers, serversOf } = await import('../mcp/session-servers.ts')
     const { SignIns } = await import('../mcp/sign-in/sign-ins.ts')
-    const { signInsFolder } = await import('../settings/mcp-files.ts')
     const { createKeyRedactor } = await import('@halting/models')
     const servers = openServers({
       entries: serversOf(named, mcpServers, { env: places.env, commandEnv }),

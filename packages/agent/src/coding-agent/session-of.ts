@@ -1,4 +1,4 @@
-import type { SessionFile } from '../live-session/parts.ts'
+import type { SessionFile } from '@halting/core/session'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm, rmdir, stat } from 'node:fs/promises'

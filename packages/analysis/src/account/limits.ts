@@ -1,4 +1,4 @@
-import type { Terminal, TerminalReason } from '@halting/core'
+import { endings, type Terminal, type TerminalReason } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
 import {
   turnsBegun,
@@ -54,13 +54,11 @@ interface Reached {
   readonly terminal: Terminal | undefined
 }
 
-/** Which limit an ending is about. */
-const limitOf: { readonly [reason in TerminalReason]?: readonly LimitName[] } = {
-  max_turns: ['maxTurns'],
-  max_budget_usd: ['maxRunUsd', 'maxBudgetUsd'],
-  token_limit: ['maxTotalTokens'],
-  time_limit: ['maxDurationMs'],
-  no_progress: ['noProgress'],
+/** The limits that an ending may report: dollars are limited by the run, too. */
+function limitsOf({ reason }: Terminal): readonly LimitName[] {
+  const { limit } = endings[reason]
+  if (limit === null) return []
+  return limit === 'maxBudgetUsd' ? ['maxRunUsd', limit] : [limit]
 }
 
 export function limitFigures(
@@ -82,7 +80,7 @@ export function limitFigures(
       : [{ limit: 'noProgress', unit: 'repeats', used: cycle.repeats, max: cycle.limit } as const]),
   ]
   if (terminal === undefined) return figures.map((each) => ({ ...each, isReached: false }))
-  const ending = limitOf[terminal.reason] ?? []
+  const ending = limitsOf(terminal)
   // What the signal says counts: a guard or a resume may have had another limit than the run began with.
   const told = terminal.signal.context['limit']
   const reached =

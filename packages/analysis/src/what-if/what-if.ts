@@ -112,21 +112,13 @@ export function checkTrajectory(what: string, given: unknown): void {
 
 /** The run ended by a limit that would have been wider, or would not have been. */
 function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean {
-  const limit = ending === null ? undefined : limitOfReason[ending.reason]
-  if (ending === null || limit === undefined) return false
+  const limit = ending === null ? null : endings[ending.reason].limit
+  if (ending === null || limit === null) return false
   if (limit === 'noProgress') return given.noProgress === false
   const other = given[limit]
   // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
   if (other === undefined || other === limits[limit]) return false
   return other === null || other > (ending.limit ?? limits[limit] ?? 0)
-}
-
-const limitOfReason: { readonly [reason in TerminalReason]?: keyof OtherLimits } = {
-  max_turns: 'maxTurns',
-  max_budget_usd: 'maxBudgetUsd',
-  token_limit: 'maxTotalTokens',
-  time_limit: 'maxDurationMs',
-  no_progress: 'noProgress',
 }
 
 interface Sum {

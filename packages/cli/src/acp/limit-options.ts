@@ -58,6 +58,14 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
 // The names of a record over the limits are those of the limits.
 const limits = Object.keys(options) as readonly (keyof LimitsInForce)[]
 
+/** What an editor shows the limits as. */
+export const limitOptionNames: { readonly [limit in keyof LimitsInForce]: string } = {
+  maxTurns: options.maxTurns.name,
+  maxBudgetUsd: options.maxBudgetUsd.name,
+  maxTotalTokens: options.maxTotalTokens.name,
+  maxDurationMs: options.maxDurationMs.name,
+}
+
 export const limitIds: readonly string[] = limits.map((limit) => options[limit].id)
 
 /** What stands for no limit. */

@@ -1,5 +1,6 @@
 import type { Session } from '@halting/agent/session'
-import type { LimitsChange } from '@halting/core'
+import { endings, type LimitsChange } from '@halting/core'
+import { endingLimits } from '@halting/core/adapters'
 import type { Command } from './opener.ts'
 
 /** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
@@ -27,9 +28,11 @@ export function goOn(session: Session): void {
 }
 
 function moreOf({ last, limits, figures }: Session['snapshot']): LimitsChange | undefined {
-  if (last?.reason === 'max_turns' && limits.maxTurns !== null && figures.turns >= limits.maxTurns)
+  const limit = last === undefined ? null : endings[last.reason].limit
+  if (limit === null || endingLimits[limit].raisedBy !== 'continuing') return undefined
+  if (limit === 'maxTurns' && limits.maxTurns !== null && figures.turns >= limits.maxTurns)
     return { maxTurns: figures.turns + limits.maxTurns }
-  if (last?.reason === 'time_limit' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
+  if (limit === 'maxDurationMs' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
     return { maxDurationMs: figures.usedMs + limits.maxDurationMs }
   return undefined
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { platform } from 'node:os'
-import { ripgrepPath, wallSummary } from '@halting/agent'
+import { ripgrepPath } from '@halting/agent'
+import { wallSummary } from '@halting/policy'
 import { wallOf } from '../session/wall.ts'
 import type { Finding, Patient } from './finding.ts'
 

@@ -1,4 +1,4 @@
-import type { FoundFile } from '@halting/agent'
+import type { FoundFile } from '@halting/policy/settings'
 import { messageOf } from '@halting/core/adapters'
 import { noSettings, type RunSettings, settingsFor } from '../session/run-settings.ts'
 import { noPlugins } from '../session/plugins.ts'

@@ -1,47 +1,9 @@
-import { endings, type Terminal, type TerminalReason } from '@halting/core'
+import { endings, type Terminal } from '@halting/core'
+import type { EndingAdvice } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
 import { letItCompact, moreRoom } from './context-advice.ts'
 import { limitAdvice } from './limit-advice.ts'
-
-type Advice = string | ((flags: Flags) => string)
-
-const orWrapUp =
-  (raise: string): Advice =>
-  ({ wrapUp }) =>
-    wrapUp === true ? `${raise}.` : `${raise}, or add --wrap-up for a last answer.`
-
-/** The one thing to do next after an ending that is no success (spec R-TEXT-5). */
-const advice: { readonly [reason in TerminalReason]: Advice } = {
-  completed: '',
-  finish_reason: '',
-  stop_requested: '',
-  max_turns: orWrapUp('Raise --max-turns'),
-  max_budget_usd: orWrapUp('Raise --max-budget-usd'),
-  token_limit: orWrapUp('Raise --max-tokens'),
-  max_output_tokens: 'Ask for a shorter answer, or for the rest of it.',
-  time_limit: 'Raise --max-duration.',
-  no_progress: 'Say in the prompt what to do when a call does not help.',
-  compaction_thrash: moreRoom,
-  blocking_limit: letItCompact,
-  structured_output_retry_exhausted: 'Make the schema simpler, or say in the prompt what goes into it.',
-  hook_stopped: 'A hook stopped the run: see what it says.',
-  stop_hook_prevented: 'A stop hook ended the run: see what it says.',
-  needs_approval: 'Approve or deny the call, and resume the session.',
-  user_requested: '',
-  aborted_streaming: '',
-  aborted_tools: '',
-  abandoned: '',
-  prompt_too_long: (flags) =>
-    flags.autocompact === 'off' ? letItCompact(flags) : 'Split the task, or read less at once.',
-  model_error: anotherModel,
-  refusal: 'The model declined: put the request in other words.',
-  image_error: 'Take the image out, or make it smaller.',
-  error: ({ errorPolicy }) =>
-    errorPolicy === undefined
-      ? 'See what failed above; --error-policy says whose errors end a run.'
-      : 'See what failed above; the error policy has it end the run.',
-}
 
 function anotherModel({ model, fallbackModel }: Flags): string {
   const flags = [
@@ -84,11 +46,28 @@ export function endingLine(terminal: Terminal, { flags, changes, errorKind }: En
   return `${terminal.reason}: ${message} (${figures}).${next === '' ? '' : ` ${next}`}`
 }
 
-/** What to do next after an ending that is no success; '' for nothing. */
+/** The one thing to do next after an ending that is no success; '' for nothing (spec R-TEXT-5). */
 export function adviceFor(terminal: Terminal, flags: Flags, errorKind: string | undefined): string {
   const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
-  const given = ofModel ?? limitAdvice(terminal, flags) ?? advice[terminal.reason]
-  return typeof given === 'string' ? given : given(flags)
+  return ofModel ?? adviceText(endings[terminal.reason].advice.command, terminal, flags)
+}
+
+function adviceText(advice: EndingAdvice, terminal: Terminal, flags: Flags): string {
+  if (typeof advice === 'string') return advice
+  switch (advice.kind) {
+    case 'raise-limit':
+      return limitAdvice(terminal, flags)
+    case 'permit-compaction':
+      return advice.otherwise !== undefined && flags.autocompact !== 'off' ? advice.otherwise : letItCompact(flags)
+    case 'more-room':
+      return moreRoom(flags)
+    case 'another-model':
+      return anotherModel(flags)
+    case 'inspect-failure':
+      return flags.errorPolicy === undefined
+        ? 'See what failed above; --error-policy says whose errors end a run.'
+        : 'See what failed above; the error policy has it end the run.'
+  }
 }
 
 /** One line about a success: `✓ done · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */

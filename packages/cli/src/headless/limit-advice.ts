@@ -1,20 +1,41 @@
-import type { Terminal } from '@halting/core'
+import { endings, type Terminal } from '@halting/core'
+import { type EndingLimit, endingLimits } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
+import { limitFlags } from '../session/limit-flags.ts'
 
-/** What would have made the next request fit, by its flag; undefined where the run did not end before a request. */
-export function limitAdvice(
-  { reason, signal, summary }: Terminal,
-  { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>,
-): string | undefined {
+/** A limit that a flag raises. */
+export type FlagLimit = keyof typeof limitFlags
+
+/** The limit that an ending reports, where a flag raises it. */
+export function flagLimitOf({ reason }: Terminal): FlagLimit | undefined {
+  const { limit } = endings[reason]
+  return limit !== null && hasFlag(limit) ? limit : undefined
+}
+
+function hasFlag(limit: EndingLimit): limit is FlagLimit {
+  return Object.hasOwn(limitFlags, limit)
+}
+
+/** `--max-budget-usd`. */
+export function flagOf(limit: FlagLimit): string {
+  return `--${limitFlags[limit].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** How to raise the limit of an ending by its flag: to how much, where the next request did not fit. */
+export function limitAdvice(terminal: Terminal, { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>): string {
+  const limit = flagLimitOf(terminal)
+  if (limit === undefined) return ''
+  const { reason, signal, summary } = terminal
   const { limitNeededUsd, limitNeeded } = signal.context
+  const canWrapUp = endings[reason].wrapsUp && wrapUp !== true
+  const lastAnswer = canWrapUp ? ', or add --wrap-up for a last answer' : ''
+  const isMoney = endingLimits[limit].unit === 'usd'
+  const needed = isMoney ? limitNeededUsd : endingLimits[limit].unit === 'tokens' ? limitNeeded : undefined
+  if (typeof needed !== 'number') return `Raise ${flagOf(limit)}${lastAnswer}.`
   const isFirst = summary.requests === 0
-  const lastAnswer = isFirst || wrapUp === true ? '' : ', or add --wrap-up for a last answer'
-  if (reason === 'max_budget_usd' && typeof limitNeededUsd === 'number') {
-    const cheaper = isFirst ? `, or name a cheaper model${model === undefined ? ' with --model' : ''}` : ''
-    return `Raise --max-budget-usd to ${usdFlag(limitNeededUsd)} or more${cheaper}${lastAnswer}.`
-  }
-  if (reason !== 'token_limit' || typeof limitNeeded !== 'number') return undefined
-  return `Raise --max-tokens to ${limitNeeded} or more${lastAnswer}.`
+  const cheaper = isMoney && isFirst ? `, or name a cheaper model${model === undefined ? ' with --model' : ''}` : ''
+  const figure = isMoney ? usdFlag(needed) : needed
+  return `Raise ${flagOf(limit)} to ${figure} or more${cheaper}${isFirst ? '' : lastAnswer}.`
 }
 
 /** As it is typed behind the flag, rounded up to a cent. */

@@ -1,5 +1,7 @@
 import { relative } from 'node:path'
-import { homeFolder, removeStoredRule, type Behavior, type StoredRule } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import type { Behavior } from '@halting/policy'
+import { removeStoredRule, type StoredRule } from '@halting/policy/settings'
 import type { LiveSession } from '../session/live-session.ts'
 import { settingsFor } from '../session/run-settings.ts'
 

@@ -1,4 +1,5 @@
-import { keepsMemory, type Settings } from '@halting/agent'
+import { keepsMemory } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 

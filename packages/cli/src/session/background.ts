@@ -1,4 +1,5 @@
-import type { BackgroundOptions, Settings } from '@halting/agent'
+import type { BackgroundOptions } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { countFrom } from './limits.ts'

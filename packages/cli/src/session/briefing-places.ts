@@ -1,4 +1,5 @@
-import { type BriefingPlaces, homeFolder } from '@halting/agent'
+import type { BriefingPlaces } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import type { Plugins } from '@halting/agent/instructions'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'

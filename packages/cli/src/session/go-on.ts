@@ -29,7 +29,8 @@ export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingO
   if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
   if (journal.isRewound === true) throw promptNeeded(sessionId, 'its conversation went back')
   const { reason } = last.terminal
-  if (reason === 'needs_approval') {
+  const { continuesWith } = endings[reason]
+  if (continuesWith === 'answers') {
     const place = { ...whose(program), sessionId }
     const answers = await readAnswers(place, last.runId)
     const calls = waitingCalls(journal)
@@ -52,8 +53,7 @@ export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingO
       afterwards: () => forgetAnswers(place),
     }
   }
-  if (endings[reason].exitCode === 3 || reason === 'model_error' || reason === 'prompt_too_long')
-    return { ask: (session) => session.resume() }
+  if (continuesWith === 'nothing') return { ask: (session) => session.resume() }
   throw promptNeeded(sessionId, `its last run ended (${reason})`)
 }
 

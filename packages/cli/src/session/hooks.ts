@@ -8,7 +8,7 @@ import {
 } from '@halting/agent/hooks'
 import type { SessionParts } from '@halting/agent/session'
 import { sessionFile } from '@halting/journal'
-import type { Settings } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import type { Plugin } from '@halting/agent/instructions'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'

@@ -1,4 +1,5 @@
-import { homeFolder, type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import { type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { type RunSettings, trustedBy } from './run-settings.ts'

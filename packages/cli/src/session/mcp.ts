@@ -1,4 +1,6 @@
-import { homeFolder, type Settings } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import { signInsFolder } from '@halting/policy'
+import type { Settings } from '@halting/policy/settings'
 import {
   type McpServerEntry,
   openServers as open,
@@ -7,7 +9,6 @@ import {
   serversOf,
   type SessionServers as AgentServers,
   SignIns,
-  signInsFolder,
 } from '@halting/agent/mcp'
 import type { Plugin } from '@halting/agent/instructions'
 import { isJsonObject, messageOf } from '@halting/core/adapters'

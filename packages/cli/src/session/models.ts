@@ -1,4 +1,4 @@
-import type { Settings } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import type { Model, Prices, Thinking } from '@halting/core'
 import {
   anthropic,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type SessionJournal, sessionFile } from '@halting/journal'
-import { backgroundOf, endSession, permissionModes } from '@halting/agent'
+import { backgroundOf, endSession } from '@halting/agent'
+import { permissionModes } from '@halting/policy'
 import { createSession, type Session, type SessionParts } from '@halting/agent/session'
 import type { QueryOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'

@@ -1,4 +1,4 @@
-import { planModeHook } from '@halting/agent'
+import { planModeHook } from '@halting/policy'
 import { isOwnHook } from '@halting/core/adapters'
 import type { Hook, SdkMessage } from '@halting/core'
 import type { Face } from './face.ts'

@@ -1,4 +1,4 @@
-import type { LoadedSettings } from '@halting/agent'
+import type { LoadedSettings } from '@halting/policy/settings'
 import type { NamedPlugin, Plugin, PluginProblem, Plugins } from '@halting/agent/instructions'
 import type { QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'

@@ -1,13 +1,12 @@
+import { decidedBefore, environmentWith } from '@halting/agent'
 import {
-  decidedBefore,
-  environmentWith,
-  homeFolder,
   type LoadedSettings,
   loadSettings,
   type Origin,
   type Settings,
   type SettingSource,
-} from '@halting/agent'
+} from '@halting/policy/settings'
+import { homeFolder } from '@halting/policy/files'
 import type { Plugins } from '@halting/agent/instructions'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'

@@ -1,4 +1,5 @@
-import { homeFolder, type Settings } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import type { Settings } from '@halting/policy/settings'
 import { holdCommands as hold } from '@halting/agent/sandbox'
 import { oneLine, told } from '../io/figures.ts'
 import type { Flags } from '../flags/flags.ts'

@@ -7,8 +7,8 @@ import {
   type FileCheckpoints,
   openWorkspace,
   type SessionWorkspace,
-  type Settings,
 } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import { hasAnswers } from '@halting/journal'
 import type { Plugins } from '@halting/agent/instructions'
 import type { AnyTool } from '@halting/core'

@@ -1,4 +1,6 @@
-import { configFolder, type Settings, SessionWall } from '@halting/agent'
+import { configFolder } from '@halting/agent'
+import { SessionWall } from '@halting/policy'
+import type { Settings } from '@halting/policy/settings'
 import type { Program } from '../program.ts'
 
 /** What would confine the commands of a session here. */

@@ -1,6 +1,6 @@
 import { endings, type Terminal } from '@halting/core'
 import { adviceFor } from '../headless/ending.ts'
-import { usdFlag } from '../headless/limit-advice.ts'
+import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
 /** Which session it is, and where the person is. */
@@ -45,33 +45,46 @@ function commandOf(args: readonly string[], { sessionCwd, cwd, cluster }: Where)
 }
 
 /** Raised limits go on without a new prompt; a person who stopped it has something to say. */
-function argumentsFor({ reason, signal }: Terminal, id: string): readonly string[] | undefined {
+function argumentsFor(terminal: Terminal, id: string): readonly string[] | undefined {
+  const { resume } = endings[terminal.reason]
+  if (resume === null) return undefined
   const goOnWith = (...flags: readonly string[]): readonly string[] => ['-p', '--resume', id, ...flags]
-  const { limit, limitNeededUsd, limitNeeded, pending } = signal.context
-  const raised = (needed: unknown): number => Math.max(2 * numberOf(limit), numberOf(needed))
-  switch (reason) {
-    case 'max_turns':
-      return goOnWith('--max-turns', String(raised(0)))
-    case 'max_budget_usd':
-      return goOnWith('--max-budget-usd', usdFlag(raised(limitNeededUsd)))
-    case 'token_limit':
-      return goOnWith('--max-tokens', String(raised(limitNeeded)))
-    case 'time_limit':
-      return goOnWith('--max-duration', `${Math.ceil(raised(0) / 1_000)}s`)
-    case 'blocking_limit':
-    case 'prompt_too_long':
+  switch (resume.kind) {
+    case 'raise-limit': {
+      const limit = flagLimitOf(terminal)
+      return limit === undefined ? undefined : goOnWith(flagOf(limit), raisedLimit(limit, terminal))
+    }
+    case 'compact':
       return goOnWith('--autocompact', 'auto')
-    case 'model_error':
+    case 'retry':
       return goOnWith()
-    case 'needs_approval': {
+    case 'prompt':
+      return goOnWith(resume.text)
+    case 'approve': {
+      const { pending } = terminal.signal.context
       const [first] = Array.isArray(pending) ? (pending as readonly unknown[]) : []
       const callId = typeof first === 'object' && first !== null && 'id' in first ? first.id : undefined
       return typeof callId === 'string' ? ['approve', id, callId] : undefined
     }
-    case 'no_progress':
-      return ['-p', '--resume', id, 'Try another way.']
-    default:
-      return endings[reason].category === 'user_requested' ? ['-p', '--resume', id, 'Go on.'] : undefined
+    case 'last-answer':
+    case 'explain':
+      return undefined
+  }
+}
+
+/** Twice the limit, or what the next request needs, as it is typed behind the flag. */
+function raisedLimit(limit: FlagLimit, { signal }: Terminal): string {
+  const { limit: reached, limitNeededUsd, limitNeeded } = signal.context
+  const raised = (needed: unknown): number => Math.max(2 * numberOf(reached), numberOf(needed))
+  switch (limit) {
+    case 'maxTurns':
+      return String(raised(0))
+    case 'maxBudgetUsd':
+      return usdFlag(raised(limitNeededUsd))
+    case 'maxTotalTokens':
+      return String(raised(limitNeeded))
+    case 'maxDurationMs':
+      return `${Math.ceil(raised(0) / 1_000)}s`
   }
 }
 

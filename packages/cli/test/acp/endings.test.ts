@@ -4,7 +4,6 @@ import { endings, type TerminalReason } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { methods } from '@agentclientprotocol/sdk'
 import { expect, test } from 'vitest'
-import { stopReasons } from '../../src/acp/stop-reason.ts'
 import { startAgent } from '../support/acp-agent.ts'
 import { callProblems } from '../support/acp-schema.ts'
 import { inEditor } from '../support/ending-faces.ts'
@@ -33,7 +32,7 @@ test('a key that the service refuses is an error of its own', async () => {
 
 test('the guide has the stop reasons of the code', () => {
   const guide = readFileSync(new URL('../../../../docs/guide/editors.md', import.meta.url), 'utf8')
-  for (const [reason, told] of Object.entries(stopReasons)) {
+  for (const [reason, told] of Object.entries(endings).map(([reason, { acp }]) => [reason, acp] as const)) {
     const row = guide.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${reason}\``))
     expect([reason, row]).toEqual([reason, expect.stringContaining(told === 'error' ? 'error' : `\`${told}\``)])
   }

@@ -3,8 +3,7 @@
 export type { ExecutionFigures } from '../agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
 export { spendsTurn, type AllowancesLeft, type Ranking } from '../allowance.ts'
-export type { RequestBound } from '../budget/prices.ts'
-export { noPrices } from '../budget/prices.ts'
+export { type RequestBound, noPrices } from '../budget/prices.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
 export type { GuardLimits } from '../builder/capability.ts'
 export { abortCauseOf, sharedAbort } from '../cancel/abort.ts'
@@ -89,10 +88,20 @@ export type { SettingsInForce } from '../settings/settings-change.ts'
 export type { Replayed, Resumed } from '../resume.ts'
 export type { RunProgress } from '../state.ts'
 export type { InboxMessage } from '../steps/control.ts'
-export type { ExecutionContinuationJson } from '../stop/continuation.ts'
-export type { StopSignalInit, StopSignalJson } from '../stop/signal.ts'
-export type { AgentStopInit } from '../stop/stop-exception.ts'
-export type { ModelFigures, ResultSubtype } from '../stop/terminal.ts'
+export type { ExecutionContinuationJson } from '../endings/continuation.ts'
+export type { StopSignalInit, StopSignalJson } from '../endings/signal.ts'
+export type { AgentStopInit } from '../endings/stop-exception.ts'
+export { endingLimits } from '../endings/ending.ts'
+export type {
+  EndingAction,
+  EndingAdvice,
+  EndingDetail,
+  EndingLimit,
+  EndingLimitFacts,
+  EndingPresentation,
+  ResultSubtype,
+} from '../endings/ending.ts'
+export type { ModelFigures } from '../endings/terminal.ts'
 export { errorTextOf, lastAnswer, stopOf } from '../sdk/result-message.ts'
 export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'
 export { checkAnswer, checkApprovals, InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'

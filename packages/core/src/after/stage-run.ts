@@ -14,7 +14,8 @@ import { startRun } from '../start.ts'
 import type { StepLog } from '../steps/log.ts'
 import { steadyClock } from '../steps/clock.ts'
 import { systemClock } from '../steps/system-clock.ts'
-import type { Terminal, TerminalReason } from '../stop/terminal.ts'
+import { endings } from '../endings/table.ts'
+import type { Terminal } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import {
   StageStop,
@@ -27,7 +28,7 @@ import {
 } from './stage.ts'
 import { cappedModel } from './capped-model.ts'
 import { endingOf, givenOutcome, type StageEnding } from './stage-outcome.ts'
-import type { StageIdentity, StageReason, StageRecord, StageReport } from './stage-record.ts'
+import type { StageIdentity, StageRecord, StageReport } from './stage-record.ts'
 
 /** What stages of one list share. */
 export interface StageSurroundings {
@@ -224,7 +225,7 @@ export class StageRun {
       const cut = this.#cut(this.#abort.cause)
       return new StageStop(cut.reason, cut.message)
     }
-    const named = stageReasons[reason] ?? 'failed'
+    const named = endings[reason].stageBound ?? 'failed'
     // The run of the question knows its own limits, and not what is left of those of the session.
     if (named === 'max_budget_usd') return new StageStop(named, `No request fits into what is left: $${this.#leftUsd}.`)
     return new StageStop(named, signal.message === '' ? reason : signal.message)
@@ -307,13 +308,4 @@ export class StageRun {
 
 function hasPrice({ id }: Model, prices: Prices): boolean {
   return askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
-}
-
-/** Endings of a question that are bounds of its stage, or of the session. */
-const stageReasons: { readonly [reason in TerminalReason]?: StageReason } = {
-  max_turns: 'max_turns',
-  max_budget_usd: 'max_budget_usd',
-  token_limit: 'token_limit',
-  max_output_tokens: 'token_limit',
-  time_limit: 'time_limit',
 }

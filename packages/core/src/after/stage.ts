@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts'
 import type { MessageContent } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { SdkPromptSuggestion, SdkSystem } from '../sdk/sdk-messages.ts'
-import type { Terminal } from '../stop/terminal.ts'
+import type { Terminal } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import type { StageReason } from './stage-record.ts'
 

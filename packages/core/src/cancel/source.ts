@@ -1,5 +1,5 @@
 import type { AgentState } from '../agent-state.ts'
-import { StopSignal } from '../stop/signal.ts'
+import { StopSignal } from '../endings/signal.ts'
 
 /** Is asked at every checkpoint whether the run is to stop (spec R-ORD-7). It may look anywhere: a flag, a key in a store. */
 export interface CanProvideCancellationSignal {

@@ -1,5 +1,5 @@
-import { StopSignal } from '../stop/signal.ts'
-import { StopSignals } from '../stop/signals.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { StopSignals } from '../endings/signals.ts'
 import { checkParts } from './check-guards.ts'
 import { conditionFigures } from './figures.ts'
 import {

@@ -1,5 +1,5 @@
 import type { ModelStopReason, Usage } from '../messages.ts'
-import type { StopSignal } from '../stop/signal.ts'
+import type { StopSignal } from '../endings/signal.ts'
 
 /** A place where the loop looks at signals. */
 export type Checkpoint = 'before_turn' | 'after_reply' | 'after_tools'

@@ -1,6 +1,6 @@
 import { refuse } from '../given.ts'
 import type { ModelStopReason } from '../messages.ts'
-import { StopSignal } from '../stop/signal.ts'
+import { StopSignal } from '../endings/signal.ts'
 import { conditionFigures, figures } from './figures.ts'
 import type { Checkpoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
 

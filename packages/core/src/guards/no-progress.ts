@@ -1,5 +1,5 @@
 import { fieldsOf, isNumber, optional, refuse } from '../given.ts'
-import { StopSignal } from '../stop/signal.ts'
+import { StopSignal } from '../endings/signal.ts'
 import type { Guard, GuardView } from './guard.ts'
 import { defaultRepeats, nearestCycle } from './recent-turns.ts'
 

@@ -1,7 +1,7 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { MessageContent, ModelMessage } from '../messages.ts'
-import type { StopSignalJson } from '../stop/signal.ts'
+import type { StopSignalJson } from '../endings/signal.ts'
 import type { Attachment } from '../transcript.ts'
 
 /** When a hook is called (spec R-HOOK-3). */

@@ -3,7 +3,8 @@ import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
-import { endings, type ModelFigures, type Terminal } from '../stop/terminal.ts'
+import { endings } from '../endings/table.ts'
+import type { ModelFigures, Terminal } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
 /** What a result tells of the run beside its ending. */
@@ -27,7 +28,7 @@ export interface ResultInput<Output> {
 /** The result message: exactly one a run, and its last. */
 export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Output> {
   const { terminal, state } = input
-  const { subtype } = endings[terminal.reason]
+  const { subtype, sdkName } = endings[terminal.reason]
   const answer = lastAnswer(state)
   const common = {
     type: 'result',
@@ -43,8 +44,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
       Object.entries(input.sessionUsage).map(([model, figures]) => [model, modelUsage(model, figures, input)]),
     ),
     permission_denials: input.denials,
-    // The one name that differs in the SDK message format (spec R-SDK-5).
-    terminal_reason: terminal.reason === 'max_budget_usd' ? 'budget_exhausted' : terminal.reason,
+    terminal_reason: sdkName ?? terminal.reason,
     stop: stopOf(terminal),
     uuid: input.uuid,
     session_id: input.sessionId,

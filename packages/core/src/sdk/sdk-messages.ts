@@ -1,8 +1,8 @@
 import type { StageReason } from '../after/stage-record.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
-import type { ResultSubtype } from '../stop/terminal.ts'
-import type { StopReason } from '../stop/reason.ts'
+import type { ResultSubtype } from '../endings/ending.ts'
+import type { StopReason } from '../endings/reason.ts'
 
 // The SDK message format (spec R-SDK-11): names and shapes are those that hosts of coding agents read already.
 

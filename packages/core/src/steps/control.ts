@@ -3,7 +3,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 import type { MessageContent } from '../messages.ts'
 import type { AgentEnd } from '../agent-figures.ts'
 import type { SettingsChange } from '../settings/settings-change.ts'
-import type { StopSignalJson } from '../stop/signal.ts'
+import type { StopSignalJson } from '../endings/signal.ts'
 
 /** A message handed in while a run goes on. */
 export type InboxMessage = {

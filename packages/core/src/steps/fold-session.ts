@@ -1,7 +1,7 @@
 import { stagesOf, type RecordedStage } from '../after/stage-record.ts'
 import type { BudgetLease } from '../budget/lease.ts'
 import type { RunProgress } from '../state.ts'
-import type { Terminal } from '../stop/terminal.ts'
+import type { Terminal } from '../endings/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf, isOwnStart } from './check-records.ts'
 import type { StepLog, StepRecord } from './log.ts'

@@ -14,9 +14,11 @@ import {
   type Usage,
 } from '../messages.ts'
 import { copyOfProgress, freshProgress, withModelUsage, type RunIdentity } from '../state.ts'
-import { StopSignal } from '../stop/signal.ts'
-import { StopSignals } from '../stop/signals.ts'
-import { endings, type Terminal, type TerminalReason } from '../stop/terminal.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { StopSignals } from '../endings/signals.ts'
+import type { TerminalReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
+import type { Terminal } from '../endings/terminal.ts'
 import type { TranscriptEntry, UserEntry } from '../transcript.ts'
 import type { StepRecord } from './log.ts'
 

@@ -18,7 +18,7 @@ import {
   type Check,
 } from '../stored.ts'
 import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } from '../stored-transcript.ts'
-import { endings } from '../stop/terminal.ts'
+import { endings } from '../endings/table.ts'
 
 /**
  * What is wrong with an entry of a record that was stored, in words, with its place; undefined where every field that is read of it is what it must be. Whoever tells

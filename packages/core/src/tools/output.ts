@@ -2,8 +2,8 @@ import { taskNewsOf } from '../background.ts'
 import { plainTextOf, resultContentOf } from '../content.ts'
 import { isInstance, messageOf } from '../errors.ts'
 import { jsonOf } from '../json.ts'
-import { StopSignal } from '../stop/signal.ts'
-import { AgentStopException } from '../stop/stop-exception.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { AgentStopException } from '../endings/stop-exception.ts'
 import type { ToolResult } from './tool-result.ts'
 
 // Whatever a tool gives or throws has a meaning (spec R-TOOL-16): nothing it does ends the run, but for a stop that it throws.

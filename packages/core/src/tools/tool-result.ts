@@ -3,7 +3,7 @@ import type { ToolStatus } from '../events.ts'
 import type { Json } from '../json.ts'
 import type { ContentBlock, ToolResultBlock } from '../messages.ts'
 import type { OpenAgent } from '../open-agent.ts'
-import type { StopSignalJson } from '../stop/signal.ts'
+import type { StopSignalJson } from '../endings/signal.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 
 /** What a call came to, as recorded. Every call has exactly one, its own or a synthetic one. */

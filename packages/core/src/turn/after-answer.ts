@@ -10,7 +10,7 @@ import {
   type StopHookOutcome,
 } from '../hooks/stop-hooks.ts'
 import { textOf, type AssistantMessage } from '../messages.ts'
-import { StopSignal } from '../stop/signal.ts'
+import { StopSignal } from '../endings/signal.ts'
 import { headOf } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'

@@ -1,6 +1,6 @@
 import { after, type Eventually } from '../eventually.ts'
-import { StopSignal } from '../stop/signal.ts'
-import { terminalOf } from '../stop/terminal.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { terminalOf } from '../endings/terminal.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'

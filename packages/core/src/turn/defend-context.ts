@@ -1,7 +1,7 @@
 import type { ClearedResults, Compaction, ContextDefence, ContextView, Thrash } from '../context/port.ts'
 import { HaltingError } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
-import { StopSignal } from '../stop/signal.ts'
+import { StopSignal } from '../endings/signal.ts'
 import { isStrings } from '../stored.ts'
 import { isStagingAsked, recordedStaging, startStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted, type CompactionCall } from './compaction.ts'

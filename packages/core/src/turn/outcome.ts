@@ -1,8 +1,9 @@
 import type { Transition } from '../allowance.ts'
 import type { HaltingError } from '../errors.ts'
 import type { Eventually } from '../eventually.ts'
-import type { StopSignal } from '../stop/signal.ts'
-import { endings, type TerminalReason } from '../stop/terminal.ts'
+import type { StopSignal } from '../endings/signal.ts'
+import type { TerminalReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
 import type { Attachment, AssistantEntry } from '../transcript.ts'
 import type { Run } from './run.ts'
 

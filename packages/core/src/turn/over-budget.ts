@@ -1,6 +1,6 @@
 import { nanosOf, usdOf } from '../budget/prices.ts'
 import { costLimitSignal } from '../guards/limits.ts'
-import { StopSignal } from '../stop/signal.ts'
+import { StopSignal } from '../endings/signal.ts'
 import { budgetSignal } from './endings.ts'
 import { committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'

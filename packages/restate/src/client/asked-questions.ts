@@ -1,4 +1,4 @@
-import type { Question, SessionEvent } from '@halting/agent/session'
+import type { Question, SessionEvent } from '@halting/core/session'
 
 interface Asked {
   /** As it was told here. */

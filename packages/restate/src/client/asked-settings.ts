@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { LimitsInForce, SessionSnapshot } from '@halting/agent/session'
+import type { LimitsInForce, SessionSnapshot } from '@halting/core/session'
 import type { SettingsChange } from '@halting/core'
 
 type Settings = Pick<SessionSnapshot, 'model' | 'permissionMode' | 'thinking' | 'limits'>

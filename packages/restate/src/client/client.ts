@@ -1,4 +1,4 @@
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { SdkResult } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStores } from '../payloads/payload-store.ts'

@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
 import type { FullStatus } from '../service/session-object.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'

@@ -1,4 +1,4 @@
-import type { QueuedMessage } from '@halting/agent/session'
+import type { QueuedMessage } from '@halting/core/session'
 import { ConfigurationError } from '@halting/core'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { ClusterClient } from './client.ts'

@@ -1,4 +1,4 @@
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { OpenQuestion } from '../service/status.ts'

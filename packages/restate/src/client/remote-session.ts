@@ -11,7 +11,7 @@ import {
   type Session,
   type SessionEvent,
   type SessionSnapshot,
-} from '@halting/agent/session'
+} from '@halting/core/session'
 import {
   ConfigurationError,
   type LimitsChange,

@@ -1,4 +1,4 @@
-import type { QueuedMessage, SessionSnapshot } from '@halting/agent/session'
+import type { QueuedMessage, SessionSnapshot } from '@halting/core/session'
 import type { FullStatus } from '../service/session-object.ts'
 
 /** What is shown of a session before anything is known of it. */

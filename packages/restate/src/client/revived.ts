@@ -1,4 +1,4 @@
-import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { HaltingError, StopSignal, StopSignals, type LoopEvent, type Terminal } from '@halting/core'
 
 /** What was JSON on its way has its classes again. */

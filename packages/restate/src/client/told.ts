@@ -1,8 +1,7 @@
-import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
-import type { LoopEvent, SdkMessage, SdkResult } from '@halting/core'
+import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
+import type { LoopEvent, SdkMessage, SdkResult, Terminal } from '@halting/core'
 import { createTranslator, uuidOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
-import type { Terminal } from '@halting/core'
 import { revivedTerminal } from './revived.ts'
 
 type Entry = Extract<StepRecord, { readonly type: 'end' }>['added'][number]

@@ -1,4 +1,4 @@
-import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
 
 /** What a worker tells of a session, one event of the stream each. Records are numbered, by how many there are with it; the others are live. */

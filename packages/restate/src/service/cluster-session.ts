@@ -1,4 +1,4 @@
-import type { SessionParts } from '@halting/agent/session'
+import type { SessionParts } from '@halting/core/session'
 import type { BudgetLease, Transcript } from '@halting/core'
 import {
   foldSession,

@@ -1,4 +1,4 @@
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Session, SessionEvent } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { IngressOptions } from '../fleet/ingress.ts'

@@ -1,6 +1,6 @@
 import { ConfigurationError, type Json, type MessageContent, type SdkResult } from '@halting/core'
 import { compactCommand, messageOf, type PermissionAnswer } from '@halting/core/adapters'
-import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '../fleet/budget.ts'

@@ -1,5 +1,5 @@
 // A worker whose sessions ask a service that charges, behind a gate: fleet-worker.mjs PORT INGRESS SERVICE
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import type { AgentTool, AnyTool, Model, Prices, Usage } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import { createServer } from 'node:http2'

@@ -1,5 +1,5 @@
 // A worker of sessions.ts: node sessions-worker.mjs PORT. Its sessions say a text slowly, piece by piece, and call a tool before.
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import type { AnyTool, Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { serve } from '@restatedev/restate-sdk'

@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Session, SessionEvent } from '@halting/core/session'
 import type { SdkMessage } from '@halting/core'
 import { createClusterClient } from '../../src/client/cluster-client.ts'
 import { Cluster, wait } from './server.ts'

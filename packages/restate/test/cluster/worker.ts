@@ -1,6 +1,6 @@
 // A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over]]; with the last it is one as `halting serve` starts, else its services alone. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
 import { appendFileSync } from 'node:fs'
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { serve } from '@restatedev/restate-sdk'
 import type { AnyTool } from '@halting/core'

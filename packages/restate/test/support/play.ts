@@ -1,4 +1,4 @@
-import { createSession, type Session, type SessionEvent, type SessionParts } from '@halting/agent/session'
+import { createSession, type Session, type SessionEvent, type SessionParts } from '@halting/core/session'
 import type { QueryOptions } from '@halting/core'
 import { createMemorySteps, type MemorySteps, type StepRecord } from '@halting/core/steps'
 import { noteOf, planOptions, promptOf, type Plan, type PlanWorld } from './plan.ts'

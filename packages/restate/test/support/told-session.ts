@@ -1,4 +1,4 @@
-import { createSession, type SessionEvent } from '@halting/agent/session'
+import { createSession, type SessionEvent } from '@halting/core/session'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 

@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-WORK-4, R-CLU-13
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { expect, test } from 'vitest'

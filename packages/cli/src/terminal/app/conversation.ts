@@ -2,7 +2,7 @@ import type { SessionEvent } from '@halting/agent/session'
 import type { Terminal, TranscriptEntry } from '@halting/core'
 import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
-import type { EndingAction } from '../view/ending-actions.ts'
+import type { OfferedAction } from '../view/ending-actions.ts'
 import { type EndingShown, endingShown, unendedShown } from '../view/ending-block.ts'
 import { followAwaited } from '../view/awaited-model.ts'
 import { createStreamView, type MarkdownStream, type StreamView } from '../view/stream-view.ts'
@@ -16,7 +16,7 @@ export interface Conversation {
   readonly isAwaiting: boolean
   readonly todos: readonly TodoItem[]
   /** What can be done next, by what is typed and sent; none while a run goes on. */
-  readonly offered: readonly EndingAction[]
+  readonly offered: readonly OfferedAction[]
   /** Since when it is offered, in milliseconds of the program's clock. */
   readonly offeredAt: number
   /** Something was said: what was offered is not any more. */
@@ -41,7 +41,7 @@ const mostBefore = 40
 export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
   let view: StreamView | undefined
   let awaited = followAwaited(now)
-  let offered: readonly EndingAction[] = []
+  let offered: readonly OfferedAction[] = []
   let offeredAt = 0
   let unlisten = (): void => {}
   return {

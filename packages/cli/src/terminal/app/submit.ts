@@ -3,7 +3,7 @@ import { commandNames, runCommand } from '../commands/table.ts'
 import { readCommand } from '../commands/parse-command.ts'
 import { shellCommandIn } from '../shell/shell-command.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
-import { actionFor, type EndingAction } from '../view/ending-actions.ts'
+import { actionFor, type OfferedAction } from '../view/ending-actions.ts'
 import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import type { When } from './hand-in.ts'
@@ -50,7 +50,7 @@ export function createSubmit(
 }
 
 /** Goes on after an ending, as it was offered. */
-function take({ effect }: EndingAction, app: AppContext, conversation: Conversation): void {
+function take({ effect }: OfferedAction, app: AppContext, conversation: Conversation): void {
   const session = app.open?.session
   if (session === undefined) return
   if (effect.type === 'why') return runCommand(app, 'why')

@@ -1,4 +1,5 @@
-import type { LimitsChange, PermissionDecision, Terminal, TerminalReason } from '@halting/core'
+import { endings, type LimitsChange, type PermissionDecision, type Terminal } from '@halting/core'
+import type { EndingAction, EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '../../session/waiting-calls.ts'
@@ -18,7 +19,7 @@ type EndingEffect =
   | { readonly type: 'why' }
 
 /** One thing to do next: what is typed (and sent) for it, and its words. */
-export interface EndingAction {
+export interface OfferedAction {
   /** '' for a line that is sent empty. */
   readonly typed: '' | 't' | 'w' | 'y' | 'allow' | 'deny'
   readonly label: string
@@ -31,91 +32,117 @@ export interface ActionContext {
   readonly canResume: boolean
 }
 
-type Actions = (terminal: Terminal, context: ActionContext) => readonly EndingAction[]
-
 const moreTurns = 20
 const moreUsd = 0.5
 
-export const why: EndingAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
-const onlyWhy: Actions = () => [why]
+export const why: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
 
-export function goOn(label: string, limits: LimitsChange = {}): EndingAction {
+export function goOn(label: string, limits: LimitsChange = {}): OfferedAction {
   return { typed: '', label, effect: { type: 'go_on', limits } }
 }
 
-function lastAnswer(limits: LimitsChange = {}): EndingAction {
-  return { typed: 'w', label: 'one last answer', effect: { type: 'last_answer', limits } }
-}
-
-function says(label: string, text: string): EndingAction {
+function says(label: string, text: string): OfferedAction {
   return { typed: '', label, effect: { type: 'prompt', text } }
 }
 
-/** After a raise of the limit that ended it, more turns beside: where there is a limit of turns. */
-function withTurns(limits: LimitsChange, { maxTurns }: LimitsInForce): readonly EndingAction[] {
-  if (maxTurns === null) return []
+/** What is offered after an ending (spec R-TERM-26): the actions of its row, with the keys and figures of this program. */
+export function endingActions(terminal: Terminal, context: ActionContext): readonly OfferedAction[] {
+  const { actions, limit } = endings[terminal.reason]
+  const raise = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
+  return actions.flatMap((action) => shownActions(action, terminal, context, raise))
+}
+
+function shownActions(
+  action: EndingAction,
+  terminal: Terminal,
+  { canResume, limits }: ActionContext,
+  raise: Raise | 'unknown' | undefined,
+): readonly OfferedAction[] {
+  switch (action.kind) {
+    case 'raise-limit':
+      if (raise === undefined || raise === 'unknown') return []
+      return [goOn(`+${raise.more} and go on`, raise.limits), ...withTurns(raise.limits, limits)]
+    case 'last-answer': {
+      // Past a limit that nobody knows there is no room for an answer.
+      if (raise === 'unknown') return []
+      return [
+        { typed: 'w', label: 'one last answer', effect: { type: 'last_answer', limits: raise?.forOneRequest ?? {} } },
+      ]
+    }
+    case 'prompt':
+      return [says(action.label, action.text)]
+    case 'retry':
+      return [canResume ? goOn('try again') : says('go on', 'Go on.')]
+    case 'compact':
+      return [{ typed: '', label: '/compact', effect: { type: 'compact' } }]
+    case 'approve':
+      return approvals(terminal)
+    case 'explain':
+      return [why]
+  }
+}
+
+/** How a limit is raised. */
+interface Raise {
+  /** `20 turns`. */
+  readonly more: string
+  readonly limits: LimitsChange
+  /** For one more request; none where that needs no room. */
+  readonly forOneRequest?: LimitsChange
+}
+
+/** `unknown`: neither the session nor the signal has a figure to raise. */
+function raiseOf(limit: EndingLimit, { signal }: Terminal, inForce: LimitsInForce): Raise | 'unknown' | undefined {
+  if (limit === 'noProgress') return undefined
+  const figure = (name: string): number | undefined => {
+    const value = signal.context[name]
+    return typeof value === 'number' ? value : undefined
+  }
+  // As it stands, or as the signal says, for one that a guard had.
+  const max = inForce[limit] ?? figure('limit')
+  if (max === undefined) return 'unknown'
+  switch (limit) {
+    case 'maxTurns':
+      return { more: `${moreTurns} turns`, limits: { maxTurns: max + moreTurns } }
+    case 'maxBudgetUsd': {
+      const needed = (figure('limitNeededUsd') ?? max) - max
+      const more = Math.max(moreUsd, cents(needed))
+      return {
+        more: dollarsText(more),
+        limits: { maxBudgetUsd: cents(max + more) },
+        forOneRequest: { maxBudgetUsd: cents(max + Math.max(0.01, needed)) },
+      }
+    }
+    case 'maxTotalTokens': {
+      const needed = Math.max(0, (figure('limitNeeded') ?? max) - max)
+      const more = Math.max(needed, Math.ceil(max / 2))
+      return { more: `${counted(more)} tokens`, limits: { maxTotalTokens: max + more } }
+    }
+    case 'maxDurationMs':
+      return { more: stopwatch(max), limits: { maxDurationMs: 2 * max } }
+  }
+}
+
+function cents(usd: number): number {
+  return Math.ceil(usd * 100 - 1e-6) / 100
+}
+
+/** After a raise of another limit, more turns beside: where there is a limit of turns. A prompt begins a run with turns of its own. */
+function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly OfferedAction[] {
+  if (maxTurns === null || raised.maxTurns !== undefined) return []
   return [
     {
       typed: 't',
       label: `the same and +${moreTurns} turns`,
-      effect: { type: 'go_on', limits: { ...limits, maxTurns: maxTurns + moreTurns } },
+      effect: { type: 'go_on', limits: { ...raised, maxTurns: maxTurns + moreTurns } },
     },
   ]
 }
 
-const figure = ({ signal }: Terminal, name: string): number | undefined => {
-  const value = signal.context[name]
-  return typeof value === 'number' ? value : undefined
-}
-
-/** What a limit is raised from: as it stands, or as the signal says, for one that a guard had. */
-function limitOf(terminal: Terminal, inForce: number | null): number | undefined {
-  return inForce ?? figure(terminal, 'limit')
-}
-
-const turns: Actions = (terminal, { limits }) => {
-  const limit = limitOf(terminal, limits.maxTurns)
-  if (limit === undefined) return [why]
-  // A prompt begins a run with turns of its own.
-  return [goOn(`+${moreTurns} turns and go on`, { maxTurns: limit + moreTurns }), lastAnswer(), why]
-}
-
-const dollars: Actions = (terminal, { limits }) => {
-  const limit = limitOf(terminal, limits.maxBudgetUsd)
-  if (limit === undefined) return [why]
-  const needed = (figure(terminal, 'limitNeededUsd') ?? limit) - limit
-  const cents = (usd: number): number => Math.ceil(usd * 100 - 1e-6) / 100
-  const more = Math.max(moreUsd, cents(needed))
-  const raised = { maxBudgetUsd: cents(limit + more) }
-  const forOne = { maxBudgetUsd: cents(limit + Math.max(0.01, needed)) }
-  return [goOn(`+${dollarsText(more)} and go on`, raised), ...withTurns(raised, limits), lastAnswer(forOne), why]
-}
-
-const tokens: Actions = (terminal, { limits }) => {
-  const limit = limitOf(terminal, limits.maxTotalTokens)
-  if (limit === undefined) return [why]
-  const needed = Math.max(0, (figure(terminal, 'limitNeeded') ?? limit) - limit)
-  const more = Math.max(needed, Math.ceil(limit / 2))
-  const raised = { maxTotalTokens: limit + more }
-  return [goOn(`+${counted(more)} tokens and go on`, raised), ...withTurns(raised, limits), lastAnswer(), why]
-}
-
-const time: Actions = (terminal, { limits }) => {
-  const limit = limitOf(terminal, limits.maxDurationMs)
-  if (limit === undefined) return [why]
-  const raised = { maxDurationMs: 2 * limit }
-  return [goOn(`+${stopwatch(limit)} and go on`, raised), ...withTurns(raised, limits), lastAnswer(), why]
-}
-
-const tryAgain: Actions = (_terminal, { canResume }) =>
-  canResume ? [goOn('try again'), why] : [says('go on', 'Go on.'), why]
-const interrupted: Actions = () => [says('go on', 'Go on.'), why]
-const compact: Actions = () => [{ typed: '', label: '/compact', effect: { type: 'compact' } }, why]
-
 /** The calls that wait are named in the message. No key that is pressed by habit lets them run. */
-const approvals: Actions = ({ signal }) => {
+function approvals({ signal }: Terminal): readonly OfferedAction[] {
   const ids = pendingOf(signal.context).map(({ id }) => id)
-  if (ids.length === 0) return [why]
+  if (ids.length === 0) return []
   const all = (decision: PermissionDecision): EndingEffect => ({
     type: 'approve',
     approvals: Object.fromEntries(ids.map((id) => [id, decision])),
@@ -128,71 +155,10 @@ const approvals: Actions = ({ signal }) => {
       label: 'deny and go on',
       effect: all({ behavior: 'deny', message: 'The person denied this call.' }),
     },
-    why,
   ]
 }
 
-/** What is offered after every ending (spec R-TERM-26). A success offers nothing: whoever wants more says what. */
-const actions: { readonly [reason in TerminalReason]: Actions } = {
-  completed: () => [],
-  finish_reason: () => [],
-  stop_requested: onlyWhy,
-  max_turns: turns,
-  max_budget_usd: dollars,
-  token_limit: tokens,
-  max_output_tokens: () => [says('have it go on', 'Go on where you were cut, and be shorter.'), why],
-  time_limit: time,
-  no_progress: () => [says('have it try another way', 'Try another way.'), lastAnswer(), why],
-  compaction_thrash: onlyWhy,
-  blocking_limit: compact,
-  structured_output_retry_exhausted: onlyWhy,
-  hook_stopped: interrupted,
-  stop_hook_prevented: onlyWhy,
-  needs_approval: approvals,
-  user_requested: interrupted,
-  aborted_streaming: interrupted,
-  aborted_tools: interrupted,
-  abandoned: interrupted,
-  prompt_too_long: compact,
-  model_error: tryAgain,
-  refusal: onlyWhy,
-  image_error: onlyWhy,
-  error: tryAgain,
-}
-
-export function endingActions(terminal: Terminal, context: ActionContext): readonly EndingAction[] {
-  return actions[terminal.reason](terminal, context)
-}
-
 /** What was typed after an ending, and sent: one of its actions, if it is nothing else than that. */
-export function actionFor(typed: string, offered: readonly EndingAction[]): EndingAction | undefined {
+export function actionFor(typed: string, offered: readonly OfferedAction[]): OfferedAction | undefined {
   return offered.find((action) => action.typed === typed.trim())
-}
-
-/** What else can be done, where the keys do not say it; '' for nothing. */
-export const endingAdvice: { readonly [reason in TerminalReason]: string } = {
-  completed: '',
-  finish_reason: '',
-  stop_requested: '',
-  max_turns: '',
-  max_budget_usd: '',
-  token_limit: '',
-  max_output_tokens: 'Ask for a shorter answer, or for it in parts.',
-  time_limit: '',
-  no_progress: 'Say what to do when a call does not help.',
-  compaction_thrash: '/model chooses another model.',
-  blocking_limit: 'Make the conversation shorter, or begin a new one: /clear.',
-  structured_output_retry_exhausted: 'Make the schema simpler, or say what goes into it.',
-  hook_stopped: '/hooks lists the hooks.',
-  stop_hook_prevented: '/hooks lists the hooks.',
-  needs_approval: '',
-  user_requested: '',
-  aborted_streaming: '',
-  aborted_tools: '',
-  abandoned: '',
-  prompt_too_long: 'Make the conversation shorter, or ask for less at once.',
-  model_error: '/model chooses another model; halting doctor looks at the key and the way to the service.',
-  refusal: 'Put the request in other words.',
-  image_error: 'Take the image out, or make it smaller: /rewind goes back to before it.',
-  error: 'See what failed above.',
 }

@@ -1,18 +1,10 @@
 import { endings, type Terminal } from '@halting/core'
-import { many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
+import type { EndingDetail } from '@halting/core/adapters'
+import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
-import {
-  actionFor,
-  endingActions,
-  endingAdvice,
-  goOn,
-  why,
-  type ActionContext,
-  type EndingAction,
-} from './ending-actions.ts'
-import { dollarsAndMore } from '../../io/dollars.ts'
-import { endingSentence } from './ending-words.ts'
+import { actionFor, endingActions, goOn, why, type ActionContext, type OfferedAction } from './ending-actions.ts'
+import { dollars, dollarsAndMore, dollarsAtMost } from '../../io/dollars.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
 import type { TodoItem } from '../../session/todos.ts'
 import { undoneOf } from './todos.ts'
@@ -28,7 +20,7 @@ export interface EndingInput extends ActionContext {
 /** What is printed after a run, and what can be done next. */
 export interface EndingShown {
   readonly block: Block
-  readonly actions: readonly EndingAction[]
+  readonly actions: readonly OfferedAction[]
 }
 
 export { actionFor }
@@ -37,7 +29,7 @@ export { actionFor }
 export function endingShown(input: EndingInput, style: Style): EndingShown {
   const { terminal } = input
   const actions = endingActions(terminal, input)
-  const isPlain = terminal.reason === 'completed' || terminal.reason === 'finish_reason'
+  const isPlain = endings[terminal.reason].announcement === 'success'
   return { actions, block: isPlain ? doneBlock(input, style) : stoppedBlock(input, actions, style) }
 }
 
@@ -57,7 +49,7 @@ export function unendedShown(style: Style): EndingShown {
 
 function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Block {
   // What a compaction says of itself, say; 'done' says the rest.
-  const said = terminal.reason === 'completed' ? '' : ` (${oneLine(terminal.signal.message, 200)})`
+  const said = endings[terminal.reason].detail.kind === 'none' ? '' : ` (${oneLine(terminal.signal.message, 200)})`
   const undone = undoneText(todos)
   const parts = [`✓ done${said}`, ...shortFigures(terminal), ...(changes === '' ? [] : [changes])]
   return blockOf((width) => [
@@ -77,12 +69,11 @@ function shortFigures({ summary, costUsd, committedUsd, durationMs }: Terminal):
 
 function stoppedBlock(
   { terminal, changes, todos }: EndingInput,
-  actions: readonly EndingAction[],
+  actions: readonly OfferedAction[],
   style: Style,
 ): Block {
-  const { category } = endings[terminal.reason]
-  const paint = category === 'error' ? style.red : category === 'user_requested' ? style.bold : style.yellow
-  const advice = endingAdvice[terminal.reason]
+  const { announcement, advice } = endings[terminal.reason]
+  const paint = announcement === 'failed' ? style.red : announcement === 'interrupted' ? style.bold : style.yellow
   const done = [figuresLine(terminal, changes), undoneText(todos)].filter((text) => text !== '').join(' ')
   const left =
     terminal.stillRunning.length === 0
@@ -92,7 +83,7 @@ function stoppedBlock(
     ...hanging('■ ', `${oneLine(endingSentence(terminal), 600)}  [${terminal.reason}]`, width).map(paint),
     ...hanging('  ', done, width),
     ...(left === '' ? [] : hanging('  ', left, width)),
-    ...(advice === '' ? [] : hanging('  ', advice, width)),
+    ...(advice.terminal === '' ? [] : hanging('  ', advice.terminal, width)),
     ...actionLines(actions, width).map((line) => style.bold(line)),
   ])
 }
@@ -115,8 +106,55 @@ function undoneText(todos: readonly TodoItem[]): string {
   return `Undone: todo "${oneLine(first.content, 80)}"${others.length === 0 ? '' : ` and ${others.length} more`}.`
 }
 
+/** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25) */
+function endingSentence(terminal: Terminal): string {
+  const { sentence, detail } = endings[terminal.reason]
+  const more = detailText(detail, terminal)
+    .trim()
+    .replace(/[.\s]+$/, '')
+  return `Stopped: ${sentence}.${more === '' ? '' : ` ${more}.`}`
+}
+
+function detailText(detail: EndingDetail, { signal }: Terminal): string {
+  switch (detail.kind) {
+    case 'none':
+      return ''
+    case 'message': {
+      const { prefix = '', unless } = detail
+      if (signal.message === unless) return ''
+      return signal.message.startsWith(prefix) ? signal.message.slice(prefix.length) : signal.message
+    }
+    case 'figures': {
+      const { text, name, next } = units[detail.unit]
+      const { used, limit } = signal.context
+      const needed = next === undefined ? undefined : signal.context[next.figure]
+      const request = typeof needed === 'number' ? `, the next request could ${next?.words(needed)}` : ''
+      // A hook or a tool may raise any reason: without figures the message says it.
+      if (typeof used !== 'number') return signal.message + request
+      const unit = name === '' ? '' : ` ${name}${limit === 1 ? '' : 's'}`
+      const figures = typeof limit === 'number' ? `${text(used)} of ${text(limit)}` : signal.message
+      return figures + unit + request
+    }
+  }
+}
+
+/** The figures of a limit: `40 of 40 turns`, and what the next request needs where that did not fit. */
+interface Unit {
+  readonly text: (value: number) => string
+  /** The word behind the figures; '' for none. */
+  readonly name: string
+  readonly next?: { readonly figure: string; readonly words: (value: number) => string }
+}
+
+const units: { readonly [unit in Extract<EndingDetail, { readonly kind: 'figures' }>['unit']]: Unit } = {
+  turns: { text: counted, name: 'turn' },
+  usd: { text: dollars, name: '', next: { figure: 'neededUsd', words: (usd) => `cost ${dollarsAtMost(usd)}` } },
+  tokens: { text: counted, name: 'token', next: { figure: 'needed', words: (tokens) => `need ${counted(tokens)}` } },
+  ms: { text: stopwatch, name: '' },
+}
+
 /** Each action stays whole: one that does not fit stands on the next line. */
-function actionLines(actions: readonly EndingAction[], width: number): readonly string[] {
+function actionLines(actions: readonly OfferedAction[], width: number): readonly string[] {
   const parts = [...actions.map(({ typed, label }) => `${typed}↵ ${label}`), 'or type a prompt']
   const lines: string[] = []
   for (const part of parts) {

@@ -3,7 +3,8 @@ import { isText, isToolResult, textOf } from '../../messages.ts'
 import type { Ended } from '../../run-context.ts'
 import { lastAnswer } from '../../sdk/result-message.ts'
 import { tasksIn } from '../tasks.ts'
-import type { Terminal } from '../../stop/terminal.ts'
+import { endings } from '../../endings/table.ts'
+import type { Terminal } from '../../endings/terminal.ts'
 import type { RunState } from '../../state.ts'
 import { tailOf } from '../../text.ts'
 import type { ChildRun } from '../../tools/tool.ts'
@@ -38,7 +39,7 @@ function toldOfChild(ended: Ended, child: ChildRun): ToolResult {
     turns: terminal.summary.turns,
   }
   const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
-  if (terminal.reason === 'completed' || terminal.reason === 'finish_reason' || terminal.reason === 'stop_requested') {
+  if (endings[terminal.reason].exitCode === 0) {
     const answer = lastAnswer(state)
     const content = noted(answer === '' ? '(The agent ended without a text.)' : answer)
     return { status: 'done', content, isError: false, details }

@@ -2,7 +2,7 @@ import { isInstance } from '../../errors.ts'
 import type { AskModel } from '../../hooks/questions.ts'
 import type { Emit } from '../../events.ts'
 import { disregard, type Eventually } from '../../eventually.ts'
-import { AgentStopException } from '../../stop/stop-exception.ts'
+import { AgentStopException } from '../../endings/stop-exception.ts'
 import { resultOfOutput, resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
 import {

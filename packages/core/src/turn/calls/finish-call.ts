@@ -1,6 +1,6 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { textOf, type ToolUseBlock } from '../../messages.ts'
-import { StopSignal } from '../../stop/signal.ts'
+import { StopSignal } from '../../endings/signal.ts'
 import { replacedResult, withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
 import { enterBill } from '../request/questions.ts'

@@ -1,0 +1,149 @@
+import type { StopReason } from './reason.ts'
+
+/** Where a run ended (spec R-END-1): a closed set. */
+export type TerminalReason =
+  | 'completed'
+  | 'finish_reason'
+  | 'stop_requested'
+  | 'max_turns'
+  | 'max_budget_usd'
+  | 'token_limit'
+  | 'max_output_tokens'
+  | 'time_limit'
+  | 'no_progress'
+  | 'compaction_thrash'
+  | 'blocking_limit'
+  | 'structured_output_retry_exhausted'
+  | 'hook_stopped'
+  | 'stop_hook_prevented'
+  | 'needs_approval'
+  | 'user_requested'
+  | 'aborted_streaming'
+  | 'aborted_tools'
+  | 'abandoned'
+  | 'prompt_too_long'
+  | 'model_error'
+  | 'refusal'
+  | 'image_error'
+  | 'error'
+
+/** `subtype` of the result message (spec R-SDK-11). */
+export type ResultSubtype =
+  | 'success'
+  | 'error_during_execution'
+  | 'error_max_turns'
+  | 'error_max_budget_usd'
+  | 'error_max_structured_output_retries'
+
+/** The limits that endings report. */
+export type EndingLimit = 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'
+
+/** What frontends need to know of a limit. */
+export interface EndingLimitFacts {
+  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'repeats'
+  /**
+   * Who raises it before a run continues. `continuing`: to continue is enough, and as much again is granted. `person`: it is paid for, so a person
+   * sets it. Null: there is no figure to raise.
+   */
+  readonly raisedBy: 'continuing' | 'person' | null
+}
+
+/** Facts by limit. The row of an ending names its limit. */
+export const endingLimits: { readonly [limit in EndingLimit]: EndingLimitFacts } = {
+  maxTurns: { unit: 'turns', raisedBy: 'continuing' },
+  maxBudgetUsd: { unit: 'usd', raisedBy: 'person' },
+  maxTotalTokens: { unit: 'tokens', raisedBy: 'person' },
+  maxDurationMs: { unit: 'ms', raisedBy: 'continuing' },
+  noProgress: { unit: 'repeats', raisedBy: null },
+}
+
+/** Raise the limit of the row and continue with the counters of the run. */
+interface RaiseLimit {
+  readonly kind: 'raise-limit'
+}
+
+/** One thing to do after an ending. Frontends decide by which key, button or command. */
+export type EndingAction =
+  | RaiseLimit
+  /** Ask once more, without tools, for a last answer. */
+  | { readonly kind: 'last-answer' }
+  /** Continue with this prompt. */
+  | { readonly kind: 'prompt'; readonly label: string; readonly text: string }
+  /** Resume, where the session can be resumed; else continue with a prompt. */
+  | { readonly kind: 'retry' }
+  | { readonly kind: 'compact' }
+  /** Approve or deny the calls that wait. */
+  | { readonly kind: 'approve' }
+  /** Show why the run ended. */
+  | { readonly kind: 'explain' }
+
+/** Advice as a text, or as its kind where it depends on the limit, or on the options that a frontend was started with. */
+export type EndingAdvice =
+  | string
+  | RaiseLimit
+  /** Permit compaction. With `otherwise`: only where it was switched off, else this text. */
+  | { readonly kind: 'permit-compaction'; readonly otherwise?: string }
+  /** Give compaction more room than it had. */
+  | { readonly kind: 'more-room' }
+  | { readonly kind: 'another-model' }
+  /** Inspect the failure, and which failures end a run. */
+  | { readonly kind: 'inspect-failure' }
+
+/** What follows the sentence of an ending. */
+export type EndingDetail =
+  | { readonly kind: 'none' }
+  /** The message of the signal: without this prefix, and not at all where it is `unless`. */
+  | { readonly kind: 'message'; readonly prefix?: string; readonly unless?: string }
+  /** `used` and `limit` of the signal's context in this unit, and what the next request needs where the signal has it. */
+  | { readonly kind: 'figures'; readonly unit: Exclude<EndingLimitFacts['unit'], 'repeats'> }
+
+/** How an ending is presented to a person. The loop reads none of it. */
+export interface EndingPresentation {
+  /**
+   * How it is announced. `success`: the work is done; `stopped`: a hook, a guard or a tool ended it; `limited`: a limit did; `paused`: it waits for a
+   * person; `interrupted`: a person ended it, or nobody listened; `failed`: something did not work.
+   */
+  readonly announcement: 'success' | 'stopped' | 'limited' | 'paused' | 'interrupted' | 'failed'
+  /** What happened, without a mark at its end (spec R-TERM-25). */
+  readonly sentence: string
+  readonly detail: EndingDetail
+  /** What to do next, by the kind of frontend; '' for nothing, or where the actions say it (spec R-TEXT-5). */
+  readonly advice: {
+    /** One prompt a process. */
+    readonly command: EndingAdvice
+    readonly editor: string | RaiseLimit
+    readonly terminal: string
+  }
+  /** What is offered after it, the most useful first (spec R-TERM-26). */
+  readonly actions: readonly EndingAction[]
+  /** What `halting why` prints a command for; null for none. */
+  readonly resume: EndingAction | null
+  /** Stop reason of the Agent Client Protocol (spec R-ACP-5). `error`: the prompt is answered with an error. `cancelled`: where the client cancelled, else `end_turn`. */
+  readonly acp: 'end_turn' | 'max_turn_requests' | 'max_tokens' | 'refusal' | 'cancelled' | 'error'
+}
+
+/** One row of the table: everything about an ending that does not depend on the run. */
+export interface Ending extends EndingPresentation {
+  readonly category: StopReason
+  /** graceful: at a checkpoint; immediate: what is in flight is aborted or has failed; preemptive: before a request is made. */
+  readonly manner: 'graceful' | 'immediate' | 'preemptive'
+  /** Which results the calls of the last message have (spec R-END-4). */
+  readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
+  readonly subtype: ResultSubtype
+  /** `terminal_reason` of the result message, where it is not the reason (spec R-SDK-5). */
+  readonly sdkName: string | null
+  /** Exit code of the terminal program; null where nobody is left to read it. */
+  readonly exitCode: number | null
+  /** Whether a hook may ask to go on although the run would end (spec R-DEC-2). */
+  readonly overridable: boolean
+  /** Whether `wrapUp` asks for a last answer here (spec R-DEC-6). */
+  readonly wrapsUp: boolean
+  /** What the transcript says at its end, whoever raised it: what failed, that the turns are used up, or nothing. */
+  readonly transcriptSays: 'failure' | 'max_turns_reached' | 'nothing'
+  /** The limit that it reports, which makes it a possible next stop of a run and of a what-if; null for none. */
+  readonly limit: EndingLimit | null
+  /** The bound that a stage after a run has reached when its question ended so; null: the stage failed. */
+  readonly stageBound: 'max_turns' | 'max_budget_usd' | 'token_limit' | 'time_limit' | null
+  /** What a session needs before it continues: nothing, answers to the calls that wait, or a prompt (spec R-SESS-3). */
+  readonly continuesWith: 'nothing' | 'answers' | 'prompt'
+}

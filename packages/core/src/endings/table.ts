@@ -1,0 +1,354 @@
+import type { Ending, EndingAction, EndingPresentation, TerminalReason } from './ending.ts'
+
+const explain = { kind: 'explain' } as const
+const lastAnswer = { kind: 'last-answer' } as const
+const raiseLimit = { kind: 'raise-limit' } as const
+const retry = { kind: 'retry' } as const
+const compact = { kind: 'compact' } as const
+const approve = { kind: 'approve' } as const
+const goOn = { kind: 'prompt', label: 'go on', text: 'Go on.' } as const
+const tryAnotherWay = { kind: 'prompt', label: 'have it try another way', text: 'Try another way.' } as const
+const askForRest = {
+  kind: 'prompt',
+  label: 'have it go on',
+  text: 'Go on where you were cut, and be shorter.',
+} as const
+
+const message = { kind: 'message' } as const
+const noDetail = { kind: 'none' } as const
+
+type AllAdvice = EndingPresentation['advice']
+
+/** The same advice everywhere, but where a frontend needs other words. */
+function advise(text: string, differing: Partial<AllAdvice> = {}): AllAdvice {
+  return { command: text, editor: text, terminal: text, ...differing }
+}
+
+const noAdvice: AllAdvice = advise('')
+const onlyExplain: readonly EndingAction[] = [explain]
+const goOnOrExplain: readonly EndingAction[] = [goOn, explain]
+
+/** The work is done: nothing is offered, since who wants more writes it. */
+const success = {
+  manner: 'graceful',
+  toolResults: 'all',
+  subtype: 'success',
+  exitCode: 0,
+  overridable: true,
+  wrapsUp: false,
+  sdkName: null,
+  transcriptSays: 'nothing',
+  limit: null,
+  stageBound: null,
+  continuesWith: 'prompt',
+  announcement: 'success',
+  advice: noAdvice,
+  actions: [],
+  resume: null,
+  acp: 'end_turn',
+} as const
+
+/** A hook, a guard or a tool ended it. */
+const stopped = { ...success, category: 'stop_requested', announcement: 'stopped', detail: message } as const
+
+/** A bound of the run that is no figure of a person's. */
+const bound = {
+  subtype: 'error_during_execution',
+  exitCode: 3,
+  overridable: false,
+  wrapsUp: false,
+  sdkName: null,
+  transcriptSays: 'nothing',
+  limit: null,
+  stageBound: null,
+  continuesWith: 'nothing',
+  announcement: 'limited',
+  actions: onlyExplain,
+  resume: null,
+  acp: 'max_turn_requests',
+} as const
+
+/** A limit that a person can raise. */
+const limit = {
+  ...bound,
+  overridable: true,
+  wrapsUp: true,
+  advice: { command: raiseLimit, editor: raiseLimit, terminal: '' },
+  actions: [raiseLimit, lastAnswer, explain],
+  resume: raiseLimit,
+} as const
+
+const interrupted = {
+  category: 'user_requested',
+  manner: 'immediate',
+  subtype: 'error_during_execution',
+  exitCode: 130,
+  overridable: false,
+  wrapsUp: false,
+  sdkName: null,
+  transcriptSays: 'nothing',
+  limit: null,
+  stageBound: null,
+  continuesWith: 'prompt',
+  announcement: 'interrupted',
+  detail: message,
+  advice: noAdvice,
+  actions: goOnOrExplain,
+  resume: goOn,
+  acp: 'cancelled',
+} as const
+
+const failure = {
+  category: 'error',
+  manner: 'immediate',
+  subtype: 'error_during_execution',
+  exitCode: 1,
+  overridable: false,
+  wrapsUp: false,
+  sdkName: null,
+  transcriptSays: 'nothing',
+  limit: null,
+  stageBound: null,
+  continuesWith: 'prompt',
+  announcement: 'failed',
+  detail: message,
+  resume: null,
+  acp: 'error',
+} as const
+
+/**
+ * The one table of endings: the loop, the records, the reports and every frontend read their part of a row, and none has a table by reason of its own
+ * (`scripts/check-endings.mjs`). A `TerminalReason` without its row, or a row without a field, does not compile.
+ */
+export const endings: { readonly [reason in TerminalReason]: Ending } = {
+  completed: { ...success, category: 'completed', sentence: 'done', detail: noDetail },
+  finish_reason: { ...success, category: 'finish_reason', sentence: 'done, as a guard asked', detail: message },
+  stop_requested: { ...stopped, sentence: 'a hook, a guard or a tool ended it', actions: onlyExplain },
+  max_turns: {
+    ...limit,
+    category: 'steps_limit',
+    manner: 'graceful',
+    toolResults: 'all',
+    subtype: 'error_max_turns',
+    transcriptSays: 'max_turns_reached',
+    limit: 'maxTurns',
+    stageBound: 'max_turns',
+    sentence: 'the turn limit is reached',
+    detail: { kind: 'figures', unit: 'turns' },
+  },
+  max_budget_usd: {
+    ...limit,
+    category: 'cost_limit',
+    manner: 'immediate',
+    toolResults: 'partial',
+    subtype: 'error_max_budget_usd',
+    sdkName: 'budget_exhausted',
+    overridable: false,
+    limit: 'maxBudgetUsd',
+    stageBound: 'max_budget_usd',
+    sentence: 'the dollar budget is used up',
+    detail: { kind: 'figures', unit: 'usd' },
+  },
+  token_limit: {
+    ...limit,
+    category: 'token_limit',
+    manner: 'graceful',
+    toolResults: 'all',
+    limit: 'maxTotalTokens',
+    stageBound: 'token_limit',
+    sentence: 'the token limit is reached',
+    detail: { kind: 'figures', unit: 'tokens' },
+    acp: 'max_tokens',
+  },
+  max_output_tokens: {
+    ...bound,
+    category: 'token_limit',
+    manner: 'graceful',
+    toolResults: 'none',
+    overridable: true,
+    stageBound: 'token_limit',
+    sentence: 'the reply was cut at its longest, again and again',
+    detail: noDetail,
+    advice: advise('Ask for a shorter answer, or for the rest of it.', {
+      terminal: 'Ask for a shorter answer, or for it in parts.',
+    }),
+    actions: [askForRest, explain],
+    acp: 'max_tokens',
+  },
+  time_limit: {
+    ...limit,
+    category: 'time_limit',
+    manner: 'immediate',
+    toolResults: 'partial',
+    wrapsUp: false,
+    limit: 'maxDurationMs',
+    stageBound: 'time_limit',
+    sentence: 'the time is up',
+    detail: { kind: 'figures', unit: 'ms' },
+  },
+  no_progress: {
+    ...bound,
+    category: 'no_progress',
+    manner: 'graceful',
+    toolResults: 'all',
+    overridable: true,
+    wrapsUp: true,
+    limit: 'noProgress',
+    sentence: 'it made no progress',
+    detail: { kind: 'message', prefix: 'No progress: ' },
+    advice: advise('Say what to do when a call does not help.', {
+      command: 'Say in the prompt what to do when a call does not help.',
+    }),
+    actions: [tryAnotherWay, lastAnswer, explain],
+    resume: tryAnotherWay,
+  },
+  compaction_thrash: {
+    ...bound,
+    category: 'no_progress',
+    manner: 'preemptive',
+    toolResults: 'none',
+    sentence: 'no room can be made',
+    detail: message,
+    advice: {
+      command: { kind: 'more-room' },
+      editor: 'Begin a new session, or choose a model with a larger window.',
+      terminal: '/model chooses another model.',
+    },
+  },
+  blocking_limit: {
+    ...bound,
+    category: 'token_limit',
+    manner: 'preemptive',
+    toolResults: 'none',
+    sentence: 'the context window is full',
+    detail: { kind: 'figures', unit: 'tokens' },
+    advice: {
+      command: { kind: 'permit-compaction' },
+      editor: 'Write /compact to make room.',
+      terminal: 'Make the conversation shorter, or begin a new one: /clear.',
+    },
+    actions: [compact, explain],
+    resume: compact,
+  },
+  structured_output_retry_exhausted: {
+    ...bound,
+    category: 'retry_limit',
+    manner: 'graceful',
+    toolResults: 'all',
+    subtype: 'error_max_structured_output_retries',
+    overridable: true,
+    sentence: 'no answer fits the schema',
+    detail: message,
+    advice: advise('Make the schema simpler, or say what goes into it.', {
+      command: 'Make the schema simpler, or say in the prompt what goes into it.',
+    }),
+  },
+  hook_stopped: {
+    ...stopped,
+    exitCode: 4,
+    sentence: 'a hook stopped it after a tool',
+    advice: advise('A hook stopped the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
+    actions: goOnOrExplain,
+  },
+  stop_hook_prevented: {
+    ...stopped,
+    exitCode: 4,
+    sentence: 'a stop hook ended it',
+    advice: advise('A stop hook ended the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
+    actions: onlyExplain,
+  },
+  needs_approval: {
+    ...stopped,
+    toolResults: 'partial',
+    subtype: 'error_during_execution',
+    exitCode: 5,
+    overridable: false,
+    continuesWith: 'answers',
+    announcement: 'paused',
+    sentence: 'a call waits for a yes or a no',
+    advice: {
+      command: 'Approve or deny the call, and resume the session.',
+      editor: 'Nobody could be asked about the call.',
+      terminal: '',
+    },
+    actions: [approve, explain],
+    resume: approve,
+    acp: 'error',
+  },
+  user_requested: {
+    ...interrupted,
+    manner: 'graceful',
+    toolResults: 'all',
+    sentence: 'you asked it to stop',
+    detail: { kind: 'message', unless: 'Stop requested by user' },
+  },
+  aborted_streaming: { ...interrupted, toolResults: 'synthetic', sentence: 'interrupted while the model wrote' },
+  aborted_tools: { ...interrupted, toolResults: 'partial', sentence: 'interrupted while tools ran' },
+  abandoned: {
+    ...interrupted,
+    toolResults: 'synthetic',
+    exitCode: null,
+    sentence: 'nobody listened any more',
+    detail: noDetail,
+  },
+  prompt_too_long: {
+    ...failure,
+    toolResults: 'none',
+    continuesWith: 'nothing',
+    sentence: 'the conversation is too long for the model',
+    advice: {
+      command: { kind: 'permit-compaction', otherwise: 'Split the task, or read less at once.' },
+      editor: 'Split the task, or write /compact to make room.',
+      terminal: 'Make the conversation shorter, or ask for less at once.',
+    },
+    actions: [compact, explain],
+    resume: compact,
+  },
+  model_error: {
+    ...failure,
+    toolResults: 'synthetic',
+    continuesWith: 'nothing',
+    transcriptSays: 'failure',
+    sentence: 'the model could not be asked',
+    advice: {
+      command: { kind: 'another-model' },
+      editor: 'Write /continue to try again, or choose another model in the options of the session.',
+      terminal: '/model chooses another model; halting doctor looks at the key and the way to the service.',
+    },
+    actions: [retry, explain],
+    resume: retry,
+  },
+  refusal: {
+    ...failure,
+    manner: 'graceful',
+    toolResults: 'all',
+    sentence: 'the model declined',
+    detail: noDetail,
+    advice: advise('The model declined: put the request in other words.', {
+      terminal: 'Put the request in other words.',
+    }),
+    actions: onlyExplain,
+    acp: 'refusal',
+  },
+  image_error: {
+    ...failure,
+    toolResults: 'none',
+    sentence: 'an image or a document was refused',
+    advice: advise('Take the image out, or make it smaller.', {
+      terminal: 'Take the image out, or make it smaller: /rewind goes back to before it.',
+    }),
+    actions: onlyExplain,
+  },
+  error: {
+    ...failure,
+    toolResults: 'synthetic',
+    transcriptSays: 'failure',
+    sentence: 'something failed',
+    advice: {
+      command: { kind: 'inspect-failure' },
+      editor: 'halting why tells more.',
+      terminal: 'See what failed above.',
+    },
+    actions: [retry, explain],
+  },
+}

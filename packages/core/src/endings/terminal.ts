@@ -1,0 +1,75 @@
+import type { TerminalReason } from './ending.ts'
+import type { HaltingError } from '../errors.ts'
+import type { Usage } from '../messages.ts'
+import type { StopReason } from './reason.ts'
+import type { StopSignal } from './signal.ts'
+import type { StopSignals } from './signals.ts'
+
+const terminalOfReason = {
+  error: 'error',
+  stop_requested: 'stop_requested',
+  user_requested: 'user_requested',
+  steps_limit: 'max_turns',
+  token_limit: 'token_limit',
+  cost_limit: 'max_budget_usd',
+  time_limit: 'time_limit',
+  retry_limit: 'model_error',
+  no_progress: 'no_progress',
+  finish_reason: 'finish_reason',
+  completed: 'completed',
+  unknown: 'error',
+} as const satisfies Record<StopReason, TerminalReason>
+
+/** Who raised a signal, where that decides the terminal. */
+export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
+
+/** Where a signal that a guard, hook or tool raised ends the run (spec R-STOP-6). */
+export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): TerminalReason {
+  if (signal.reason === 'stop_requested') {
+    if (origin === 'post_tool_hook') return 'hook_stopped'
+  }
+  return terminalOfReason[signal.reason]
+}
+
+/** What a run did, in figures (spec R-END-7). */
+export interface RunSummary {
+  readonly assistantMessages: number
+  readonly toolResults: number
+  /** Turns, for people: with those that a stop hook or the token target added. */
+  readonly turns: number
+  /** Attempts that reached the model (spec R-LAP-9). */
+  readonly requests: number
+  /** The run's own requests; those of subagents are in `modelUsage`. */
+  readonly usage: Usage
+  /** By exact model id, with subagents and compaction. */
+  readonly modelUsage: { readonly [model: string]: ModelFigures }
+  /** Whether the conversation was compacted in this run. */
+  readonly compacted: boolean
+  /** Milliseconds that requests took. */
+  readonly apiMs: number
+}
+
+/** What one model came to in a run: its usage, and its cost in US dollars. */
+export type ModelFigures = { readonly usage: Usage; readonly costUsd: number }
+
+/** How a run ended, with the figures behind it: the same record in the return value, the last event, the session and the result line. */
+export interface Terminal {
+  /** Where the run ended. */
+  readonly reason: TerminalReason
+  /** Why: category, message with figures, context, source. */
+  readonly signal: StopSignal
+  /** All signals that stood at the end; overridden ones are in the lap records. */
+  readonly signals: StopSignals
+  readonly summary: RunSummary
+  /** Settled, in US dollars. */
+  readonly costUsd: number
+  /** Settled plus what unknown or aborted attempts may have cost, in US dollars. */
+  readonly committedUsd: number
+  /** What a limit on tokens counts: input (cached too) and output, with what unknown or aborted attempts may have come to. */
+  readonly totalTokens: number
+  /** Active milliseconds, over all resumes, without the time that a person was waited for (spec R-STEP-9). */
+  readonly durationMs: number
+  /** Ids of tool calls that were left behind because they did not react to an abort. */
+  readonly stillRunning: readonly string[]
+  readonly error?: HaltingError
+}

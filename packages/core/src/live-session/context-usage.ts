@@ -1,0 +1,32 @@
+import type { QueryOptions } from '../query-options.ts'
+import type { Transcript } from '../transcript.ts'
+import type { Usage } from '../messages.ts'
+import { contextUsage } from '../context/usage.ts'
+import type { ContextUsage } from './session.ts'
+
+/** What the next request would hold, by kind. `added`: names of tools that came later. Asks nobody. */
+export function contextUsageOf(
+  options: QueryOptions,
+  transcript: Transcript,
+  added: readonly string[] = [],
+): ContextUsage {
+  const { tools: own = [], moreTools } = options
+  const known = new Set(own.map(({ name }) => name))
+  const more = added.flatMap((name) => (known.has(name) ? [] : (moreTools?.(name) ?? [])))
+  const { parts, figures, autoCompact } = contextUsage({ ...options, tools: [...own, ...more] }, { transcript })
+  const sums = new Map<string, number>()
+  for (const { kind, tokens } of parts) sums.set(kind, (sums.get(kind) ?? 0) + tokens)
+  return {
+    totalTokens: figures.usedTokens,
+    maxTokens: figures.windowTokens === Infinity ? null : figures.windowTokens,
+    compactsAt: autoCompact?.atTokens ?? null,
+    categories: [...sums].map(([name, tokens]) => ({ name, tokens })),
+    tools: parts.flatMap(({ kind, name, tokens }) => (kind === 'tool' && name !== null ? [{ name, tokens }] : [])),
+    lastUsage: lastUsageOf(transcript),
+  }
+}
+
+function lastUsageOf(transcript: Transcript): Usage | null {
+  const last = transcript.since(0).findLast((entry) => entry.kind === 'assistant' && entry.error === undefined)
+  return last?.kind === 'assistant' ? last.message.usage : null
+}

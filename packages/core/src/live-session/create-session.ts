@@ -1,0 +1,401 @@
+import type { AbortCause } from '../cancel/abort.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { LoopEvent } from '../events.ts'
+import type { MessageContent } from '../messages.ts'
+import type { PermissionDecision } from '../tools/permission-decision.ts'
+import { QueryEngine } from '../engine.ts'
+import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
+import { checkApprovals } from '../tools/answer-shape.ts'
+import { compactCommand } from '../prompts.ts'
+import type { PermissionAnswer } from '../tools/can-use-tool.ts'
+import { EventListeners } from './event-listeners.ts'
+import { checkPrompt } from './check-prompt.ts'
+import { MessageQueue } from './message-queue.ts'
+import { type Beginning, type Running, runningOf } from './beginning.ts'
+import type { SessionParts } from './parts.ts'
+import { Questions } from './questions.ts'
+import { notKept, nothingChanged } from './rewound.ts'
+import { SessionView } from './session-view.ts'
+import { StagesAfterRuns } from './stages-after-runs.ts'
+import type {
+  ContextUsage,
+  Interrupted,
+  InterruptOptions,
+  PromptOptions,
+  RewindOptions,
+  Rewound,
+  Session,
+  SessionEvent,
+  SessionSnapshot,
+} from './session.ts'
+
+/**
+ * Creates a live session: one conversation with its runs, queue and questions.
+ * @throws ConfigurationError for options that cannot be run.
+ */
+export function createSession(parts: SessionParts): Session {
+  return new LiveSession(parts)
+}
+
+/**
+ * S1: one run at a time; `#running` is set from the moment at which something is there to run until its result and all after it are told.
+ * S2: a message that was handed in is in the queue, in the conversation, or given back.
+ * S3: a run that has begun tells `run_start`, `system/init` first and its result last, and `run_end`.
+ * S4: after `close` nothing begins and nothing is told but `closed`.
+ */
+class LiveSession implements Session {
+  readonly #parts: SessionParts
+  readonly #questions: Questions
+  readonly #queue: MessageQueue
+  readonly #view: SessionView
+  readonly #listeners = new EventListeners()
+  /** What was asked for beside messages: it goes before them. */
+  #beginnings: readonly Beginning[] = []
+  readonly #onSettled: (() => void)[] = []
+  #engine: QueryEngine
+  #running: Running | undefined
+  readonly #stages: StagesAfterRuns
+  readonly #tellMessage: (message: SdkMessage) => void
+  #hasBegun = false
+  #isClosed = false
+  #closing: Promise<void> | undefined
+  readonly #forgetBackground: (() => void) | undefined
+  #snapshot: SessionSnapshot | undefined
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts
+    const tell = (message: SdkMessage): void => this.#tell({ type: 'message', message })
+    this.#tellMessage = parts.through?.(tell) ?? tell
+    const { options, permissions } = parts
+    const onStage = { tell: (event: SessionEvent) => this.#tell(event), changed: () => this.#changed() }
+    this.#stages = new StagesAfterRuns(parts.afterRun, onStage)
+    this.#questions = new Questions((event) => {
+      this.#tell(event)
+      this.#changed()
+    })
+    this.#queue = new MessageQueue(() => this.#engine)
+    this.#engine = this.#newEngine()
+    const last = parts.journal?.open === undefined ? parts.journal?.ended.at(-1)?.terminal : undefined
+    this.#view = new SessionView({ options, permissions, last, engine: () => this.#engine })
+    // A command may end while no run is there to tell of it.
+    this.#forgetBackground = options.background?.onEnd(() => this.#changed())
+  }
+
+  #newEngine(): QueryEngine {
+    const { options, journal, answersQuestions, attach } = this.#parts
+    const engine = new QueryEngine({
+      ...options,
+      ...(journal !== undefined && { session: journal }),
+      ...(answersQuestions && { canUseTool: this.#questions.canUseTool }),
+      onEvent: (event) => this.#onLoopEvent(event),
+    })
+    attach?.(engine)
+    return engine
+  }
+
+  get id(): string {
+    return this.#engine.sessionId
+  }
+
+  get snapshot(): SessionSnapshot {
+    // A run may have taken a message of which nobody was told yet.
+    if (this.#snapshot?.queue !== this.#queue.waiting) this.#snapshot = undefined
+    return (this.#snapshot ??= this.#present())
+  }
+
+  #present(): SessionSnapshot {
+    const { cwd, journal } = this.#parts
+    const questions = this.#questions.open
+    const isAsking = questions.length > 0
+    const { activity, ...view } = this.#view.present
+    const isRunning = this.#running !== undefined
+    const status = isAsking ? 'requires_action' : isRunning ? 'running' : 'idle'
+    return {
+      ...view,
+      status: this.#isClosed ? 'closed' : status,
+      activity: isAsking ? { type: 'question' } : activity,
+      queue: this.#queue.waiting,
+      questions,
+      canResume: !this.#isClosed && this.#running?.hasResult !== false && this.#engine.canResume,
+      cwd,
+      file: journal?.path,
+    }
+  }
+
+  listen(listener: (event: SessionEvent) => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  prompt(content: MessageContent, { id, when = 'next', model }: PromptOptions = {}): string {
+    this.#checkOpen()
+    // It is refused here, and not when its run begins.
+    checkPrompt(content)
+    if (id !== undefined && this.#running?.messageId === id) return id
+    const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
+    const own = { id, model }
+    const put = begins ? this.#queue.putOwn(content, own) : { id: this.#queue.put(content, when, own), isNew: true }
+    // A message that comes again, such as one that a host sends twice, interrupts nothing.
+    if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
+    this.#changed()
+    this.#goOn()
+    return put.id
+  }
+
+  retract(id: string): boolean {
+    const isTaken = this.#queue.retract(id)
+    if (isTaken) this.#changed()
+    return isTaken
+  }
+
+  interrupt({ queue = 'keep', because = 'user' }: InterruptOptions = {}): Interrupted {
+    const givenBack = queue === 'give_back' ? this.#queue.takeAll() : []
+    const wasRunning = this.#running !== undefined
+    this.#interruptRun(because)
+    if (givenBack.length > 0) this.#changed()
+    return { wasRunning, stillQueued: this.#queue.waiting, givenBack }
+  }
+
+  #interruptRun(because: AbortCause): void {
+    void this.#stages.end()
+    if (this.#running === undefined) return
+    this.#running.interruptedBy ??= because
+    this.#engine.interrupt(because)
+  }
+
+  stop(message?: string): void {
+    this.#engine.stop(message)
+  }
+
+  set(change: SettingsChange): void {
+    this.#checkOpen()
+    this.#engine.set(change)
+    this.#view.set(change)
+    this.#changed()
+  }
+
+  answer(questionId: string, answer: PermissionAnswer): boolean {
+    return this.#questions.answer(questionId, answer)
+  }
+
+  compact(instructions?: string): void {
+    this.#checkOpen()
+    if (this.#running === undefined && this.#engine.transcript.messages().length === 0)
+      throw new ConfigurationError('There is no conversation to compact yet.')
+    this.#begin({ begin: (engine) => engine.compact(instructions) })
+  }
+
+  resume(limits?: LimitsChange): void {
+    this.#checkIdle()
+    if (!this.#engine.canResume) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    if (limits !== undefined) this.set({ limits })
+    this.#setShownMode()
+    this.#begin({ begin: (engine) => engine.resume() })
+  }
+
+  /** A run of an earlier process may have begun in another mode: the one that a person is shown is the one that holds. */
+  #setShownMode(): void {
+    const { permissionMode, permissionModes } = this.#view.present
+    if (permissionModes.includes(permissionMode)) this.#engine.set({ permissionMode })
+  }
+
+  approve(approvals: { readonly [callId: string]: PermissionDecision }): void {
+    this.#checkIdle()
+    checkApprovals(approvals, this.#engine.transcript)
+    this.#begin({ begin: (engine) => engine.approve(approvals) })
+  }
+
+  lastAnswer(): void {
+    this.#checkIdle()
+    this.#begin({ begin: (engine) => engine.lastAnswer() })
+  }
+
+  async rewind({ before, what = 'conversation', dryRun: isDryRun = false }: RewindOptions): Promise<Rewound> {
+    this.#checkIdle()
+    const { journal, takeBackFiles } = this.#parts
+    if (journal === undefined) throw notKept()
+    const wantsFiles = what !== 'conversation'
+    if (wantsFiles && takeBackFiles === undefined) throw new ConfigurationError('File rewinding is not enabled.')
+    return this.#whileIdle(async () => {
+      const message = await journal.messageOf(before)
+      const change =
+        wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, { isDryRun }) : nothingChanged
+      if (!isDryRun && what !== 'files') {
+        await this.#stages.end()
+        await journal.rewind(before)
+        const { permissionUpdates: _, isPastFallback: __, ...set } = this.#engine.inForce ?? {}
+        const engine = this.#engine
+        this.#engine = this.#newEngine()
+        this.#queue.moveFrom(engine)
+        this.#view.rewound()
+        this.#engine.set(set)
+      }
+      return { content: message.content, ...change }
+    })
+  }
+
+  async fork(): Promise<string> {
+    this.#checkOpen()
+    if (this.#parts.fork === undefined) throw notKept()
+    return this.#parts.fork()
+  }
+
+  async contextUsage(): Promise<ContextUsage> {
+    const { contextUsageOf } = await import('./context-usage.ts')
+    const { model, transcript, inForce } = this.#engine
+    return contextUsageOf({ ...this.#parts.options, model }, transcript, inForce?.tools)
+  }
+
+  async stopTask(taskId: string): Promise<boolean> {
+    try {
+      return (await this.#parts.stopTask?.(taskId)) === true || (await this.#engine.stopAgent(taskId))
+    } finally {
+      // Between runs nothing else tells of it.
+      this.#changed()
+    }
+  }
+
+  /** Does something during which no run begins; what is handed in meanwhile begins one then. */
+  async #whileIdle<T>(work: () => Promise<T>): Promise<T> {
+    this.#running = runningOf({})
+    try {
+      return await work()
+    } finally {
+      this.#running = undefined
+      this.#changed()
+      this.#goOn()
+    }
+  }
+
+  async settled(): Promise<void> {
+    while (this.#running !== undefined || this.#stages.isGoing) {
+      if (this.#running !== undefined) await new Promise<void>((resolve) => this.#onSettled.push(resolve))
+      await this.#stages.settled()
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
+    this.#isClosed = true
+    this.#beginnings = []
+    this.#changed()
+    this.#interruptRun('user')
+    await this.settled()
+    const { end, closeJournal } = this.#parts
+    try {
+      await end()
+    } finally {
+      await closeJournal?.(this.#hasBegun)
+      this.#forgetBackground?.()
+      this.#tell({ type: 'closed' })
+      this.#listeners.clear()
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to go on.')
+  }
+
+  #checkIdle(): void {
+    this.#checkOpen()
+    if (this.#running !== undefined) throw new ConfigurationError('A run goes on. Wait for it, or interrupt it.')
+  }
+
+  #begin(beginning: Beginning): void {
+    this.#beginnings = [...this.#beginnings, beginning]
+    this.#goOn()
+  }
+
+  /** Begins what comes next, unless something goes on. */
+  #goOn(): void {
+    if (this.#running !== undefined) return
+    const next = this.#isClosed ? undefined : this.#next()
+    if (next === undefined) {
+      for (const settle of this.#onSettled.splice(0)) settle()
+      return
+    }
+    const running = runningOf(next)
+    this.#running = running
+    this.#view.begin()
+    this.#changed()
+    void this.#run(next, running).then(() => {
+      this.#running = undefined
+      this.#changed()
+      this.#goOn()
+    })
+  }
+
+  #next(): Beginning | undefined {
+    const [first, ...others] = this.#beginnings
+    this.#beginnings = others
+    if (first !== undefined) return first
+    const message = this.#queue.takeFirst()
+    return message && { message, begin: (engine) => engine.submit(message.content, message) }
+  }
+
+  /** Never rejects. */
+  async #run(beginning: Beginning, running: Running): Promise<void> {
+    // Whoever handed it in has the rest of their turn to listen.
+    await Promise.resolve()
+    const engine = this.#engine
+    const { message } = beginning
+    let result: SdkResult | undefined
+    let hasBegun = false
+    try {
+      for await (const told of beginning.begin(engine)) {
+        if (!hasBegun) {
+          hasBegun = true
+          this.#tell({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
+        }
+        // Before this there was nothing to interrupt.
+        if (running.interruptedBy !== undefined) engine.interrupt(running.interruptedBy)
+        if (told.type === 'result') {
+          result = told
+          this.#view.end(engine.lastTerminal)
+          running.hasResult = true
+          this.#questions.withdrawAll()
+          this.#changed()
+        }
+        this.#tellMessage(told)
+      }
+    } catch (error) {
+      this.#view.end(undefined)
+      this.#questions.withdrawAll()
+      this.#tell({ type: 'failed', error, givenBack: hasBegun || message === undefined ? [] : [message] })
+      return
+    }
+    const terminal = engine.lastTerminal
+    if (result === undefined || terminal === undefined) return
+    this.#tell({ type: 'run_end', runId: engine.runId ?? '', terminal, result })
+    this.#stages.begin(engine)
+  }
+
+  #onLoopEvent(event: LoopEvent): void {
+    this.#hasBegun = true
+    this.#parts.onEvent?.(event)
+    // Who hears of it sees what stands now.
+    if (this.#view.onEvent(event)) this.#changed()
+    this.#tell({ type: 'loop', event })
+    if (event.type !== 'message' || event.entry.kind !== 'user') return
+    const { inboxId, origin } = event.entry
+    if (inboxId === undefined || origin === 'prompt') return
+    this.#changed()
+    this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
+    const model = this.#queue.taken(inboxId)
+    if (model !== undefined)
+      this.#tell({ type: 'note', text: `${model} is not asked: the message came to a run that goes on.` })
+  }
+
+  #changed(): void {
+    this.#snapshot = undefined
+    this.#listeners.tellOfChange()
+  }
+
+  #tell(event: SessionEvent): void {
+    if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
+    this.#listeners.tell(event)
+  }
+}

@@ -1,0 +1,59 @@
+import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { Model, Thinking } from '../model/model.ts'
+import type { QueryOptions } from '../query-options.ts'
+import { settingsOf } from '../options.ts'
+import type { LimitsInForce } from './session.ts'
+
+/** What holds of what a person can set, but for the model, which the engine knows. */
+export interface InForce {
+  readonly permissionMode: string
+  readonly thinking: Thinking | null
+  readonly limits: LimitsInForce
+}
+
+/** What holds where nothing was set. @throws ConfigurationError for options that cannot be run. */
+export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
+  const { maxTurns, maxBudgetUsd, maxTokens, maxDurationMs, thinking } = settingsOf(options)
+  return {
+    permissionMode,
+    thinking,
+    limits: {
+      maxTurns: orNull(maxTurns),
+      maxBudgetUsd: orNull(maxBudgetUsd),
+      maxTotalTokens: orNull(maxTokens),
+      maxDurationMs: orNull(maxDurationMs),
+    },
+  }
+}
+
+/** The same after a change. What was set back is as it was at first. */
+export function inForceWith(before: InForce, first: InForce, change: SettingsChange): InForce {
+  const { permissionMode, thinking, limits = {} } = change
+  return {
+    permissionMode: permissionMode === undefined ? before.permissionMode : (permissionMode ?? first.permissionMode),
+    thinking: thinking === undefined ? before.thinking : (thinking ?? first.thinking),
+    limits: limitsWith(before.limits, limits),
+  }
+}
+
+function limitsWith(before: LimitsInForce, change: LimitsChange): LimitsInForce {
+  const set = (limit: number | null, given: number | null | undefined): number | null =>
+    given === undefined ? limit : orNull(given ?? Infinity)
+  return {
+    maxTurns: set(before.maxTurns, change.maxTurns),
+    maxBudgetUsd: set(before.maxBudgetUsd, change.maxBudgetUsd),
+    maxTotalTokens: set(before.maxTotalTokens, change.maxTotalTokens),
+    maxDurationMs: set(before.maxDurationMs, change.maxDurationMs),
+  }
+}
+
+/** Ids of the models that may be chosen. */
+export function modelIdsOf({ model, fallbackModel, models = [] }: QueryOptions): readonly string[] {
+  const all: readonly Model[] = [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...models]
+  return [...new Set(all.map(({ id }) => id))]
+}
+
+/** What has no end is null. */
+export function orNull(limit: number): number | null {
+  return limit === Infinity ? null : limit
+}

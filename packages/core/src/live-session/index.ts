@@ -1,0 +1,24 @@
+// `@halting/core/session`: one conversation for the programs that show it: its runs, its queue and its questions.
+export type {
+  Activity,
+  BackgroundTask,
+  ContextUsage,
+  Interrupted,
+  InterruptOptions,
+  LimitsInForce,
+  PromptOptions,
+  QueuedMessage,
+  Question,
+  RewindOptions,
+  Rewound,
+  Session,
+  SessionEvent,
+  SessionFigures,
+  SessionSnapshot,
+} from './session.ts'
+export { createSession } from './create-session.ts'
+export { nextStop, type LeftOfRun, type NextStop } from './next-stop.ts'
+export type { SessionParts, SessionFile } from './parts.ts'
+// For sessions that another process runs.
+export { checkPrompt } from './check-prompt.ts'
+export { EventListeners } from './event-listeners.ts'

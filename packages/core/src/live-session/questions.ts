@@ -1,0 +1,70 @@
+import { checkAnswer } from '../tools/answer-shape.ts'
+import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
+import type { Question, SessionEvent } from './session.ts'
+
+/** One that is open, and who waits for it. */
+interface OpenQuestion {
+  readonly question: Question
+  readonly settle: (answer: PermissionAnswer, because: 'answered' | 'withdrawn') => void
+}
+
+const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: 'The question was withdrawn.' })
+
+/** Calls that wait for a person. An answer counts once; one to a question that is withdrawn is passed over. */
+export class Questions {
+  readonly #open = new Map<string, OpenQuestion>()
+  readonly #tell: (event: SessionEvent) => void
+  #asked = 0
+
+  constructor(tell: (event: SessionEvent) => void) {
+    this.#tell = tell
+  }
+
+  get open(): readonly Question[] {
+    return [...this.#open.values()].map(({ question }) => question)
+  }
+
+  /** For the engine's option of this name. */
+  readonly canUseTool: CanUseTool = (toolName, input, options) =>
+    new Promise((resolve) => {
+      const { signal } = options
+      if (signal.aborted) return resolve(withdrawn)
+      const id = `question${++this.#asked}`
+      const question = { id, toolName, input, ...aboutOf(options) }
+      const onAbort = (): void => settle(withdrawn, 'withdrawn')
+      const settle: OpenQuestion['settle'] = (answer, because) => {
+        if (!this.#open.delete(id)) return
+        signal.removeEventListener('abort', onAbort)
+        this.#tell({ type: 'question_closed', id, because })
+        resolve(answer)
+      }
+      this.#open.set(id, { question, settle })
+      signal.addEventListener('abort', onAbort)
+      this.#tell({ type: 'question', question })
+    })
+
+  /** @throws ConfigurationError for what is no answer: the question stays. */
+  answer(id: string, answer: PermissionAnswer): boolean {
+    checkAnswer(answer)
+    const open = this.#open.get(id)
+    open?.settle(answer, 'answered')
+    return open !== undefined
+  }
+
+  /** Nobody waits any more. */
+  withdrawAll(): void {
+    for (const { settle } of this.#open.values()) settle(withdrawn, 'withdrawn')
+  }
+}
+
+function aboutOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' | 'input'> {
+  const { toolUseID, suggestions, decisionReason, decisionReasonType: reasonType, blockedPath, agentID } = options
+  return {
+    callId: toolUseID,
+    reason: decisionReason,
+    ...(reasonType !== undefined && { reasonType }),
+    ...(blockedPath !== undefined && { blockedPath }),
+    suggestions,
+    ...(agentID !== undefined && { agentId: agentID }),
+  }
+}

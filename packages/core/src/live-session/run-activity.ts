@@ -1,0 +1,96 @@
+import type { LoopEvent } from '../events.ts'
+import { spendsTurn } from '../allowance.ts'
+import type { Activity } from './session.ts'
+
+const idle: Activity = Object.freeze({ type: 'idle' })
+
+/** What a run does, by what it tells. */
+export class RunActivity {
+  readonly #now: () => number
+  #present: Activity = idle
+  /** A further attempt of the same turn goes on until its reply is there. */
+  #recovery: Activity | undefined
+  /** That is asked, or was last. */
+  #model: string | undefined
+  #calls: readonly string[] = []
+  /** Laps of each kind since the last turn began. */
+  #laps: { readonly [transition: string]: number } = {}
+  /** What stop hooks said of the last answer. */
+  #sentBack: string | null = null
+
+  /** `now`: the clock of the session, in milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get present(): Activity {
+    return this.#present
+  }
+
+  begin(model: string): void {
+    this.end()
+    this.#present = { type: 'asking', model }
+  }
+
+  end(): void {
+    this.#recovery = undefined
+    this.#laps = {}
+    this.#sentBack = null
+    this.#calls = []
+    this.#present = idle
+  }
+
+  /** True when it is another. */
+  onEvent(event: LoopEvent): boolean {
+    const next = this.#after(event)
+    if (next === undefined) return false
+    this.#present = next
+    return true
+  }
+
+  #after(event: LoopEvent): Activity | undefined {
+    switch (event.type) {
+      case 'model_start':
+        this.#model = event.model
+        return this.#recovery ?? { type: 'asking', model: event.model }
+      case 'budget_wait': {
+        const { isWaiting, reservedUsd, reservedTokens, holders } = event
+        if (!isWaiting)
+          return this.#recovery ?? (this.#model === undefined ? idle : { type: 'asking', model: this.#model })
+        return { type: 'budget_wait', reservedUsd, reservedTokens, holders }
+      }
+      case 'model_end':
+        if (event.outcome === 'answered') this.#recovery = undefined
+        return undefined
+      case 'retry': {
+        const { attempt, maxRetries, delayMs, error } = event
+        const name = error.status === null ? error.kind.replaceAll('_', ' ') : String(error.status)
+        return { type: 'retry', attempt, maxRetries, untilMs: this.#now() + delayMs, error: name }
+      }
+      case 'hook_end':
+        if ('block' in event.outcome && event.trigger === 'stopHook') this.#sentBack ??= event.outcome.block ?? null
+        return undefined
+      case 'lap': {
+        const { transition } = event
+        const isTurn = spendsTurn(transition)
+        this.#laps = isTurn ? {} : { ...this.#laps, [transition]: (this.#laps[transition] ?? 0) + 1 }
+        const used = this.#laps[transition] ?? 0
+        const because = transition === 'stop_hook_blocking' ? this.#sentBack : null
+        this.#sentBack = null
+        const left = event.left[transition] ?? 0
+        this.#recovery = isTurn ? undefined : { type: 'recovery', transition, used, left, because }
+        return this.#recovery
+      }
+      case 'tool_start':
+        this.#calls = [...this.#calls, event.callId]
+        return { type: 'tools', callIds: this.#calls }
+      case 'tool_end':
+        this.#calls = this.#calls.filter((id) => id !== event.callId)
+        return { type: 'tools', callIds: this.#calls }
+      case 'compact_start':
+        return { type: 'compacting', tokens: event.tokens }
+      default:
+        return undefined
+    }
+  }
+}

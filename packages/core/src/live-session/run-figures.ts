@@ -1,0 +1,187 @@
+import type { LoopEvent } from '../events.ts'
+import type { Terminal } from '../endings/terminal.ts'
+import { figuresIn } from '../figures-in.ts'
+import { spendsTurn } from '../allowance.ts'
+import type { LeftOfRun } from './next-stop.ts'
+import type { LimitsInForce, SessionFigures } from './session.ts'
+
+type Told = Extract<LoopEvent, { readonly type: 'figures' }>
+
+/** What stood when a turn began. */
+type Mark = { readonly usd: number; readonly tokens: number; readonly ms: number }
+
+/** Turns whose mean a turn to come is taken to need. */
+const turnsOfMean = 5
+
+const nothingTold: Omit<SessionFigures, 'sessionUsd'> = {
+  turns: 0,
+  settledUsd: 0,
+  unknownUsd: 0,
+  reservedUsd: 0,
+  leftUsd: null,
+  settledTokens: 0,
+  reservedTokens: 0,
+  leftTokens: null,
+  waitingRequests: 0,
+  contextTokens: 0,
+  contextWindow: null,
+  compactsAt: null,
+  usedMs: 0,
+  leftMs: null,
+}
+
+/** The figures of a session as its runs tell them. What they are made of is told by the loop; nothing is counted twice. */
+export class RunFigures {
+  #told: Omit<SessionFigures, 'sessionUsd'>
+  #limits: LimitsInForce
+  #marks: readonly Mark[] = []
+  #repeats: number | null = null
+
+  constructor(limits: LimitsInForce, contextWindow: number | null) {
+    this.#limits = limits
+    this.#told = { ...nothingTold, contextWindow }
+  }
+
+  /** A run begins. What fills the window stays. `sessionUsd`: what was spent before it. */
+  begin(limits: LimitsInForce, sessionUsd: number): void {
+    const { contextTokens, contextWindow, compactsAt } = this.#told
+    this.#marks = []
+    this.#repeats = null
+    this.#told = { ...nothingTold, contextTokens, contextWindow, compactsAt }
+    this.limit(limits, sessionUsd)
+  }
+
+  /** The run has ended: its figures are those of its ending, whatever was told on the way. */
+  end({ summary, committedUsd, costUsd, totalTokens, durationMs }: Terminal): void {
+    const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
+    const { maxDurationMs } = this.#limits
+    this.#told = {
+      ...this.#told,
+      turns: summary.turns,
+      settledUsd: committedUsd,
+      unknownUsd: committedUsd - costUsd,
+      reservedUsd: 0,
+      leftUsd: leftUsd === null ? null : leftUsd + reservedUsd,
+      settledTokens: totalTokens,
+      reservedTokens: 0,
+      waitingRequests: 0,
+      leftTokens: leftTokens === null ? null : leftTokens + reservedTokens,
+      usedMs: durationMs,
+      leftMs: leftOf(maxDurationMs, durationMs),
+    }
+  }
+
+  /** Limits are others: what they leave is told anew with the next request, and is this until then. `sessionUsd`: without this run. */
+  limit(limits: LimitsInForce, sessionUsd: number): void {
+    const { settledUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = this.#told
+    this.#limits = limits
+    this.#told = {
+      ...this.#told,
+      leftUsd: leftOf(limits.maxBudgetUsd, sessionUsd + settledUsd + reservedUsd),
+      leftTokens: leftOf(limits.maxTotalTokens, settledTokens + reservedTokens),
+      leftMs: leftOf(limits.maxDurationMs, usedMs),
+    }
+  }
+
+  /** The conversation is another: how full the window is, is not known until it is asked about. */
+  forgetContext(): void {
+    this.#told = { ...this.#told, contextTokens: 0 }
+  }
+
+  /** True when something was told. */
+  onEvent(event: LoopEvent): boolean {
+    const given = figuresIn(event)
+    if (given !== undefined) {
+      const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told
+      this.#told = { ...this.#told, ...figuresOf(given.figures), contextTokens, contextWindow }
+      return true
+    }
+    switch (event.type) {
+      case 'context': {
+        const { compaction } = event.figures.thresholds
+        this.#told = { ...this.#told, compactsAt: Number.isFinite(compaction) ? compaction : null }
+        return true
+      }
+      case 'message': {
+        if (event.entry.kind !== 'compact_boundary') return false
+        // The window is less full at once, and not with the next request alone.
+        const { preTokens, postTokens } = event.entry
+        const contextTokens = Math.max(postTokens, this.#told.contextTokens - preTokens + postTokens)
+        this.#told = { ...this.#told, contextTokens }
+        return true
+      }
+      case 'turn_start': {
+        const { settledUsd: usd, settledTokens: tokens, usedMs: ms } = this.#told
+        this.#marks = [...this.#marks, { usd, tokens, ms }].slice(-turnsOfMean - 1)
+        if (this.#told.turns === 0) this.#told = { ...this.#told, turns: Math.max(1, event.turn) }
+        return true
+      }
+      case 'lap': {
+        const { maxTurns } = this.#limits
+        const [left] = event.after
+        const isTurn = spendsTurn(event.transition)
+        const turns = maxTurns !== null && Number.isFinite(left) ? maxTurns - left : this.#told.turns + Number(isTurn)
+        this.#told = { ...this.#told, turns }
+        return true
+      }
+      case 'guards': {
+        const near = event.remaining.find(({ unit }) => unit === 'repeats')
+        // The first time is no repeat.
+        this.#repeats = near === undefined || near.used < 2 ? null : near.limit - near.used
+        return true
+      }
+      default:
+        return false
+    }
+  }
+
+  /** `sessionUsd`: with all that was spent. */
+  figures(sessionUsd: number): SessionFigures {
+    const left = leftOf(this.#limits.maxBudgetUsd, sessionUsd)
+    const { leftUsd: told } = this.#told
+    // What comes after a run spends too, and tells of no figures.
+    return { ...this.#told, leftUsd: told === null || left === null ? told : Math.min(told, left), sessionUsd }
+  }
+
+  get turns(): number {
+    return this.#told.turns
+  }
+
+  /** Settled, and told by the service. */
+  get knownUsd(): number {
+    return this.#told.settledUsd - this.#told.unknownUsd
+  }
+
+  get left(): LeftOfRun {
+    const { turns, leftUsd, leftTokens, leftMs } = this.#told
+    const { maxTurns } = this.#limits
+    return {
+      turns: maxTurns === null ? null : maxTurns - turns,
+      usd: leftUsd,
+      tokens: leftTokens,
+      ms: leftMs,
+      repeats: this.#repeats,
+      perTurn: this.#perTurn(),
+    }
+  }
+
+  #perTurn(): LeftOfRun['perTurn'] {
+    const [first] = this.#marks
+    const last = this.#marks.at(-1)
+    const turns = this.#marks.length - 1
+    if (first === undefined || last === undefined || turns < 1) return null
+    return {
+      usd: (last.usd - first.usd) / turns,
+      tokens: (last.tokens - first.tokens) / turns,
+      ms: (last.ms - first.ms) / turns,
+    }
+  }
+}
+
+function figuresOf({ type: _, ...told }: Told): Omit<Told, 'type'> {
+  return told
+}
+
+function leftOf(limit: number | null, used: number): number | null {
+  return limit === null ? null : Math.max(0, limit - used)
+}

@@ -1,0 +1,36 @@
+// Holds rules of docs/spec.md: R-LIVE-2a: what no service takes is refused before it is in the conversation.
+import { createSession } from '../../src/live-session/create-session.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { expect, test } from 'vitest'
+
+test.each([
+  [null, 'a text or a list of blocks'],
+  [[null], 'an object with a type'],
+  [[{ text: 'x' }], 'an object with a type'],
+  [[{ type: 'text' }], 'needs its text'],
+  [[{ type: 'text', text: '' }], 'needs its text'],
+  [[{ type: 'tool_result', tool_use_id: 'x', content: 'y' }], 'of replies and results'],
+  [
+    [
+      { type: 'text', text: 'x' },
+      { type: 'tool_use', id: 'x', name: 'Bash', input: {} },
+    ],
+    'of replies and results',
+  ],
+])('%j is no prompt', async (content, because) => {
+  const session = createSession({
+    options: { model: scriptedModel(['Hello.']) },
+    journal: undefined,
+    answersQuestions: false,
+    permissions: { mode: 'default' },
+    cwd: '/work',
+    end: async () => undefined,
+  })
+  // What a host or plain JavaScript hands on has any type.
+  expect(() => session.prompt(content as never)).toThrow(because)
+  expect(session.snapshot).toMatchObject({ status: 'idle', queue: [] })
+  session.prompt([{ type: 'text', text: 'hi' }])
+  await session.settled()
+  expect(session.snapshot.last?.reason).toBe('completed')
+  await session.close()
+})

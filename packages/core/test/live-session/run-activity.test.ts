@@ -1,0 +1,71 @@
+// What a run does that is no plain turn, as R-TERM-23 has it told.
+import type { LoopEvent } from '../../src/events.ts'
+import type { Transition } from '../../src/allowance.ts'
+import { expect, test } from 'vitest'
+import { RunActivity } from '../../src/live-session/run-activity.ts'
+
+function lap(transition: Transition, left: number): LoopEvent {
+  // True: what is asked of it here is this one.
+  const all = { [transition]: left } as Extract<LoopEvent, { readonly type: 'lap' }>['left']
+  return { type: 'lap', transition, before: [3, 0, 9], after: [3, 0, 8], left: all }
+}
+
+function stopHook(block?: string): LoopEvent {
+  const outcome = block === undefined ? {} : { block }
+  return { type: 'hook_end', hook: 'h', trigger: 'stopHook', callId: null, outcome, durationMs: 1 }
+}
+
+function retry(status: number | null): LoopEvent {
+  const about = { kind: 'connection', message: 'A long story.', status, retryable: true } as const
+  const error = { ...about, retryAfterMs: null, requestId: null, usage: null, billed: 'nothing' } as const
+  return { type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 8_000, error }
+}
+
+function after(...events: readonly LoopEvent[]): RunActivity['present'] {
+  const activity = new RunActivity(() => 1_000)
+  activity.begin('m')
+  for (const event of events) activity.onEvent(event)
+  return activity.present
+}
+
+test('an answer that a stop hook sent back says how often that was, and why', () => {
+  const back = stopHook('lint')
+  const sentBack = { type: 'recovery', transition: 'stop_hook_blocking', used: 1, left: 7, because: 'lint' }
+  expect(after(stopHook(), back, stopHook('format'), lap('stop_hook_blocking', 7))).toEqual(sentBack)
+  expect(after(back, lap('stop_hook_blocking', 7), stopHook('types'), lap('stop_hook_blocking', 6))).toEqual({
+    ...sentBack,
+    used: 2,
+    left: 6,
+    because: 'types',
+  })
+})
+
+test('what a stop hook said is not told of another recovery', () => {
+  expect(after(stopHook('lint'), lap('stop_hook_blocking', 7), lap('max_output_tokens_recovery', 2))).toEqual({
+    type: 'recovery',
+    transition: 'max_output_tokens_recovery',
+    used: 1,
+    left: 2,
+    because: null,
+  })
+})
+
+test('a retry is named by the status, or by what failed', () => {
+  const waiting = { type: 'retry', attempt: 2, maxRetries: 10, untilMs: 9_000 }
+  expect(after(retry(529))).toEqual({ ...waiting, error: '529' })
+  expect(after(retry(null))).toEqual({ ...waiting, error: 'connection' })
+})
+
+test('a request that waits for money says for how much, and then that the model is asked', () => {
+  const figures = { reservedUsd: 2.1, reservedTokens: 400, holders: 3 }
+  const wait = (isWaiting: boolean): LoopEvent => ({
+    type: 'budget_wait',
+    isWaiting,
+    neededUsd: 1,
+    neededTokens: 10,
+    ...figures,
+  })
+  const asks: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
+  expect(after(asks, wait(true))).toEqual({ type: 'budget_wait', ...figures })
+  expect(after(asks, wait(true), wait(false))).toEqual({ type: 'asking', model: 'm' })
+})

@@ -1,0 +1,104 @@
+// Holds R-LIVE-11: how full the window is, as a session tells it; R-FIG-3a: what the whole tree has spent.
+import type { LoopEvent } from '../../src/events.ts'
+import { describe, expect, test } from 'vitest'
+import { RunFigures } from '../../src/live-session/run-figures.ts'
+
+const noLimits = { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+
+function counted(contextTokens: number): LoopEvent {
+  const nothing = {
+    settledUsd: 0,
+    unknownUsd: 0,
+    reservedUsd: 0,
+    leftUsd: null,
+    settledTokens: 0,
+    reservedTokens: 0,
+    waitingRequests: 0,
+    leftTokens: null,
+  }
+  return { type: 'figures', ...nothing, contextTokens, contextWindow: 200_000, usedMs: 1, leftMs: null }
+}
+
+function compacted(preTokens: number, postTokens: number): LoopEvent {
+  return {
+    type: 'message',
+    entry: { kind: 'compact_boundary', id: 'b', messages: [], trigger: 'manual', preTokens, postTokens },
+  }
+}
+
+function tokensAfter(...events: readonly LoopEvent[]): number {
+  const figures = new RunFigures(noLimits, 200_000)
+  for (const event of events) figures.onEvent(event)
+  return figures.figures(0).contextTokens
+}
+
+test('after a compaction the window is as full as that says, and not as it was when it was counted', () => {
+  // The service counted the tools too, which the compaction leaves.
+  expect(tokensAfter(counted(120_000), compacted(110_000, 8_000))).toBe(18_000)
+  expect(tokensAfter(counted(120_000), compacted(110_000, 8_000), counted(19_000))).toBe(19_000)
+})
+
+test('never less than what is left, and as much where nothing was counted yet', () => {
+  expect(tokensAfter(counted(50_000), compacted(110_000, 8_000))).toBe(8_000)
+  expect(tokensAfter(compacted(110_000, 8_000))).toBe(8_000)
+})
+
+describe('while agents work', () => {
+  const limits = { maxTurns: null, maxBudgetUsd: 1, maxTotalTokens: 100_000, maxDurationMs: 60_000 }
+  /** As the loop reports it from inside an agent, so many levels below. */
+  const ofAgent = (event: LoopEvent, levels = 1): LoopEvent =>
+    levels === 0 ? event : ofAgent({ type: 'agent', callId: `call_${levels}`, agentType: 'Agent', event }, levels - 1)
+  const spent: LoopEvent = {
+    type: 'figures',
+    settledUsd: 0.0028,
+    unknownUsd: 0,
+    reservedUsd: 0.05,
+    leftUsd: 0.9472,
+    settledTokens: 900,
+    reservedTokens: 4_000,
+    leftTokens: 95_100,
+    waitingRequests: 2,
+    contextTokens: 77,
+    contextWindow: 8_000,
+    usedMs: 5_000,
+    leftMs: 55_000,
+  }
+
+  test.each([1, 3])(
+    'the figures of the whole run are shown, %i levels below, and the window of the run itself',
+    (levels) => {
+      const figures = new RunFigures(limits, 200_000)
+      figures.begin(limits, 0)
+      expect(figures.onEvent(counted(40_000))).toBe(true)
+      expect(figures.onEvent(ofAgent(spent, levels))).toBe(true)
+      expect(figures.figures(figures.knownUsd)).toMatchObject({
+        settledUsd: 0.0028,
+        sessionUsd: 0.0028,
+        reservedUsd: 0.05,
+        leftUsd: 0.9472,
+        settledTokens: 900,
+        reservedTokens: 4_000,
+        leftTokens: 95_100,
+        waitingRequests: 2,
+        contextTokens: 40_000,
+        contextWindow: 200_000,
+        usedMs: 5_000,
+        leftMs: 55_000,
+      })
+      // What would stop the run next is reckoned from the same.
+      expect(figures.left).toMatchObject({ usd: 0.9472, tokens: 95_100, ms: 55_000 })
+    },
+  )
+
+  test('nothing else that an agent reports changes them', () => {
+    const figures = new RunFigures(limits, 200_000)
+    figures.begin(limits, 0)
+    figures.onEvent(counted(40_000))
+    const before = figures.figures(0)
+    expect([
+      figures.onEvent(ofAgent({ type: 'turn_start', request: 9, turn: 9 })),
+      figures.onEvent(ofAgent(compacted(30_000, 10))),
+    ]).toEqual([false, false])
+    expect(figures.figures(0)).toEqual(before)
+  })
+})
