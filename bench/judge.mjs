@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { transformSync } from 'esbuild'
-import { createPermissions } from '../packages/agent/dist/index.js'
+import { createPermissions } from '../packages/policy/dist/index.js'
 
-const worst = readFileSync(new URL('../packages/agent/test/judge/worst-commands.ts', import.meta.url), 'utf8')
+const worst = readFileSync(new URL('../packages/policy/test/judge/worst-commands.ts', import.meta.url), 'utf8')
 const { code } = transformSync(worst, { loader: 'ts', format: 'esm' })
 const { worstCommands } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
 
-const folder = new URL('../packages/agent/test/judge/corpus/', import.meta.url)
+const folder = new URL('../packages/policy/test/judge/corpus/', import.meta.url)
 const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
 const rules = { cwd, allow: ['Bash(git status:*)', 'Bash(npm test:*)'], deny: ['Bash(rm:*)', 'Read(.env)'] }
 const permissions = createPermissions(rules)

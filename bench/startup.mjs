@@ -1,15 +1,22 @@
 // What it costs to begin: the import of the library, `halting --version`, and a prompt that is answered at once. See README.md.
 // Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--only=prompt]; the prompt alone needs none of the peers. Where
 // NODE_EXTRA_CA_CERTS is set, the prompt is measured with it as well: Node reads those certificates before anything else.
+// With --check it measures 20 rounds, or --repeats, holds them against startup-budget.json and exits with 1 when a figure is more than a tenth above its
+// budget; --write makes what it measured the budget. Needs a build; its counts are in .tmp/startup.json.
 import { fork, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { heading, median, medians, ms, numberOf, table, textOf } from './lib/measure.mjs'
 
-const runs = numberOf('repeats', 25)
+const isCheck = process.argv.includes('--check')
+const isWriting = process.argv.includes('--write')
+const runs = numberOf('repeats', isCheck || isWriting ? 20 : 25)
+const budgetFile = new URL('./startup-budget.json', import.meta.url)
+/** How far a figure may be above its budget. */
+const tolerance = 1.1
 const here = fileURLToPath(new URL('.', import.meta.url))
 const self = fileURLToPath(import.meta.url)
 const costs = fileURLToPath(new URL('./lib/cost.cjs', import.meta.url))
@@ -70,29 +77,36 @@ function reportVersions() {
   console.log(table(['', 'min, ms', 'median, ms', 'ratio of mins', 'ratio of medians'], versionRows))
 }
 
-/** What one process costs in all its threads, beside one that does nothing; the service is a process of its own. */
+/** What one process costs in all its threads, beside one that does nothing. */
 async function reportPrompt() {
   const node = textOf('node', process.execPath)
+  await withService((env) => {
+    const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' })
+    const title = `A prompt that is answered at once, ${runs} fresh processes each, Node ${stdout.trim().slice(1)}`
+    reportPromptIn(title, node, { env, cwd: env.HOME })
+    const { NODE_EXTRA_CA_CERTS } = process.env
+    if (NODE_EXTRA_CA_CERTS === undefined) return
+    reportPromptIn(`${title}, with NODE_EXTRA_CA_CERTS`, node, { env: { ...env, NODE_EXTRA_CA_CERTS }, cwd: env.HOME })
+  })
+}
+
+/** Calls a function with the environment of a program whose service is a process of its own. */
+async function withService(measure) {
   const home = mkdtempSync(join(tmpdir(), 'halting-startup-'))
   const service = fork(self, ['serve'])
   try {
     const port = await new Promise((resolve) => service.once('message', resolve))
-    const env = { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` }
-    const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' })
-    const title = `A prompt that is answered at once, ${runs} fresh processes each, Node ${stdout.trim().slice(1)}`
-    reportPromptIn(title, node, { env, cwd: home })
-    const { NODE_EXTRA_CA_CERTS } = process.env
-    if (NODE_EXTRA_CA_CERTS === undefined) return
-    reportPromptIn(`${title}, with NODE_EXTRA_CA_CERTS`, node, { env: { ...env, NODE_EXTRA_CA_CERTS }, cwd: home })
+    return measure({ PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` })
   } finally {
     service.kill()
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-/** @param {string} title @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
-function reportPromptIn(title, node, options) {
-  const bare = 'node -e 0'
+const bare = 'node -e 0'
+
+/** What each of the commands costs, in turns. @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
+function samplesOf(node, options) {
   const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'] }
   const samples = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
   // The first of each is not counted: what is kept for later runs is made in it.
@@ -102,8 +116,14 @@ function reportPromptIn(title, node, options) {
       if (round > 0) samples[name].push(cost)
     }
   }
+  return samples
+}
+
+/** @param {string} title @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
+function reportPromptIn(title, node, options) {
+  const samples = samplesOf(node, options)
   const least = (name) => Math.min(...samples[name].map(({ cpuMs }) => cpuMs))
-  const rows = Object.keys(commands).map((name) => {
+  const rows = Object.keys(samples).map((name) => {
     const { cpuMs, maxRssMb } = medians(samples[name])
     const ratios = [least(name) / least(bare), cpuMs / medians(samples[bare]).cpuMs]
     return [name, ms(least(name)), ms(cpuMs), ...ratios.map((ratio) => ratio.toFixed(2)), maxRssMb.toFixed(0)]
@@ -139,5 +159,45 @@ function serve() {
   service.listen(0, '127.0.0.1', () => process.send(service.address().port))
 }
 
+/** CPU as a multiple of that of bare Node, by the least of each, and the most memory above that of bare Node. */
+async function figures() {
+  const node = textOf('node', process.execPath)
+  return withService((env) => {
+    const { [bare]: none, ...samples } = samplesOf(node, { env, cwd: env.HOME })
+    const least = (costs) => Math.min(...costs.map(({ cpuMs }) => cpuMs))
+    const entries = Object.entries(samples).map(([name, costs]) => [
+      name,
+      {
+        cpuTimesBare: Number((least(costs) / least(none)).toFixed(2)),
+        megabytesAboveBare: Number((medians(costs).maxRssMb - medians(none).maxRssMb).toFixed(1)),
+      },
+    ])
+    return Object.fromEntries(entries)
+  })
+}
+
+/** Holds the figures against the budget. @returns {Promise<boolean>} Whether they are within it. */
+async function check() {
+  const budget = JSON.parse(readFileSync(budgetFile, 'utf8'))
+  const measurements = await figures()
+  let passed = 0
+  let failed = 0
+  for (const [command, limits] of Object.entries(budget)) {
+    for (const [figure, limit] of Object.entries(limits)) {
+      const found = measurements[command][figure]
+      const isOver = found > limit * tolerance
+      if (isOver) failed += 1
+      else passed += 1
+      console.log(`${isOver ? 'OVER BUDGET ' : ''}${command}: ${figure} ${found}, budget ${limit}`)
+    }
+  }
+  const folder = new URL('../.tmp/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(new URL('startup.json', folder), JSON.stringify({ passed, failed }))
+  return failed === 0
+}
+
 if (process.argv[2] === 'serve') serve()
+else if (isWriting) writeFileSync(budgetFile, `${JSON.stringify(await figures(), null, 2)}\n`)
+else if (isCheck) process.exitCode = (await check()) ? 0 : 1
 else await report()

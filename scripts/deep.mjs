@@ -31,7 +31,7 @@ const checks = {
     takes: '1.5 hours; --lines=1000000 --seed=1',
     needs: 'bubblewrap',
     ...tests(
-      ['packages/agent/test/judge/differential.test.ts'],
+      ['packages/policy/test/judge/differential.test.ts'],
       { lines: 'HALTING_LINES' },
       { HALTING_LINES: '1000000' },
     ),
@@ -40,13 +40,13 @@ const checks = {
     proves: 'generated commands with tempting words: none that is allowed does harm',
     takes: '10 minutes; --count=100000 --seed=1',
     needs: 'bubblewrap',
-    ...tests(['packages/agent/test/judge/fuzz.test.ts'], { count: 'HALTING_FUZZ' }, { HALTING_FUZZ: '100000' }),
+    ...tests(['packages/policy/test/judge/fuzz.test.ts'], { count: 'HALTING_FUZZ' }, { HALTING_FUZZ: '100000' }),
   },
   corpus: {
     proves: 'each command of the hostile corpus does its harm, and none is allowed',
     takes: '5 minutes',
     needs: 'bubblewrap; the programs of the corpus',
-    ...tests(['packages/agent/test/judge/hostile.test.ts']),
+    ...tests(['packages/policy/test/judge/hostile.test.ts']),
   },
   tests: {
     proves: 'all tests, with all cases of random ones and streams cut at every byte',
@@ -98,6 +98,14 @@ const checks = {
     takes: '15 minutes; --minutes=2 --sessions=20 --seed=14, part of a title',
     needs: 'a build (made first), npm brings the server',
     ...script('cluster'),
+  },
+  startup: {
+    proves: 'a prompt starts within its budget of CPU and memory against bare Node (bench/startup-budget.json)',
+    takes: '1 minute; --repeats=20',
+    needs: 'a build (made first)',
+    command: ['node', 'bench/startup.mjs', '--check'],
+    counts: 'startup',
+    isBuilt: true,
   },
   packed: {
     proves: 'the packed packages work when installed in empty folders, on the oldest Node and the newest LTS',

@@ -9,6 +9,7 @@ export const packages = [
   'journal',
   'telemetry',
   'restate',
+  'policy',
   'agent',
   'analysis',
   'explorer',

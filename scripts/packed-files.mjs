@@ -25,6 +25,7 @@ const loadedLater = /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/
 const more = {
   core: [loadedLater],
   journal: [loadedLater],
+  policy: [loadedLater],
   agent: [loadedLater],
   // The page is bundled: its sources are not packed.
   inspector: [/^dist\/page\/page\.(?:js|css)$/],
@@ -36,7 +37,8 @@ const kilobytes = {
   models: [280, 1_115],
   journal: [125, 480],
   telemetry: [55, 215],
-  agent: [1_430, 5_400],
+  policy: [600, 2_300],
+  agent: [960, 3_700],
   analysis: [80, 320],
   restate: [195, 800],
   inspector: [200, 800],

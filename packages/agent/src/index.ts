@@ -14,13 +14,76 @@ export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.t
 export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
-export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
-export { type WallMeans, wallSummary } from './sandbox/wall-means.ts'
+export {
+  SessionWall,
+  type SessionWallOptions,
+  type WallMeans,
+  wallSummary,
+  type Remedy,
+  createPermissions,
+  type Explanation,
+  type PermissionOptions,
+  type RuleInForce,
+  type RulePermissions,
+  updatesOfPersonTool,
+  withPlanMode,
+  planModeHook,
+  type PlanWords,
+  type PermissionMode,
+  permissionModes,
+  runsAnything,
+  type Behavior,
+  PermissionRuleError,
+  type RuleProblem,
+  type RuleText,
+  SandboxError,
+  type HookGroup,
+  type HookHandler,
+  type HookSettings,
+  folderTrust,
+  type FolderTrust,
+  type TrustQuestion,
+  type Offer,
+  changeTrust,
+  isTooBroad,
+  readTrust,
+  notificationChannelOfClaude,
+  trustedByClaude,
+  trustFile,
+  type TrustOwner,
+  type TrustRecord,
+} from '@halting/policy'
+export {
+  type FoundFile,
+  type Ignored,
+  type LoadedSettings,
+  type LoadOptions,
+  SettingsError,
+  type NotificationChannel,
+  type KeeperOptions,
+  placeOfSuggestions,
+  removeStoredRule,
+  settingsKeeper,
+  type StoredRule,
+  changeSettingsFile,
+  ownSettingsFile,
+  settingsFileText,
+  settingsTextWith,
+  shownSettingsText,
+  type SettingsValue,
+  loadSettings,
+  projectOffers,
+  type NamedServer,
+  type Origin,
+  type PermissionSettings,
+  type Settings,
+  type SettingSource,
+} from '@halting/policy/settings'
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
-export { boundedFile, holderOf, type LockHolder } from '@halting/journal/files'
-export { boundedText } from './instructions/bounded-text.ts'
+export { boundedFile, holderOf, type LockHolder, configFolder, realPath } from '@halting/journal/files'
+export { boundedText, homeFolder, calledPath } from '@halting/policy/files'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
@@ -40,20 +103,6 @@ export {
   type MemoryPlace,
 } from './memory/places.ts'
 export type { Sharp, SharpImage } from './media/sharp.ts'
-export type { Remedy } from './permissions/decide.ts'
-export {
-  createPermissions,
-  type Explanation,
-  type PermissionOptions,
-  type RuleInForce,
-  type RulePermissions,
-} from './permissions/permissions.ts'
-export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
-export { planModeHook } from './permissions/plan-hook.ts'
-export type { PlanWords } from './permissions/plan-words.ts'
-export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
-export { runsAnything } from './permissions/runs-anything.ts'
-export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'
 export { whyNotStarted } from './not-started.ts'
 export { createBashTool, type BashInput } from './tools/bash.ts'
@@ -67,8 +116,7 @@ export { createGlobTool } from './tools/glob.ts'
 export { createGrepTool } from './tools/grep.ts'
 export { inertGit, type InertGit, type InertGitLimits } from './tools/inert-git.ts'
 export { defaultLimits, type Environment, type Limits, limitsFrom } from './tools/limits.ts'
-export type { Sandbox } from './sandbox/sandbox.ts'
-export { SandboxError } from './sandbox/sandbox-error.ts'
+export type { Sandbox } from '@halting/policy/sandbox'
 export type { NotebookEditInput } from './tools/edit-notebook.ts'
 export { createNotebookEditTool } from './tools/notebook-edit.ts'
 export {
@@ -129,45 +177,4 @@ export {
   type ResultFilesOptions,
 } from '@halting/journal'
 export { summariesOf, summaryOf } from './session-summaries.ts'
-export {
-  type FoundFile,
-  type Ignored,
-  type LoadedSettings,
-  type LoadOptions,
-  SettingsError,
-} from './settings/loaded-settings.ts'
-export type { NotificationChannel } from './settings/fields.ts'
-export {
-  type KeeperOptions,
-  placeOfSuggestions,
-  removeStoredRule,
-  settingsKeeper,
-  type StoredRule,
-} from './settings/keep-permissions.ts'
-export {
-  changeSettingsFile,
-  ownSettingsFile,
-  settingsFileText,
-  settingsTextWith,
-  shownSettingsText,
-  type SettingsValue,
-} from './settings/own-settings.ts'
-export { loadSettings, projectOffers } from './settings/settings.ts'
-export type { NamedServer, Origin, PermissionSettings, Settings } from './settings/merge.ts'
-export type { HookGroup, HookHandler, HookSettings } from './settings/hook-settings.ts'
-export type { SettingSource } from './settings/places.ts'
-export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'
-export type { Offer } from './trust/offers.ts'
-export {
-  changeTrust,
-  isTooBroad,
-  readTrust,
-  notificationChannelOfClaude,
-  trustedByClaude,
-  trustFile,
-  type TrustOwner,
-  type TrustRecord,
-} from './trust/trust-store.ts'
-export { configFolder, homeFolder, realPath } from './paths.ts'
-export { calledPath } from './same-looking.ts'
 export { nearest } from './nearest.ts'

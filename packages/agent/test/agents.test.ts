@@ -44,7 +44,7 @@ import {
   writtenOffers,
   type WrittenPrompt,
 } from '../src/instructions/index.ts'
-import type { Described } from '../src/sandbox/describe.ts'
+import type { Described } from '@halting/policy'
 import { expandWritten } from '../src/instructions/written-prompts.ts'
 
 let home = ''

@@ -1,13 +1,8 @@
 // Holds rules of docs/spec.md: R-CARRY-1 to R-CARRY-3.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  createCarryOver,
-  createPermissions,
-  Workspace,
-  createCodingTools,
-  type PermissionOptions,
-} from '@halting/agent'
+import { createCarryOver, Workspace, createCodingTools } from '@halting/agent'
+import { createPermissions, type PermissionOptions } from '@halting/policy'
 import { QueryEngine, type ModelMessage, type SdkMessage } from '@halting/core'
 import { contextLayers, type CarriedText } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'

@@ -11,7 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createPermissions, FileCheckpoints, SessionFiles } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
+import { FileCheckpoints, SessionFiles } from '@halting/agent'
 import type { PermissionRequest } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { drawn } from './support/deep.ts'

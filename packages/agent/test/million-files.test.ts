@@ -2,60 +2,26 @@
 // With HALTING_DEEP=1 there are a hundred thousand, which is beyond every bound, too.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createPermissions, FileCheckpoints } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
+import { FileCheckpoints } from '@halting/agent'
 import { gitSummary } from '../src/instructions/git-summary.ts'
 import { mentioned } from '../src/instructions/mentions.ts'
-import { relocateProblem } from '../src/permissions/links.ts'
-import { isDeep, isWhole } from './support/deep.ts'
+import { bounded, many, manyFilesIn, placeForMany } from '../../policy/test/support/many-files.ts'
 import { codingTools } from './support/harness.ts'
 
-const many = isWhole ? 1_000_000 : 100_000
-const memory = '/dev/shm'
-
-/** Where there are inodes for so many. */
-function place(): string | undefined {
-  return [memory, tmpdir()].find((folder) => fs.existsSync(folder) && fs.statfsSync(folder).ffree > many * 1.2)
-}
-
-const base = isDeep ? place() : undefined
-if (isDeep && base === undefined)
-  console.warn(`skipped: there are no inodes for ${many} files in ${memory} or ${tmpdir()}`)
+const base = placeForMany()
 
 let cwd = ''
 
 beforeAll(() => {
   if (base === undefined) return
-  cwd = fs.mkdtempSync(join(base, 'halting-million-'))
-  const folder = join(cwd, 'd')
-  fs.mkdirSync(folder)
-  // Names are enough, and soon made by links. A file system takes so many of one file.
-  const most = 30_000
-  for (let at = 0; at < many; at++) {
-    const name = join(folder, `f${at}`)
-    if (at % most === 0) fs.writeFileSync(name, '')
-    else fs.linkSync(join(folder, `f${at - (at % most)}`), name)
-  }
+  cwd = manyFilesIn(base)
 }, 300_000)
 afterAll(() => void (cwd !== '' && execFileSync('rm', ['-rf', cwd, `${cwd}-kept`])), 300_000)
 
 const mostCharacters = 50_000
-const mostMb = 200
-
-async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  const before = process.memoryUsage.rss()
-  let peak = before
-  const timer = setInterval(() => void (peak = Math.max(peak, process.memoryUsage.rss())), 20)
-  try {
-    return await work()
-  } finally {
-    clearInterval(timer)
-    peak = Math.max(peak, process.memoryUsage.rss())
-    expect((peak - before) / 2 ** 20).toBeLessThan(mostMb)
-  }
-}
 
 describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
   const answer = async (tool: string, input: object) => {
@@ -93,11 +59,6 @@ describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
     expect(notes).toEqual([])
     expect(shown).toContain('(and more: it has over 10000 names')
     expect(shown.length).toBeLessThan(5_000)
-  })
-
-  test('what is too much to look at is not taken for harmless', async () => {
-    const problem = await bounded(async () => relocateProblem(join(cwd, 'd'), []))
-    expect(problem).toMatch(/holds too much to look at/)
   })
 
   const kept = async (name: string) => {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import type { PermissionDecision, Tool } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -2,13 +2,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import {
-  createCodingTools,
-  createPermissions,
-  PermissionRuleError,
-  type PermissionOptions,
-  type RulePermissions,
-} from '@halting/agent'
+import { createCodingTools } from '@halting/agent'
+import { createPermissions, PermissionRuleError, type PermissionOptions, type RulePermissions } from '@halting/policy'
 import type { AnyTool, PermissionDecision, PermissionRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder, toolNamed } from './support/harness.ts'

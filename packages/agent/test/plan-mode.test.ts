@@ -2,14 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  createCodingTools,
-  createPermissions,
-  createPersonTools,
-  type PermissionMode,
-  withPlanMode,
-  Workspace,
-} from '@halting/agent'
+import { createCodingTools, createPersonTools, Workspace } from '@halting/agent'
+import { createPermissions, type PermissionMode, withPlanMode } from '@halting/policy'
 import { QueryEngine } from '@halting/core'
 import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'

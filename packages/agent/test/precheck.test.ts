@@ -1,7 +1,8 @@
 // Holds R-HAND-10 to R-HAND-10b of docs/spec.md: nobody is asked to approve a change of a file that cannot be made.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createCodingTools, createPermissions, type PermissionOptions, Workspace } from '@halting/agent'
+import { createCodingTools, Workspace } from '@halting/agent'
+import { createPermissions, type PermissionOptions } from '@halting/policy'
 import { readHooks, ShellHooks } from '../src/hooks/index.ts'
 import { redactedTool } from '../src/redact/redacted-tools.ts'
 import { QueryEngine } from '@halting/core'

@@ -1,5 +1,6 @@
 // Holds R-RULE-9, R-RULE-9a and R-LEARN-6c of docs/spec.md.
-import { createCodingTools, createPermissions, type PermissionOptions, type Remedy } from '@halting/agent'
+import { createCodingTools } from '@halting/agent'
+import { createPermissions, type PermissionOptions, type Remedy } from '@halting/policy'
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
 import { temporaryFolder, toolNamed } from './support/harness.ts'

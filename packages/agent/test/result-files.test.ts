@@ -12,7 +12,7 @@ import {
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { createResultFiles, type ResultFiles, type ResultFilesOptions } from '@halting/journal'
 import type { LargeResult } from '@halting/core/adapters'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'

@@ -1,7 +1,7 @@
 // Holds R-HAND-6e and R-HAND-6f of docs/spec.md.
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { describe, expect, test } from 'vitest'
 import { codingTools, type Harness } from './support/harness.ts'
 

@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { HaltingError } from '@halting/core'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readHooks } from '../src/hooks/index.ts'
-import { sandboxSettingsOf } from '../src/sandbox/sandbox-settings.ts'
+import { sandboxSettingsOf } from '@halting/policy'
 import { createPermissions, loadSettings, type LoadedSettings, type LoadOptions, type Settings } from '../src/index.ts'
 import { drawn } from './support/deep.ts'
 

@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-CTX-3, R-CTX-12 and R-CTX-19.
-import { createPermissions, Workspace } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
+import { Workspace } from '@halting/agent'
 import { anthropic } from '@halting/models'
 import { describe, expect, test } from 'vitest'
 import type { Flags } from '../src/flags/flags.ts'

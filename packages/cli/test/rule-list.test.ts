@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import { expect, onTestFinished, test } from 'vitest'
 import { listRules, removeRule } from '../src/permissions/rule-list.ts'

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { projectOffers } from '@halting/agent'
+import { projectOffers } from '@halting/policy/settings'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { offersText } from '../src/trust/question.ts'
 

@@ -25,6 +25,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'mutations',
       'soak',
       'cluster',
+      'startup',
       'packed',
       'editors',
       'providers',

@@ -1,7 +1,7 @@
 import type { Json } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { nearest } from '../nearest.ts'
-import { hookEvents } from '../settings/hook-settings.ts'
+import { hookEvents } from '@halting/policy'
 
 /** What the hooks of an agent mean for it, where they are not called. */
 export interface UncalledHooks {

@@ -1,5 +1,5 @@
 import { headOf } from '@halting/core/adapters'
-import { permissionModes } from '../permissions/rule-book.ts'
+import { permissionModes } from '@halting/policy'
 import { limitsOf, type SaidOfLimits } from './agent-limits.ts'
 import type { UncalledHooks } from './agent-hooks.ts'
 import type { AgentDefinition } from './definition.ts'

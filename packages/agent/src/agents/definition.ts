@@ -1,4 +1,4 @@
-import type { PermissionMode } from '../permissions/rule-book.ts'
+import { type PermissionMode, generalAgentName } from '@halting/policy'
 
 /** A kind of subagent, as somebody described it. */
 export interface AgentDefinition {
@@ -35,7 +35,7 @@ export interface AgentDefinition {
 
 /** The agent that is asked when none is named. */
 export const generalAgent: AgentDefinition = {
-  name: 'general-purpose',
+  name: generalAgentName,
   description: 'Any task of several steps, with all tools.',
   prompt:
     'You are an agent of halting, a coding agent in a terminal. You were given one task. Do it with the tools that you have, all of it and nothing else. ' +

@@ -1,4 +1,4 @@
-import type { PermissionMode } from '../permissions/rule-book.ts'
+import type { PermissionMode } from '@halting/policy'
 import type { AgentDefinition } from './definition.ts'
 
 /** How much a mode lets happen without a person, the least first. */

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
-import { boundedText } from '../instructions/bounded-text.ts'
+import { boundedText, bothEnds, isInside, statOf } from '@halting/policy/files'
 import {
   type FrontMatter,
   listField,
@@ -13,9 +13,8 @@ import {
 import type { ReadingRules } from '../instructions/instruction-files.ts'
 import { briefingOffer } from '../instructions/offers.ts'
 import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from '../instructions/places.ts'
-import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
-import { PermissionRuleError, parseRules } from '../permissions/rule.ts'
-import type { Offer } from '../trust/offers.ts'
+import { realPath } from '@halting/journal/files'
+import { PermissionRuleError, parseRules, type Offer } from '@halting/policy'
 import { isFieldName, saidFields } from './agent-fields.ts'
 import { type UncalledHooks, uncalledHooks, uncalledHooksOf } from './agent-hooks.ts'
 import { limitNames } from './agent-limits.ts'

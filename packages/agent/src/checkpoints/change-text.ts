@@ -1,4 +1,4 @@
-import { shownPath } from '../paths.ts'
+import { shownPath } from '@halting/policy/files'
 import type { FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { stateAt, type KeptState } from './kept-state.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import { firstEntries, type FirstEntries } from '../first-entries.ts'
+import { firstEntries, type FirstEntries } from '@halting/policy/files'
 import {
   changesAt,
   isNoText,

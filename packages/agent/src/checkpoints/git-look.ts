@@ -1,4 +1,4 @@
-import { isInside, pathOutside } from '../paths.ts'
+import { isInside, pathOutside } from '@halting/policy/files'
 import { join, resolve } from 'node:path'
 import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
 import type { Environment } from '../tools/limits.ts'

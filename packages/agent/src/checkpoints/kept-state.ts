@@ -10,8 +10,8 @@ import {
   readlinkSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { inFolderSync, isOpenAt } from '../open-in-place.ts'
-import { realPath } from '../paths.ts'
+import { inFolderSync, isOpenAt } from '@halting/policy/files'
+import { realPath } from '@halting/journal/files'
 import { codeOf } from '../tools/result.ts'
 
 /** What stands at a path, as far as it can be brought back. */

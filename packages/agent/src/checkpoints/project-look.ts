@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import { bothEnds, isInside } from '../paths.ts'
+import { bothEnds, isInside } from '@halting/policy/files'
 import type { FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { absent, isInPlace, isSameState, stampOf, stateAt, statsAt, type KeptState } from './kept-state.ts'

@@ -3,7 +3,7 @@ import { lstat, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promise
 import { basename, dirname } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import { makeFolder } from '@halting/journal/files'
-import { type HeldFolder, holdFolder, named, PathMovedError } from '../open-in-place.ts'
+import { type HeldFolder, holdFolder, named, PathMovedError } from '@halting/policy/files'
 import { codeOf } from '../tools/result.ts'
 import { takeOverRights } from '../tools/take-over-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'

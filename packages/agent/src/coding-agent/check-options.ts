@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, isUuid } from '@halting/core/adapters'
-import { permissionModes } from '../permissions/rule-book.ts'
+import { permissionModes } from '@halting/policy'
 import type { CodingAgentOptions } from './options.ts'
 
 /** What a value must be, in words; undefined where it is that. */

@@ -1,6 +1,6 @@
 import { ConfigurationError, type Model, type Prices } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import type { Settings } from '../settings/merge.ts'
+import type { Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 import type { CodingAgentOptions } from './options.ts'
 

@@ -3,13 +3,17 @@ import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { type BriefingPlaces, ownSkillFolders } from '../instructions/places.ts'
 import { memoryOf } from '../memory/places.ts'
-import { configFolder } from '../paths.ts'
-import { createPermissions, type RulePermissions } from '../permissions/permissions.ts'
-import { type PermissionMode, permissionModes } from '../permissions/rule-book.ts'
-import type { RuleText } from '../permissions/rule.ts'
-import { SessionWall } from '../sandbox/session-wall.ts'
+import { configFolder } from '@halting/journal/files'
+import {
+  createPermissions,
+  type RulePermissions,
+  type PermissionMode,
+  permissionModes,
+  type RuleText,
+  SessionWall,
+} from '@halting/policy'
+import type { PermissionSettings, Settings } from '@halting/policy/settings'
 import { createResultFiles, type ResultFiles, endsOf } from '@halting/journal'
-import type { PermissionSettings, Settings } from '../settings/merge.ts'
 import type { Environment } from '../tools/limits.ts'
 import { Workspace } from '../tools/workspace.ts'
 

@@ -10,8 +10,8 @@ import type {
 import type { StandardOutput } from '@halting/core/adapters'
 import type { HttpServer, InProcessServer, StdioServer } from '../mcp/config.ts'
 import type { McpOptions } from '../mcp/servers.ts'
-import type { PermissionMode } from '../permissions/rule-book.ts'
-import type { SettingSource } from '../settings/places.ts'
+import type { PermissionMode } from '@halting/policy'
+import type { SettingSource } from '@halting/policy/settings'
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { Environment } from '../tools/limits.ts'
 

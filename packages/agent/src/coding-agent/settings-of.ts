@@ -1,5 +1,4 @@
-import type { LoadedSettings } from '../settings/loaded-settings.ts'
-import type { Settings } from '../settings/merge.ts'
+import type { LoadedSettings, Settings } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
 import { noticeText } from './notice-text.ts'
 import type { CodingAgentOptions } from './options.ts'

@@ -1,4 +1,4 @@
-import { atExit, notAtExit } from '../at-exit.ts'
+import { atExit, notAtExit } from '@halting/policy'
 import { randomUUID } from 'node:crypto'
 import { endGroup, markVariable, type ProcessGroup, signalGroup } from '../tools/process-group.ts'
 

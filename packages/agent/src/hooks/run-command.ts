@@ -2,9 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StringDecoder } from 'node:string_decoder'
-import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
-import { type Piped, spawnPiped } from '../sandbox/spawn-piped.ts'
+import { type Piped, spawnPiped } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
 
 /** How a hook ended, whatever it is made of. Always a value. */

@@ -1,7 +1,7 @@
 import { headOf, isJsonObject, jsonOf, messageOf, textOf } from '@halting/core/adapters'
 import type { HookContext, JsonObject } from '@halting/core'
 import { pluginRoot } from '../plugins/root-variable.ts'
-import { SandboxError } from '../sandbox/sandbox-error.ts'
+import { SandboxError } from '@halting/policy'
 import type { HookProcesses } from './processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-command.ts'
 import type { CallbackHook, ShellHook } from './settings.ts'

@@ -1,6 +1,5 @@
 import type { QueryOptions } from '@halting/core'
-import type { RulePermissions } from '../permissions/permissions.ts'
-import type { HookSettings } from '../settings/hook-settings.ts'
+import type { RulePermissions, HookSettings } from '@halting/policy'
 import type { Plugin } from '../plugins/plugin.ts'
 import { readPluginHooks } from './plugin-hooks.ts'
 import { joinedHooks, readHooks, type ShellHookTable } from './settings.ts'

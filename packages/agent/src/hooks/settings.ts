@@ -1,7 +1,7 @@
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { nearest } from '../nearest.ts'
-import { hookEvents, type HookEvent } from '../settings/hook-settings.ts'
+import { hookEvents, type HookEvent } from '@halting/policy'
 import { problemOfMatcher } from './matcher.ts'
 
 export { hookEvents, type HookEvent }

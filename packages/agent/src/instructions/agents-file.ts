@@ -2,7 +2,7 @@ import { type Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { boundedText } from './bounded-text.ts'
+import { boundedText } from '@halting/policy/files'
 
 /** The text of an AGENTS.md for a folder, from what lies in it. No model is asked, and nothing is run. */
 export async function agentsFileFor(folder: string, name: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { headOf } from '@halting/core/adapters'
-import { leadsElsewhere } from '../git/leads-elsewhere.ts'
+import { leadsElsewhere } from '@halting/policy/git'
 import { inertGit } from '../tools/inert-git.ts'
 import type { Environment } from '../tools/limits.ts'
 

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import { folderTrust } from '../trust/folder-trust.ts'
-import type { Offer } from '../trust/offers.ts'
-import type { TrustOwner } from '../trust/trust-store.ts'
+import { folderTrust, type Offer, type TrustOwner } from '@halting/policy'
 
 /** Whether what a folder brings counts; nobody looks before it matters. */
 export interface BriefingTrust {

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { bothEnds, configFolder, isInside, realPath } from '../paths.ts'
+import { bothEnds, isInside } from '@halting/policy/files'
+import { configFolder, realPath } from '@halting/journal/files'
 import { pluginRoot } from '../plugins/root-variable.ts'
-import type { PlacesOptions, SettingSource } from '../settings/places.ts'
+import type { PlacesOptions, SettingSource } from '@halting/policy/settings'
 
 /** Where to look for what people wrote for agents. */
 export interface BriefingPlaces extends PlacesOptions {

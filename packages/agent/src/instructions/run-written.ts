@@ -1,6 +1,6 @@
 import { AgentState, type Permissions, type PermissionRequest, type ToolContext } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
-import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { isReadOnlyCommand } from '@halting/policy/shell'
 import { createBashTool } from '../tools/bash.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import type { Substitution } from './expand-prompt.ts'

@@ -1,5 +1,5 @@
 import type { AnyLeafTool } from '@halting/core/adapters'
-import type { RulePermissions } from '../permissions/permissions.ts'
+import type { RulePermissions } from '@halting/policy'
 import type { Workspace } from '../tools/workspace.ts'
 import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
 import type { Expanded } from './expand-prompt.ts'

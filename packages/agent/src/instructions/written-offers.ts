@@ -1,4 +1,4 @@
-import type { Offer } from '../trust/offers.ts'
+import type { Offer } from '@halting/policy'
 import { readAgentDefinitions } from '../agents/read-definitions.ts'
 import { readWrittenPrompts } from './commands.ts'
 import { promptOffers } from './expand-prompt.ts'

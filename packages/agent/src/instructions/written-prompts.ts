@@ -1,5 +1,5 @@
 import { messageOf } from '@halting/core/adapters'
-import type { RulePermissions } from '../permissions/permissions.ts'
+import type { RulePermissions } from '@halting/policy'
 import type { Workspace } from '../tools/workspace.ts'
 import type { WrittenPrompt } from './commands.ts'
 import { expanded, type Expanded, headOffer } from './expand-prompt.ts'

@@ -9,15 +9,22 @@ export {
   type RegisteredClient,
   type StdioServer,
 } from './config.ts'
-export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from '../settings/mcp-edit.ts'
+export {
+  changeMcpServers,
+  mcpFile,
+  type McpScope,
+  mcpScopes,
+  mcpServersOf,
+  mcpToolName,
+  validServerName,
+  signInsFolder,
+} from '@halting/policy'
 export type { ElicitationAnswer, ElicitationRequest } from './connection-place.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
-export { mcpToolName, validServerName } from './names.ts'
 export type { McpStatus } from './server-handle.ts'
 export { pluginServers } from './plugin-servers.ts'
 export { openServers, serversOf, type SessionServers, type SessionServersOptions } from './session-servers.ts'
 export { signIn, type SignInOptions } from './sign-in/sign-in.ts'
-export { signInsFolder } from '../settings/mcp-files.ts'
 export { type SignIn, SignIns } from './sign-in/sign-ins.ts'
 export type { McpServerStatus, OfferedTool, ServersReplaced } from './server-list.ts'
 export { type McpOptions, McpServers } from './servers.ts'

@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@halting/core'
 import { wordsOf } from '../instructions/argument-words.ts'
-import { validServerName } from './names.ts'
+import { validServerName } from '@halting/policy'
 import { type McpContent, shownBlocks } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { McpServerEntry } from './config.ts'
 import type { ServerTool } from './connection.ts'
-import { validServerName } from './names.ts'
+import { validServerName } from '@halting/policy'
 import type { McpStatus, ServerHandle } from './server-handle.ts'
 
 /** A server as `system/init` and hosts tell of it. */

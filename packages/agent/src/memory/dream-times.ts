@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { boundedBytes } from '../instructions/bounded-text.ts'
+import { boundedBytes } from '@halting/policy/files'
 import { writeWhole } from '@halting/journal/files'
 import { keptSessions } from '@halting/journal'
 import type { MemoryOwner, MemoryPlace } from './places.ts'

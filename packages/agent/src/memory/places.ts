@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { absolutePath } from '../paths.ts'
+import { absolutePath } from '@halting/policy/files'
 import { type FolderBelow, sessionsOf, type SessionPlace, shortHash } from '@halting/journal'
-import type { Settings } from '../settings/merge.ts'
+import type { Settings } from '@halting/policy/settings'
 
 /** Whose memory it is. */
 export type MemoryOwner = Omit<SessionPlace, 'sessionId'>

@@ -1,7 +1,7 @@
 import { type Stage, type StageContext, type StageLimits } from '@halting/core/after'
 import type { JsonObject, Model } from '@halting/core'
 import type { Environment } from '../tools/limits.ts'
-import type { Settings } from '../settings/merge.ts'
+import type { Settings } from '@halting/policy/settings'
 import { memoryOf, type MemoryOwner, type MemoryPlace } from './places.ts'
 import { type Ask, dream, type DreamEnd, extract, type Extracted } from './run-memory.ts'
 import { saidIn } from './said.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { boundedBytes } from '../instructions/bounded-text.ts'
+import { boundedBytes } from '@halting/policy/files'
 import { removeDraft, removeWhole, writeWhole } from '@halting/journal/files'
 import { indexName } from './places.ts'
 import { fileBytes, mostTopics } from './read-memory.ts'

@@ -1,7 +1,7 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import { keepsMemory } from '../memory/places.ts'
-import type { Settings } from '../settings/merge.ts'
+import type { Settings } from '@halting/policy/settings'
 
 /** What comes after a run, as choices and settings say; the flag goes first. It costs money or lines, so nothing is on by itself. */
 export interface WantedAfter {

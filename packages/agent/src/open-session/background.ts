@@ -1,7 +1,7 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { BackgroundOptions } from '../tools/background.ts'
-import type { Settings } from '../settings/merge.ts'
+import type { Settings } from '@halting/policy/settings'
 import { countFrom } from './limits.ts'
 
 /** What becomes of commands that still run when the run would end. The flag goes first, then the settings; where nobody is there, they are waited for. */

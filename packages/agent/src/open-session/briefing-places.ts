@@ -1,7 +1,7 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'
-import { homeFolder } from '../paths.ts'
+import { homeFolder } from '@halting/journal/files'
 import type { Plugins } from '../plugins/plugin.ts'
 
 /** Where a session looks for what people wrote for agents. */

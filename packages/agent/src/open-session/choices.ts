@@ -1,5 +1,5 @@
 import type { BackgroundOptions } from '../tools/background.ts'
-import type { PermissionMode } from '../permissions/rule-book.ts'
+import type { PermissionMode } from '@halting/policy'
 
 /** When a conversation is compacted: as the window allows, never, at so many tokens, or at a share of the window. */
 export type AutoCompact = 'auto' | 'off' | number | `${number}%`

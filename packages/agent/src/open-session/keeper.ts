@@ -1,5 +1,5 @@
-import { homeFolder } from '../paths.ts'
-import { type KeeperOptions, placeOfSuggestions, settingsKeeper } from '../settings/keep-permissions.ts'
+import { homeFolder } from '@halting/journal/files'
+import { type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import type { RunSettings } from './run-settings.ts'

@@ -1,7 +1,7 @@
 import { givenFile } from './given-file.ts'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
-import type { Settings } from '../settings/merge.ts'
+import type { Settings } from '@halting/policy/settings'
 import type { Model, Prices, Thinking } from '@halting/core'
 import {
   anthropic,

@@ -1,5 +1,5 @@
 import { isOwnHook } from '@halting/core/adapters'
-import { planModeHook } from '../permissions/plan-hook.ts'
+import { planModeHook } from '@halting/policy'
 import type { Hook, SdkMessage } from '@halting/core'
 import type { SessionFrontend } from './session-options.ts'
 import type { Toolbox } from './toolbox.ts'

@@ -1,6 +1,6 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice } from './ports.ts'
-import type { LoadedSettings } from '../settings/loaded-settings.ts'
+import type { LoadedSettings } from '@halting/policy/settings'
 import type { NamedPlugin } from '../plugins/read-plugins.ts'
 import type { Plugin, Plugins } from '../plugins/plugin.ts'
 import type { QueryOptions } from '@halting/core'

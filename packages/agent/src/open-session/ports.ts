@@ -1,7 +1,7 @@
 import type { PluginProblem } from '../plugins/plugin.ts'
-import type { Ignored } from '../settings/loaded-settings.ts'
+import type { Ignored } from '@halting/policy/settings'
 import type { Environment } from '../tools/limits.ts'
-import type { FolderTrust } from '../trust/folder-trust.ts'
+import type { FolderTrust } from '@halting/policy'
 import type { SessionChoices } from './choices.ts'
 
 /** Something that a person should know about a session. A frontend puts it in words. */

@@ -1,11 +1,14 @@
 import type { SessionChoices } from './choices.ts'
 import type { SessionNotice, SessionPorts } from './ports.ts'
 import { decidedBefore, environmentWith } from '../coding-agent/settings-of.ts'
-import { homeFolder } from '../paths.ts'
-import type { LoadedSettings } from '../settings/loaded-settings.ts'
-import { loadSettings } from '../settings/settings.ts'
-import type { Origin, Settings } from '../settings/merge.ts'
-import type { SettingSource } from '../settings/places.ts'
+import { homeFolder } from '@halting/journal/files'
+import {
+  type LoadedSettings,
+  loadSettings,
+  type Origin,
+  type Settings,
+  type SettingSource,
+} from '@halting/policy/settings'
 import type { Plugins } from '../plugins/plugin.ts'
 import { ConfigurationError, type QueryOptions } from '@halting/core'
 import { nearest } from '../nearest.ts'

@@ -1,5 +1,5 @@
-import { homeFolder } from '../paths.ts'
-import type { Settings } from '../settings/merge.ts'
+import { homeFolder } from '@halting/journal/files'
+import type { Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { Toolbox } from './toolbox.ts'

@@ -1,7 +1,7 @@
 import type { SessionPorts } from './ports.ts'
-import { configFolder } from '../paths.ts'
-import type { Settings } from '../settings/merge.ts'
-import { SessionWall } from '../sandbox/session-wall.ts'
+import { configFolder } from '@halting/journal/files'
+import type { Settings } from '@halting/policy/settings'
+import { SessionWall } from '@halting/policy'
 
 /** What would confine the commands of a session here. */
 export function wallOf(

@@ -1,5 +1,5 @@
 import type { SessionPorts } from './ports.ts'
-import { homeFolder } from '../paths.ts'
+import { homeFolder } from '@halting/journal/files'
 
 /** Whose sessions are looked at. */
 export function whose({ cwd, env }: Pick<SessionPorts, 'cwd' | 'env'>): {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Kind } from '../instructions/places.ts'
-import { statOf } from '../paths.ts'
+import { statOf } from '@halting/policy/files'
 import { type Manifest, pathInside, readJson } from './manifest.ts'
 import type { Plugin } from './plugin.ts'
 

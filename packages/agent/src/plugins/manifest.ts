@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import { boundedText } from '../instructions/bounded-text.ts'
-import { isInside, realPath } from '../paths.ts'
+import { boundedText, isInside } from '@halting/policy/files'
+import { realPath } from '@halting/journal/files'
 
 /** What `plugin.json` says: the name, and where the parts are. */
 export interface Manifest {

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path'
-import { isDirectory } from '../paths.ts'
+import { isDirectory } from '@halting/policy/files'
 import { type Manifest, ManifestError, readManifest } from './manifest.ts'
 import { componentsOf } from './components.ts'
 import type { Plugin, PluginProblem, Plugins } from './plugin.ts'

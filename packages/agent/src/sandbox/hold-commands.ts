@@ -1,12 +1,10 @@
 import { resolve } from 'node:path'
 import type { JsonObject } from '@halting/core'
-import type { RulePermissions } from '../permissions/permissions.ts'
-import { signInsFolder } from '../settings/mcp-files.ts'
-import type { Settings } from '../settings/merge.ts'
-import type { Environment } from '../tools/limits.ts'
+import { type RulePermissions, sandboxSettingsOf, signInsFolder } from '@halting/policy'
+import type { Settings } from '@halting/policy/settings'
+import type { Environment } from '@halting/policy/files'
 import type { Workspace } from '../tools/workspace.ts'
-import { openSandbox } from './sandbox.ts'
-import { sandboxSettingsOf } from './sandbox-settings.ts'
+import { openSandbox } from './open-sandbox.ts'
 
 /** Options of the confinement of a session's commands. */
 export interface HoldCommandsOptions {

@@ -1,8 +1,7 @@
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
-import { realPath } from '../paths.ts'
-import { SandboxError } from '../sandbox/sandbox-error.ts'
-import { notConfinedCode } from '../sandbox/wall-means.ts'
-import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { realPath } from '@halting/journal/files'
+import { SandboxError, notConfinedCode } from '@halting/policy'
+import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
@@ -97,16 +96,10 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
     input.timeout !== undefined && input.timeout > bashMaxTimeoutMs
       ? `The timeout was lowered to ${bashMaxTimeoutMs} ms, the longest.`
       : undefined
-  const answer = reason === undefined && end.exitCode === 1 ? await answerOf(input.command) : undefined
+  const answer = reason === undefined && end.exitCode === 1 ? answerOfExitOne(input.command) : undefined
   const isAgent = typeof agentType === 'string'
   const confined = started.isConfined ? confinementNote(end, shell, workspace) : undefined
   return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
-}
-
-/** Loaded when used: most commands end with 0. */
-async function answerOf(command: string): Promise<string | undefined> {
-  const { answerOfExitOne } = await import('../shell/exit-answer.ts')
-  return answerOfExitOne(command)
 }
 
 type Started =

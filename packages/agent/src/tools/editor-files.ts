@@ -1,4 +1,4 @@
-import { NotWrittenError } from '../open-in-place.ts'
+import { NotWrittenError } from '@halting/policy/files'
 
 /**
  * Files as the editor of the person has them: what stands there unsaved is what Read shows and Edit changes, and what is written is seen there at once.

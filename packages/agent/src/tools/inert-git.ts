@@ -1,5 +1,5 @@
-import { pathOutside } from '../paths.ts'
-import { gitTurnedOff } from './git-environment.ts'
+import { pathOutside } from '@halting/policy/files'
+import { gitTurnedOff } from '@halting/policy/git'
 import { askForFilters, filtersIn, type GitOutput, gitOutput, settingsWithout } from './git-output.ts'
 import type { Environment } from './limits.ts'
 

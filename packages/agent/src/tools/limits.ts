@@ -1,3 +1,7 @@
+import type { Environment } from '@halting/policy/files'
+
+export type { Environment } from '@halting/policy/files'
+
 /** Everything that a tool shows to the model, keeps in memory or waits for has a bound, and all bounds are here. */
 export interface Limits {
   /** Lines of one Read when the call does not say. */
@@ -46,9 +50,6 @@ export const defaultLimits: Limits = Object.freeze({
   killGraceMs: 1000,
   drainQuietMs: 50,
 })
-
-/** Environment variables, such as `process.env`. */
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The defaults, then what the environment says, then what the caller says. */
 export function limitsFrom(env: Environment, chosen: Partial<Limits> = {}): Limits {

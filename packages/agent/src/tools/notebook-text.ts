@@ -1,5 +1,5 @@
 import type { JsonObject } from '@halting/core'
-import { indentAt, membersOf, skip, type Span, spanAt } from '../settings/json-edit.ts'
+import { indentAt, membersOf, skip, type Span, spanAt } from '@halting/policy'
 
 // The text is that of a notebook that was parsed. What is not changed stays as it was written: numbers that JavaScript would round, too.
 

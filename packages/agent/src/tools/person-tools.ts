@@ -2,7 +2,7 @@ import type { JsonObject, Tool } from '@halting/core'
 import { headOf, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
 import { listOf } from './input-list.ts'
 import { type Field, filledText, flag, inputForm, optional, text } from './input.ts'
-import { planModeWords } from '../permissions/plan-words.ts'
+import { planModeWords } from '@halting/policy'
 
 /** One thing that a person can choose. */
 export interface QuestionOption {

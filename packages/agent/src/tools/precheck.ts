@@ -1,5 +1,6 @@
 import type { PrecheckContext } from '@halting/core/adapters'
-import { isInsideAny, realPath } from '../paths.ts'
+import { isInsideAny } from '@halting/policy/files'
+import { realPath } from '@halting/journal/files'
 import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 

@@ -1,4 +1,4 @@
-import { atExit, notAtExit } from '../at-exit.ts'
+import { atExit, notAtExit } from '@halting/policy'
 import type { Readable } from 'node:stream'
 import { detachedOf, endGroup, isRunning, type ProcessGroup, signalGroup } from './process-group.ts'
 

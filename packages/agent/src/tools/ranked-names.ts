@@ -1,5 +1,11 @@
-import { bracesExpanded, bracketReadings, fitsPath, globPattern } from '../glob-pattern.ts'
-import { foldedName, hasCounterparts } from '../same-looking.ts'
+import {
+  bracesExpanded,
+  bracketReadings,
+  fitsPath,
+  globPattern,
+  foldedName,
+  hasCounterparts,
+} from '@halting/policy/files'
 
 /** How well a name fits a pattern: the index of the first reading of the pattern that it fits, or that it only looks the same. */
 type Fit = number | 'looks the same'

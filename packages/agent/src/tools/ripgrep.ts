@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { basename } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { type HeldFolder, holdFolder, type InPlace, openInPlace } from '../open-in-place.ts'
+import { type HeldFolder, holdFolder, type InPlace, openInPlace } from '@halting/policy/files'
 import { headOf } from '@halting/core/adapters'
 
 /** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */

@@ -1,5 +1,5 @@
 import type { ToolContext } from '@halting/core'
-import { hasCounterparts } from '../same-looking.ts'
+import { hasCounterparts } from '@halting/policy/files'
 import { bracketNote } from './find-files.ts'
 import { BestNames, globOfPath, rankedGlob } from './ranked-names.ts'
 import { runRipgrep, withoutVersionControl } from './ripgrep.ts'

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ToolContext } from '@halting/core'
-import { type InPlace, openInPlace, PathMovedError } from '../open-in-place.ts'
+import { type InPlace, openInPlace, PathMovedError } from '@halting/policy/files'
 import { codeOf } from './result.ts'
 import type { Workspace } from './workspace.ts'
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { shownPath } from '../paths.ts'
+import { shownPath } from '@halting/policy/files'
 
 /** Characters that end a line, cannot be seen, or turn what stands behind them. */
 const unseen = /[\p{Cc}\u2028\u2029\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu

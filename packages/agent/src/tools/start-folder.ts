@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { homeFolder } from '../paths.ts'
+import { homeFolder } from '@halting/policy/files'
 import type { Environment } from './limits.ts'
 
 /** Where a command starts, or why it does not start at all. */

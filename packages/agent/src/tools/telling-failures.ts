@@ -1,5 +1,5 @@
 import type { ToolOutput } from '@halting/core'
-import { NotWrittenError, PathMovedError } from '../open-in-place.ts'
+import { NotWrittenError, PathMovedError } from '@halting/policy/files'
 import { codeOf, failed } from './result.ts'
 
 /**

@@ -11,7 +11,7 @@ import {
   NotWrittenError,
   openInPlace,
   PathMovedError,
-} from '../open-in-place.ts'
+} from '@halting/policy/files'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestHttp, type RequestOptions } fro
 import type { LookupFunction, Socket } from 'node:net'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Readable } from 'node:stream'
-import { isPublicAddress } from '../sandbox/domains.ts'
+import { isPublicAddress } from '@halting/policy'
 import { privateAddress, type Target } from './target.ts'
 
 /** Gives all addresses of a name. */

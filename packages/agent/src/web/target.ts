@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
-import { isDomainDenied, isPlainHost, isPublicAddress, normalHost } from '../sandbox/domains.ts'
-import { matchesWildcard } from '../permissions/wildcard.ts'
+import { isDomainDenied, isPlainHost, isPublicAddress, normalHost, matchesWildcard } from '@halting/policy'
 
 /** An address that may be asked, or why it may not. */
 export type Target =

@@ -6,9 +6,9 @@ import { AgentState, type ToolContext } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import { createBashTool, openWorkspace, type SessionWorkspace } from '@halting/agent'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { bashCall } from '../judge/support.ts'
+import { bashCall } from '../../../policy/test/judge/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
-import { allMeans } from './support.ts'
+import { allMeans } from '../../../policy/test/confine/support.ts'
 
 interface Session extends SessionWorkspace {
   readonly cwd: string

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { openJournal } from '@halting/journal'
 import {
   ModelError,

@@ -21,7 +21,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { gitSummary } from '../../src/instructions/git-summary.ts'
 import { temporaryFolder } from '../support/harness.ts'
-import { judged } from './support.ts'
+import { judged } from '../../../policy/test/judge/support.ts'
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync('git', ['-c', 'protocol.file.allow=always', ...args], { cwd, encoding: 'utf8', stdio: 'pipe' })

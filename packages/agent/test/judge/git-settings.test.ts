@@ -1,13 +1,13 @@
 // Holds R-RULE-7a, R-RULE-7f and R-RULE-7q of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sampled } from '../support/deep.ts'
 import { codingTools, temporaryFolder } from '../support/harness.ts'
-import { judged } from './support.ts'
+import { judged } from '../../../policy/test/judge/support.ts'
 
 const git = (cwd: string, ...args: readonly string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' })
 

@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPermissions, type PermissionOptions } from '@halting/agent'
+import { createPermissions, type PermissionOptions } from '@halting/policy'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { realPath } from '../../src/paths.ts'
+import { realPath } from '@halting/journal/files'
 import { isDeep } from '../support/deep.ts'
 import { codingTools } from '../support/harness.ts'
-import { bashCall, judged } from './support.ts'
+import { bashCall, judged } from '../../../policy/test/judge/support.ts'
 
 let base: string
 beforeEach(() => {

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-MCP-4a, R-MCP-6a.
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/index.ts'
-import { mcpToolName } from '../../src/mcp/names.ts'
+import { mcpToolName } from '@halting/policy'
 
 function isDenied(rule: string, name: string): boolean {
   const permissions = createPermissions({ cwd: '/work', env: {}, deny: [rule] })

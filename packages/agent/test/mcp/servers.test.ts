@@ -3,7 +3,7 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { readMcpServer } from '../../src/mcp/index.ts'
-import { mcpToolName, validServerName } from '../../src/mcp/names.ts'
+import { mcpToolName, validServerName } from '@halting/policy'
 import { call, hostile, readyServers, textOf, serversOf } from './support.ts'
 
 // One server of each kind. What servers do otherwise takes a process each: live-servers, hostile and real-servers.

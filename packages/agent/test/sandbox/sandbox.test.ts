@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { createPermissions, SandboxError } from '@halting/agent'
-import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
+import { createPermissions, SandboxError, sandboxSettingsOf } from '@halting/policy'
+import { openSandbox } from '@halting/agent/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { contentOf, folderInSight, isBubblewrapThere, makeWorld, secret, shellIn } from './world.ts'
 

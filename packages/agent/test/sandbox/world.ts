@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { createServer, type Server } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { createPermissions, Workspace } from '@halting/agent'
-import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
+import { createPermissions, sandboxSettingsOf } from '@halting/policy'
+import { Workspace, createBashTool } from '@halting/agent'
+import { openSandbox } from '@halting/agent/sandbox'
 import type { JsonObject } from '@halting/core'
-import { createBashTool } from '@halting/agent'
 import { onTestFinished } from 'vitest'
 import { runTool } from '../support/harness.ts'
 

@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../../policy/test/support/temporary-folder.ts'
 
-/** A real folder that is gone when the test is. */
-export function temporaryFolder(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-agent-')))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
+export { temporaryFolder }
 
 /** The name of the folder that has the sessions of this one. */
 export function projectName(cwd: string): string {

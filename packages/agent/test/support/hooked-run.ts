@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { QueryEngine, tool, type ModelRequest, type QueryOptions, type SdkMessage } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { onTestFinished } from 'vitest'

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, join, sep } from 'node:path'
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
-import { calledPath } from '@halting/agent'
+import { calledPath } from '@halting/policy/files'
 import { fieldsOf } from './fields.ts'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacter } from '../io/seen.ts'

@@ -1,4 +1,6 @@
-import { homeFolder, runsAnything, SettingsError, wallSummary } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import { runsAnything, wallSummary } from '@halting/policy'
+import { SettingsError } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'

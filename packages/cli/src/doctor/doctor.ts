@@ -1,4 +1,4 @@
-import { homeFolder } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'

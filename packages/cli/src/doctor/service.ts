@@ -1,4 +1,4 @@
-import type { Settings } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import { messageOf } from '@halting/core/adapters'
 import {
   contextWindowOf,

@@ -1,4 +1,4 @@
-import type { FoundFile } from '@halting/agent'
+import type { FoundFile } from '@halting/policy/settings'
 import { messageOf } from '@halting/core/adapters'
 import { type RunSettings, settingsFor } from '../flags/session-ports.ts'
 import { noSettings, noPlugins } from '@halting/agent/session-settings'

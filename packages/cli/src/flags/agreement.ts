@@ -1,5 +1,5 @@
 import { UsageError } from '../usage-error.ts'
-import type { Command } from './commands.ts'
+import { refuseFlagsThatNeed } from './flag-commands.ts'
 import type { Flags } from './flags.ts'
 import { unknownToolWarning } from './tool-names.ts'
 
@@ -9,16 +9,10 @@ export function checkAgreement(flags: Flags): void {
   const isStream = flags.outputFormat === 'stream-json'
   const isHosted = flags.inputFormat === 'stream-json'
   if (isHosted && !isStream) throw new UsageError('--input-format stream-json needs --output-format stream-json.')
-  if (!isHosted) refuseHostFlags(flags)
+  if (!isHosted) refuseFlagsThatNeed('host', flags)
   if (isStream && !isHosted && flags.verbose !== true)
     throw new UsageError('--output-format stream-json needs --verbose.')
-  for (const [name, given] of [
-    ['--include-partial-messages', flags.includePartialMessages],
-    ['--include-hook-events', flags.includeHookEvents],
-  ] as const) {
-    if (given === true && !isStream)
-      throw new UsageError(`${name} needs --output-format stream-json (and that --verbose).`)
-  }
+  if (!isStream) refuseFlagsThatNeed('stream', flags)
   for (const [name, text, file] of [
     ['--system-prompt', flags.systemPrompt, flags.systemPromptFile],
     ['--append-system-prompt', flags.appendSystemPrompt, flags.appendSystemPromptFile],
@@ -32,20 +26,6 @@ export function checkAgreement(flags: Flags): void {
     throw new UsageError(
       `--dangerously-skip-permissions and --permission-mode ${flags.permissionMode} contradict each other.`,
     )
-  }
-}
-
-/** @throws UsageError for a flag that says something only to a host. */
-function refuseHostFlags(flags: Flags): void {
-  for (const [name, given] of [
-    ['--replay-user-messages', flags.replayUserMessages],
-    ['--await-initialize', flags.awaitInitialize],
-    ['--include-all-messages', flags.includeAllMessages],
-    ['--debug', flags.debug],
-    ['--permission-prompt-tool', flags.permissionPromptTool],
-    ['--permission-prompts', flags.permissionPrompts],
-  ] as const) {
-    if (given !== undefined) throw new UsageError(`${name} belongs to --input-format stream-json.`)
   }
 }
 
@@ -81,25 +61,6 @@ function checkSession({ resume, sessionId, forkSession, noSessionPersistence, on
     throw new UsageError('--no-session-persistence keeps nothing, so it does not go with --resume or --continue.')
   if (onAsk === 'defer')
     throw new UsageError('--on-ask defer needs a session that is kept: leave --no-session-persistence out.')
-}
-
-/** They read what was recorded, and start no run. */
-const readers: ReadonlySet<Command | undefined> = new Set<Command>(['inspect', 'replay', 'report', 'sessions', 'why'])
-
-/** @throws UsageError for a limit of runs where no run starts: a person would think that it had an effect. */
-export function refuseLimits(flags: Flags, command: Command | undefined): void {
-  if (!readers.has(command)) return
-  for (const [name, given] of [
-    ['--max-turns', flags.maxTurns],
-    ['--max-budget-usd', flags.maxBudgetUsd],
-    ['--max-tokens', flags.maxTokens],
-    ['--max-duration', flags.maxDuration],
-  ] as const) {
-    if (given !== undefined)
-      throw new UsageError(
-        `halting ${command} has no use for ${name}. halting what-if tells where other limits would have stopped a session.`,
-      )
-  }
 }
 
 /** Words of warning about what is accepted and has no effect. */

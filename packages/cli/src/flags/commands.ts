@@ -1,35 +1,11 @@
 import { UsageError } from '../usage-error.ts'
+import { type Command, commandTable } from './command-table.ts'
 import { nearest } from './nearest.ts'
 
-/** What the program does beside answering a prompt, each in a word. */
-const commands = [
-  'acp',
-  'approve',
-  'check',
-  'cluster',
-  'config',
-  'context',
-  'demo',
-  'deny',
-  'doctor',
-  'init',
-  'inspect',
-  'mcp',
-  'memory',
-  'models',
-  'permissions',
-  'replay',
-  'report',
-  'rewind',
-  'serve',
-  'sessions',
-  'setup',
-  'trust',
-  'undo',
-  'what-if',
-  'why',
-] as const
-export type Command = (typeof commands)[number]
+export type { Command } from './command-table.ts'
+
+// The keys of the table are the names of all commands.
+const commands = (Object.keys(commandTable) as readonly Command[]).toSorted((one, other) => (one < other ? -1 : 1))
 
 /** All of them, for help and messages. */
 export const commandNames: readonly Command[] = commands

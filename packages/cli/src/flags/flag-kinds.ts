@@ -1,11 +1,23 @@
+import type { Command } from './command-table.ts'
 import type { Reading } from './values.ts'
 
 export type FlagGroup = 'output' | 'model' | 'sessions' | 'limits' | 'context' | 'tools' | 'cluster' | 'program'
+
+/** A command, or a part of it that alone takes a flag: `cluster dev`. */
+export type FlagOwner = Command | `${Command} ${string}`
 
 interface Common {
   /** Every spelling, the one that help shows first. */
   readonly names: readonly string[]
   readonly group: FlagGroup
+  /** The only commands that take it, in the order in which a refusal names them; runs and all commands when absent. */
+  readonly commands?: readonly FlagOwner[]
+  /** Commands that take it although they take no flags of runs. */
+  readonly alsoOf?: readonly Command[]
+  /** It has an effect only with a host, or only in a stream of messages. */
+  readonly needs?: 'host' | 'stream'
+  /** What a run takes in its place. */
+  readonly insteadForRuns?: string
   readonly meaning: string
 }
 

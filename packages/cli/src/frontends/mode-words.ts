@@ -1,4 +1,4 @@
-import type { PermissionMode } from '@halting/agent'
+import type { PermissionMode } from '@halting/policy'
 
 /** A permission mode in words for a person. */
 export interface ModeWords {

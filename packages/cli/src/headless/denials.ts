@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AnyTool, LoopEvent, PermissionRequest } from '@halting/core'
-import type { Remedy } from '@halting/agent'
+import type { Remedy } from '@halting/policy'
 import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'

@@ -1,4 +1,4 @@
-import { type McpScope, mcpScopes } from '@halting/agent/mcp'
+import { type McpScope, mcpScopes } from '@halting/policy'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
 

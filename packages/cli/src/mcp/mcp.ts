@@ -1,15 +1,6 @@
-import { homeFolder } from '@halting/agent'
-import {
-  changeMcpServers,
-  mcpFile,
-  type McpScope,
-  type McpServerEntry,
-  mcpScopes,
-  type McpServerStatus,
-  mcpServersOf,
-  readMcpServer,
-  validServerName,
-} from '@halting/agent/mcp'
+import { homeFolder } from '@halting/policy/files'
+import { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf, validServerName } from '@halting/policy'
+import { type McpServerEntry, type McpServerStatus, readMcpServer } from '@halting/agent/mcp'
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { many, oneLine, told } from '../io/figures.ts'

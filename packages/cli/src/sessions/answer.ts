@@ -1,5 +1,5 @@
 import { noteAnswer } from '@halting/journal'
-import { updatesOfPersonTool } from '@halting/agent'
+import { updatesOfPersonTool } from '@halting/policy'
 import type { PermissionDecision } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'

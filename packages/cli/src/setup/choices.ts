@@ -1,4 +1,4 @@
-import type { SettingsValue } from '@halting/agent'
+import type { SettingsValue } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import { modelFromEnvironment, withoutAlias } from '@halting/models'
 import { counted } from '../io/figures.ts'

@@ -1,4 +1,4 @@
-import type { Settings } from '@halting/agent'
+import type { Settings } from '@halting/policy/settings'
 import { knownModels, mergePriceOverrides, type ModelPrice, parsePriceOverrides } from '@halting/models'
 
 /** Prices of a model by which runs with these settings count: those of the settings, else the known ones; undefined for a model without a price. */

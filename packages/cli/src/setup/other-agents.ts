@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { boundedText, configFolder } from '@halting/agent'
+import { boundedText } from '@halting/policy/files'
+import { configFolder } from '@halting/agent'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Program } from '../program.ts'
 import type { RunSettings } from '../flags/session-ports.ts'

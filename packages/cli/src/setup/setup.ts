@@ -1,11 +1,11 @@
 import {
   changeSettingsFile,
-  homeFolder,
   ownSettingsFile,
   settingsFileText,
   settingsTextWith,
   shownSettingsText,
-} from '@halting/agent'
+} from '@halting/policy/settings'
+import { homeFolder } from '@halting/policy/files'
 import { ConfigurationError } from '@halting/core'
 import { defaultModelName, withoutAlias } from '@halting/models'
 import { type Flags, wantsJson } from '../flags/flags.ts'

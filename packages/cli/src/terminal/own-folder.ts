@@ -1,4 +1,5 @@
-import { configFolder, homeFolder } from '@halting/agent'
+import { configFolder } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import type { Program } from '../program.ts'
 
 /** The folder of the person's own files: `~/.halting`, or `HALTING_CONFIG_DIR`. */

@@ -1,10 +1,7 @@
-import {
-  homeFolder,
-  type NotificationChannel,
-  notificationChannelOfClaude,
-  redactSecrets,
-  type Settings,
-} from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
+import { notificationChannelOfClaude } from '@halting/policy'
+import type { NotificationChannel, Settings } from '@halting/policy/settings'
+import { redactSecrets } from '@halting/agent'
 import { systemClock } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { ClusterInTerminal } from '../cluster/open-in-terminal.ts'

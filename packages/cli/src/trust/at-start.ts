@@ -1,13 +1,7 @@
-import {
-  changeTrust,
-  folderTrust,
-  homeFolder,
-  isTooBroad,
-  projectOffers,
-  readTrust,
-  realPath,
-  type TrustOwner,
-} from '@halting/agent'
+import { changeTrust, folderTrust, isTooBroad, readTrust, type TrustOwner } from '@halting/policy'
+import { projectOffers } from '@halting/policy/settings'
+import { realPath } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'

@@ -1,4 +1,4 @@
-import type { Offer } from '@halting/agent'
+import type { Offer } from '@halting/policy'
 import { askLine, type AskedTerminal, isYes } from '../io/ask.ts'
 import { many, oneLine } from '../io/figures.ts'
 import { hidden, numbered } from '../io/seen.ts'

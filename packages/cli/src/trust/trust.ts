@@ -3,15 +3,15 @@ import { resolve } from 'node:path'
 import {
   changeTrust,
   folderTrust,
-  homeFolder,
   isTooBroad,
   type Offer,
-  projectOffers,
   readTrust,
   trustedByClaude,
-  realPath,
   type TrustOwner,
-} from '@halting/agent'
+} from '@halting/policy'
+import { projectOffers } from '@halting/policy/settings'
+import { realPath } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'

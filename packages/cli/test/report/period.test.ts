@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namedMoment } from '../../src/flags/moments.ts'
+import { namedMoment } from '../../src/flags/time-values.ts'
 import { dayOf } from '@halting/analysis/report'
 import { periodOf } from '../../src/report/period.ts'
 

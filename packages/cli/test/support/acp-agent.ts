@@ -16,7 +16,8 @@ import {
   type Stream,
   type WriteTextFileRequest,
 } from '@agentclientprotocol/sdk'
-import { createCodingTools, createPersonTools, createPermissions, type PermissionMode, Workspace } from '@halting/agent'
+import { createCodingTools, createPersonTools, Workspace } from '@halting/agent'
+import { createPermissions, type PermissionMode } from '@halting/policy'
 import { createSession, type Session } from '@halting/agent/session'
 import type { Model, QueryOptions } from '@halting/core'
 import { onTestFinished } from 'vitest'

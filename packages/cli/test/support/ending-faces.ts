@@ -1,5 +1,5 @@
 import { methods } from '@agentclientprotocol/sdk'
-import { createPermissions } from '@halting/agent'
+import { createPermissions } from '@halting/policy'
 import { startAgent } from './acp-agent.ts'
 import { type EndingRun, openEndingRun, partsOf, watch } from './ending-runs.ts'
 import { programInMemory } from './program-in-memory.ts'

@@ -10,7 +10,7 @@ import {
 import { isJsonObject } from '@halting/core/adapters'
 import { makeDurableFolder, partOf, writeWhole } from '@halting/journal/files'
 import { codeOf } from '../../tools/result.ts'
-import { lockFile } from '../../trust/trust-store.ts'
+import { lockFile } from '@halting/policy'
 
 /** What a person is known by at one server: who gave it, and what renews it. */
 export interface SignIn {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { NotificationChannel } from '@halting/agent'
+import type { NotificationChannel } from '@halting/policy/settings'
 import type { SessionEvent } from '@halting/agent/session'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'

@@ -1,4 +1,4 @@
-import type { NotificationChannel } from '@halting/agent'
+import type { NotificationChannel } from '@halting/policy/settings'
 import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import type { Screen } from '../screen/screen-port.ts'
 

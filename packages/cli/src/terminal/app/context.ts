@@ -1,4 +1,4 @@
-import type { Explanation } from '@halting/agent'
+import type { Explanation } from '@halting/policy'
 import type { Session } from '@halting/agent/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { calledPath } from '@halting/agent'
+import { calledPath } from '@halting/policy/files'
 import type { Question } from '@halting/agent/session'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { AppContext } from './context.ts'

@@ -1,4 +1,5 @@
-import { changeSettingsFile, homeFolder, ownSettingsFile, settingsTextWith } from '@halting/agent'
+import { changeSettingsFile, ownSettingsFile, settingsTextWith } from '@halting/policy/settings'
+import { homeFolder } from '@halting/policy/files'
 import type { Program } from '../../program.ts'
 import type { ThemeName } from '../theme.ts'
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
-import { homeFolder } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 import type { AutocompleteItem, AutocompleteProvider } from '@earendil-works/pi-tui/dist/autocomplete.js'
 import { fuzzyMatch } from '@earendil-works/pi-tui/dist/fuzzy.js'
 import { oneLine } from '../../io/figures.ts'

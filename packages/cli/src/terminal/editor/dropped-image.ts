@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { homeFolder } from '@halting/agent'
+import { homeFolder } from '@halting/policy/files'
 
 const images = /\.(?:png|jpe?g|gif|webp)$/i
 

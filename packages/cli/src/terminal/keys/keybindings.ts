@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { boundedText } from '@halting/agent'
+import { boundedText } from '@halting/policy/files'
 import { messageOf } from '@halting/core/adapters'
 import { nearest } from '../../flags/nearest.ts'
 import { type Action, actionNames, actions } from './actions.ts'

@@ -1,4 +1,4 @@
-import type { NotificationChannel } from '@halting/agent'
+import type { NotificationChannel } from '@halting/policy/settings'
 
 /** Something that is drawn: the interface of pi-tui's components. Lines may hold SGR, and are at most `width` columns wide. */
 export interface Component {

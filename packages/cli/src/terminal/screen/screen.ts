@@ -1,4 +1,4 @@
-import type { NotificationChannel } from '@halting/agent'
+import type { NotificationChannel } from '@halting/policy/settings'
 import { isKeyRelease } from '@earendil-works/pi-tui/dist/keys.js'
 import { fullScreen } from './full-screen.ts'
 import { createInput, type Input } from './input.ts'

@@ -1,4 +1,4 @@
-import { runsAnything } from '@halting/agent'
+import { runsAnything } from '@halting/policy'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import type { Question } from '@halting/agent/session'
 import { many } from '../../io/figures.ts'

@@ -1,6 +1,6 @@
 import type { Question } from '@halting/agent/session'
 import type { PermissionAnswer } from '@halting/core/adapters'
-import type { Explanation } from '@halting/agent'
+import type { Explanation } from '@halting/policy'
 import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'

@@ -1,0 +1,59 @@
+import { UsageError } from '../usage-error.ts'
+import { type Command, commandTable } from './command-table.ts'
+import type { AnyFlag, FlagOwner } from './flag-kinds.ts'
+import type { FlagName, Flags } from './flags.ts'
+import { flagTable } from './table.ts'
+
+// The keys of the table are the names of all flags.
+const rows = Object.entries(flagTable) as readonly (readonly [FlagName, AnyFlag])[]
+
+/** Whether a flag that only some commands take is one of this command. */
+function isOwned(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
+  return owners.some((owner) => owner === command || owner.startsWith(`${command} `))
+}
+
+/** All flags of a command that takes none of runs, in the order of the table. */
+export function flagsOf(command: Command): readonly AnyFlag[] {
+  return rows
+    .filter(([name, row]) => name === 'help' || row.alsoOf?.includes(command) || isOwned(command, row.commands ?? []))
+    .map(([, row]) => row)
+}
+
+/** @throws UsageError for a flag that is of other commands. */
+export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined): void {
+  for (const [name, { names, commands, insteadForRuns }] of rows) {
+    if (flags[name] === undefined || commands === undefined || isOwned(command, commands)) continue
+    const instead = insteadForRuns === undefined ? '' : ` ${insteadForRuns}`
+    throw new UsageError(`${names[0]} belongs to halting ${inWords(commands)}.${instead}`)
+  }
+}
+
+/** @throws UsageError for a limit of runs where no run starts: a person would think that it had an effect. */
+export function refuseLimits(flags: Flags, command: Command | undefined): void {
+  if (command === undefined || commandTable[command].readsRecords !== true) return
+  for (const [name, { names, group, alsoOf }] of rows) {
+    if (flags[name] === undefined || group !== 'limits' || alsoOf?.includes('what-if') !== true) continue
+    throw new UsageError(
+      `halting ${command} has no use for ${names[0]}. halting what-if tells where other limits would have stopped a session.`,
+    )
+  }
+}
+
+/** @throws UsageError for a flag that has an effect only with a host, or only in a stream of messages. */
+export function refuseFlagsThatNeed(needed: 'host' | 'stream', flags: Flags): void {
+  for (const [name, { names, needs }] of rows) {
+    // A switch that is off asks for nothing; hosts are refused it all the same.
+    if (needs !== needed || flags[name] === undefined || (needed === 'stream' && flags[name] === false)) continue
+    const flag = names.find((each) => each.startsWith('--'))
+    throw new UsageError(
+      needed === 'host'
+        ? `${flag} belongs to --input-format stream-json.`
+        : `${flag} needs --output-format stream-json (and that --verbose).`,
+    )
+  }
+}
+
+function inWords(names: readonly string[]): string {
+  const last = names.at(-1) ?? ''
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
+}

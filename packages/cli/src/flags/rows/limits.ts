@@ -1,0 +1,144 @@
+import type { FlagFor } from '../flag-kinds.ts'
+import { type Flags, errorPolicies } from '../flags.ts'
+import {
+  autoCompact,
+  choice,
+  dollars,
+  duration,
+  filledText,
+  finishReasons,
+  tokens,
+  wholeNumber,
+  windowTokens,
+  type Reading,
+} from '../values.ts'
+
+type LimitsFlag =
+  | 'maxTurns'
+  | 'maxBudgetUsd'
+  | 'maxTokens'
+  | 'maxDuration'
+  | 'tokenBudget'
+  | 'finishReasons'
+  | 'wrapUp'
+  | 'errorPolicy'
+  | 'autocompact'
+  | 'compactModel'
+  | 'contextWindow'
+  | 'maxSubagents'
+  | 'maxSubagentDepth'
+
+/** Flags about when a run stops, and about a full context window. */
+export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable<Flags[Name]>> } = {
+  maxTurns: {
+    names: ['--max-turns'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    alsoOf: ['what-if'],
+    meaning: 'Requests that count, with the tools they ask for; 1000 unless said otherwise',
+  },
+  maxBudgetUsd: {
+    names: ['--max-budget-usd'],
+    group: 'limits',
+    kind: 'value',
+    value: 'X',
+    read: dollars,
+    alsoOf: ['what-if'],
+    meaning: 'US dollars; reserved before each request, so never overshot',
+  },
+  maxTokens: {
+    names: ['--max-tokens'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: tokens,
+    alsoOf: ['what-if'],
+    meaning: 'Tokens of the whole run, input and output; reserved like dollars',
+  },
+  maxDuration: {
+    names: ['--max-duration'],
+    group: 'limits',
+    kind: 'value',
+    value: 'TIME',
+    read: duration,
+    alsoOf: ['what-if'],
+    meaning: 'Time, such as 90s or 10m; what goes on then is ended',
+  },
+  tokenBudget: {
+    names: ['--token-budget'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: tokens,
+    meaning: 'Output tokens to use up: an answer below 90 % of it is sent back for more',
+  },
+  finishReasons: {
+    names: ['--finish-reasons'],
+    group: 'limits',
+    kind: 'list',
+    value: 'LIST',
+    read: finishReasons,
+    meaning: 'Stop when a reply ended for one of these reasons, such as end_turn,stop_sequence',
+  },
+  wrapUp: {
+    names: ['--wrap-up'],
+    group: 'limits',
+    kind: 'switch',
+    meaning: 'At a limit, ask for a last answer; its cost is held back from the start',
+  },
+  errorPolicy: {
+    names: ['--error-policy'],
+    group: 'limits',
+    kind: 'value',
+    value: 'POLICY',
+    read: choice(errorPolicies),
+    meaning: 'Whose errors end the run: continue (none), tools, hooks, or all',
+  },
+  autocompact: {
+    names: ['--autocompact'],
+    group: 'context',
+    kind: 'value',
+    value: 'WHEN',
+    read: autoCompact,
+    meaning:
+      'When a conversation is made shorter: auto, off, a share of the window (80%), or tokens (150k). With off a run ends where the window does',
+  },
+  compactModel: {
+    names: ['--compact-model'],
+    group: 'context',
+    kind: 'value',
+    value: 'NAME',
+    read: filledText,
+    meaning: 'Writes the summaries, in place of the model: a cheaper one',
+  },
+  contextWindow: {
+    names: ['--context-window'],
+    group: 'context',
+    kind: 'value',
+    value: 'N',
+    read: windowTokens,
+    meaning: 'Tokens that fit into a request, in place of what is known of the model',
+  },
+  maxSubagents: {
+    names: ['--max-subagents'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: count,
+    meaning: 'Subagents of a run, those of subagents with them; 50 unless said otherwise, 0 for none',
+  },
+  maxSubagentDepth: {
+    names: ['--max-subagent-depth'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    meaning: 'Levels of subagents: with 1 they start none themselves; 3 unless said otherwise',
+  },
+}
+
+function count(given: string): Reading<number> {
+  return given === '0' ? { value: 0 } : wholeNumber(given)
+}

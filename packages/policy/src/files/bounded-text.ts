@@ -1,0 +1,54 @@
+import { openInPlace } from './open-in-place.ts'
+import { realPath } from '@halting/journal/files'
+import { codeOf } from '@halting/core/adapters'
+
+/** The text of a file, or why there is none. */
+export type BoundedText =
+  | {
+      readonly kind: 'text'
+      readonly text: string
+      /** Not all of the file was read. */
+      readonly isCut: boolean
+    }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unfit'; readonly why: string }
+
+/** Reads no more than so many bytes, of a regular file alone: a pipe in its place would hold the program up. */
+export async function boundedText(path: string, mostBytes: number): Promise<BoundedText> {
+  const read = await boundedBytes(realPath(path), mostBytes)
+  if (read.kind !== 'bytes') return read
+  const { bytes, isCut } = read
+  if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
+  // The cut may have gone through a character.
+  return { kind: 'text', text: isCut ? text.replace(/\uFFFD+$/, '') : text, isCut }
+}
+
+/** The bytes of a file, or why there are none. */
+export type BoundedBytes =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly isCut: boolean }
+  | Exclude<BoundedText, { readonly kind: 'text' }>
+
+/** The same by a real path, as bytes: no link is followed. */
+export async function boundedBytes(path: string, mostBytes: number): Promise<BoundedBytes> {
+  try {
+    const found = await openInPlace(path)
+    if (found.kind !== 'file') return { kind: 'unfit', why: 'is no regular file' }
+    try {
+      const buffer = Buffer.alloc(mostBytes + 1)
+      let size = 0
+      for (;;) {
+        const { bytesRead } = await found.file.read(buffer, size, buffer.length - size, size)
+        size += bytesRead
+        if (bytesRead === 0 || size === buffer.length) break
+      }
+      return { kind: 'bytes', bytes: buffer.subarray(0, Math.min(size, mostBytes)), isCut: size > mostBytes }
+    } finally {
+      await found.file.close()
+    }
+  } catch (thrown) {
+    const code = codeOf(thrown)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' }
+    return { kind: 'unfit', why: `cannot be read (${code ?? 'it changed while it was read'})` }
+  }
+}

@@ -1,0 +1,213 @@
+import { closeSync, type Dirent, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { firstEntries } from '../files/first-entries.ts'
+import { isDirectory, isInside } from '../files/paths.ts'
+import { commonFolderOf, type GitRepository } from './repository.ts'
+import { pathKind, readSmallFile } from './small-file.ts'
+
+/** With more the analysis would take too long: about 0.3 s of CPU when nothing is cached. A folder takes as long as ten files. */
+const mostFiles = 80_000
+const filesPerFolder = 10
+
+/**
+ * Why the files of a repository could show what lies outside of it; undefined when they cannot. Every folder is listed, and no object is read. Only
+ * plain files with one name pass, since git shows lines of most of its files, in messages and as references: links, pipes and sockets do not.
+ */
+export function gitFolderProblem({ gitFolder, commonFolder }: GitRepository): string | undefined {
+  const roots = isInside(gitFolder, commonFolder) ? [commonFolder] : [commonFolder, gitFolder]
+  const left = { files: mostFiles }
+  for (const root of roots) {
+    const problem = specialFileIn(root, left)
+    if (problem !== undefined) return problem
+  }
+  return namedElsewhere(gitFolder, commonFolder)
+}
+
+interface Listing {
+  readonly stamp: string
+  readonly folders: readonly string[]
+  readonly files: number
+}
+
+/** What was listed, by folder: as long as a folder is not changed, only its times are read again. */
+const listings = new Map<string, Listing>()
+const mostListings = 30_000
+
+function specialFileIn(root: string, left: { files: number }): string | undefined {
+  const open = [root]
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    if (left.files < filesPerFolder) return `${root} has too many files to check`
+    const listing = listingOf(folder, root, left.files)
+    if (typeof listing === 'string') return listing
+    left.files -= filesPerFolder + listing.files
+    for (const name of listing.folders) open.push(join(folder, name))
+  }
+  return undefined
+}
+
+function listingOf(folder: string, root: string, mostEntries: number): Listing | string {
+  try {
+    const stats = lstatSync(folder)
+    if (!stats.isDirectory()) return `${folder} is not a folder`
+    const stamp = `${stats.dev}:${stats.ino}:${stats.mtimeMs}:${stats.ctimeMs}`
+    const known = listings.get(folder)
+    if (known?.stamp === stamp) return known
+    const { entries, isAll } = firstEntries(folder, mostEntries + 1)
+    if (!isAll) return `${root} has too many files to check`
+    const found = listed(folder, relative(root, folder), entries)
+    if (typeof found === 'string') return found
+    const listing = { stamp, folders: found.folders, files: entries.length }
+    if (found.isStable && isSettled(stats)) {
+      if (listings.size >= mostListings) listings.clear()
+      listings.set(folder, listing)
+    }
+    return listing
+  } catch {
+    // Removed meanwhile, as branches are.
+    return pathKind(folder) === 'missing' ? { stamp: '', folders: [], files: 0 } : `${folder} cannot be read`
+  }
+}
+
+/** Times of file systems are coarse: a change right after this one may leave the same time. */
+function isSettled({ mtimeMs, ctimeMs }: Stats): boolean {
+  return Date.now() - Math.max(mtimeMs, ctimeMs) > 3_000
+}
+
+function listed(
+  folder: string,
+  place: string,
+  entries: readonly Dirent[],
+): { readonly folders: readonly string[]; readonly isStable: boolean } | string {
+  // A clone on the same disk shares its objects with the repository that it is made from.
+  const hasSharedFiles = /^(?:modules\/.+\/)?(?:lfs\/|annex\/)?objects(?:\/|$)/.test(place)
+  const isHooks = /^(?:modules\/.+\/)?hooks$/.test(place)
+  const placeInTree = place.replace(/^worktrees\/[^/]+(?:\/|$)/, '')
+  const folders: string[] = []
+  let isStable = true
+  for (const entry of entries) {
+    const path = join(folder, entry.name)
+    // What is in such a folder could not be opened by its name.
+    if (entry.name.includes('\uFFFD')) return `${path} has a name that is not UTF-8`
+    if (entry.isDirectory()) folders.push(entry.name)
+    else if (entry.isFile()) {
+      if (!hasSharedFiles && hasSecondName(path)) return `${path} has a second name elsewhere (a hard link)`
+    } else if (entry.isSymbolicLink()) {
+      if (isHooks ? isProgram(path) : place === '' && entry.name === 'hooks' && holdsPrograms(path)) isStable = false
+      else if (!isEditorLock(placeInTree, entry.name)) return `${path} is a link`
+    } else if (placeInTree !== '' || entry.name !== 'fsmonitor--daemon.ipc') return `${path} is not a plain file`
+  }
+  return { folders, isStable }
+}
+
+/** A lock file may be gone by now. */
+function hasSecondName(path: string): boolean {
+  return (lstatSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1
+}
+
+/** Hooks are linked to scripts. git may read any file here as a reference: a program is not what anyone keeps secret. */
+function isProgram(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats?.isFile() === true && (stats.mode & 0o111) !== 0
+}
+
+/** The whole folder of hooks may be a link, as to a folder of the project. */
+function holdsPrograms(folder: string): boolean {
+  if (!isDirectory(folder)) return false
+  const { entries, isAll } = firstEntries(folder, 100)
+  return isAll && entries.every(({ name }) => isProgram(join(folder, name)))
+}
+
+/** Emacs locks a message that is edited by a link that leads nowhere; git opens no such name. */
+function isEditorLock(place: string, name: string): boolean {
+  return (
+    (place === '' || /^rebase-(?:merge|apply)$/.test(place)) && /^\.#(?:[A-Z_]+|git-rebase-todo|message)$/.test(name)
+  )
+}
+
+/** Files in which git finds names of other files: these have to lie where it expects them. */
+function namedElsewhere(gitFolder: string, commonFolder: string): string | undefined {
+  const at = (name: string): string => join(commonFolder, name)
+  for (const name of ['alternates', 'http-alternates'])
+    if (pathKind(at(`objects/info/${name}`)) !== 'missing') return 'the repository takes objects from elsewhere'
+  const worktrees = foldersOf(at('worktrees'))
+  const strange = worktrees.find(
+    (folder) => pathKind(join(folder, 'commondir')) !== 'missing' && commonFolderOf(folder) !== commonFolder,
+  )
+  if (strange !== undefined) return `${join(strange, 'commondir')} leads to another repository`
+  const chains = [
+    at('objects/info/commit-graphs/commit-graph-chain'),
+    at('objects/pack/multi-pack-index.d/multi-pack-index-chain'),
+  ]
+  const tables = [commonFolder, gitFolder, ...worktrees].map((folder) => join(folder, 'reftable/tables.list'))
+  const odd =
+    chains.find((file) => !hasLines(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
+    tables.find((file) => !hasLines(file, /^[\w-][\w.-]*$/)) ??
+    packIndexes(commonFolder).find((file) => !namesPlainPacks(file))
+  return odd === undefined ? undefined : `${odd} names files that lie elsewhere, or cannot be read`
+}
+
+function foldersOf(folder: string): readonly string[] {
+  return (listings.get(folder)?.folders ?? entriesOf(folder, (entry) => entry.isDirectory())).map((name) =>
+    join(folder, name),
+  )
+}
+
+function entriesOf(folder: string, fits: (entry: Dirent) => boolean): readonly string[] {
+  try {
+    return firstEntries(folder, mostFiles).entries.flatMap((entry) => (fits(entry) ? [entry.name] : []))
+  } catch {
+    return []
+  }
+}
+
+/** git shows a line that it does not expect. */
+function hasLines(file: string, form: RegExp): boolean {
+  const bytes = readSmallFile(file)
+  if (typeof bytes === 'string') return bytes === 'missing'
+  return bytes
+    .toString('latin1')
+    .split('\n')
+    .every((line) => line === '' || form.test(line))
+}
+
+function packIndexes(commonFolder: string): readonly string[] {
+  const folder = join(commonFolder, 'objects/pack/multi-pack-index.d')
+  const layers = entriesOf(folder, ({ name }) => name.endsWith('.midx'))
+  return [join(commonFolder, 'objects/pack/multi-pack-index'), ...layers.map((name) => join(folder, name))]
+}
+
+const mostNameBytes = 1_000_000
+
+/** A multi-pack-index has a chunk with the names of its packs, which git appends to the path of their folder. */
+function namesPlainPacks(file: string): boolean {
+  const kind = pathKind(file)
+  if (kind !== 'file') return kind === 'missing'
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(file, 'r')
+    const head = bytesAt(descriptor, 0, 12)
+    const table = bytesAt(descriptor, 12, ((head[6] ?? 0) + 1) * 12)
+    if (head.toString('latin1', 0, 4) !== 'MIDX') return false
+    for (let at = 0; at + 24 <= table.length; at += 12) {
+      if (table.toString('latin1', at, at + 4) !== 'PNAM') continue
+      const [from, to] = [Number(table.readBigUInt64BE(at + 4)), Number(table.readBigUInt64BE(at + 16))]
+      if (!(to - from <= mostNameBytes)) return false
+      const names = bytesAt(descriptor, from, to - from)
+        .toString('latin1')
+        .split('\0')
+      const count = head.readUInt32BE(8)
+      // Behind the last one there are bytes that make the chunk full.
+      if (names.length <= count || names.slice(0, count).some((name) => !/^[\w.-]+$/.test(name))) return false
+    }
+    return true
+  } catch {
+    return false
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+function bytesAt(descriptor: number, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position))
+}

@@ -1,0 +1,51 @@
+export { atExit, notAtExit } from './at-exit.ts'
+export { mcpToolName, validServerName, uniqueToolName } from './mcp-names.ts'
+export type { Remedy } from './permissions/decide.ts'
+export { ruleTexts } from './permissions/learned.ts'
+export {
+  type RulePermissions,
+  createPermissions,
+  type Explanation,
+  type PermissionOptions,
+  type RuleInForce,
+  type CommandCall,
+} from './permissions/permissions.ts'
+export { planModeHook } from './permissions/plan-hook.ts'
+export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
+export { type PlanWords, planModeWords } from './permissions/plan-words.ts'
+export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
+export { PermissionRuleError, parseRules, type RuleText, type Behavior, type RuleProblem } from './permissions/rule.ts'
+export { runsAnything } from './permissions/runs-anything.ts'
+export { generalAgentName } from './permissions/subject.ts'
+export { matchesWildcard } from './permissions/wildcard.ts'
+export type { Described } from './sandbox/describe.ts'
+export type { PlainCommand, SandboxDescription } from './sandbox/description.ts'
+export { isPublicAddress, isDomainDenied, isPlainHost, normalHost } from './sandbox/domains.ts'
+export { SandboxError } from './sandbox/sandbox-error.ts'
+export { sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
+export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
+export { type Piped, spawnPiped } from './sandbox/spawn-piped.ts'
+export { type WallMeans, wallSummary, findLandlock, findNamespaces, notConfinedCode } from './sandbox/wall-means.ts'
+export {
+  hookEvents,
+  type HookSettings,
+  type HookEvent,
+  type HookGroup,
+  type HookHandler,
+} from './settings/hook-settings.ts'
+export { indentAt, membersOf, skip, type Span, spanAt } from './settings/json-edit.ts'
+export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from './settings/mcp-edit.ts'
+export { signInsFolder } from './settings/mcp-files.ts'
+export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'
+export type { Offer } from './trust/offers.ts'
+export {
+  changeTrust,
+  isTooBroad,
+  readTrust,
+  notificationChannelOfClaude,
+  trustedByClaude,
+  trustFile,
+  type TrustOwner,
+  type TrustRecord,
+  lockFile,
+} from './trust/trust-store.ts'

@@ -1,0 +1,119 @@
+import type { PermissionRequest } from '@halting/core'
+import { bothEnds } from '../files/paths.ts'
+import type { Confinement } from '../sandbox/wall.ts'
+import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
+import type { Effect } from '../shell/effects.ts'
+import { effectsOfCommand, isConfinableAnalysis } from '../shell/read-only.ts'
+import { isHarmlessBesideRules, isPlainLine } from '../shell/plain-line.ts'
+import { holdsGitSecret, personalGitFiles, repositoryPlaces } from './git-settings.ts'
+import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { isPathAllowed, type RuleBook } from './rule-book.ts'
+
+/** A part of a line, and what lets it run. */
+export interface ConfinablePart {
+  readonly part: string
+  /** A rule of the person lets it run. */
+  readonly isRule?: true
+  /** The command that it is; undefined for a redirect. */
+  readonly of?: SimpleCommand
+}
+
+/** Whether commands that were judged to read only run confined. In `bypassPermissions` nothing is. */
+export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boolean {
+  if (mode === 'bypassPermissions') return false
+  const kind = wall?.means().kind
+  return kind === 'landlock' || kind === 'bubblewrap'
+}
+
+/**
+ * Why a line of which every part may run still asks: where some parts run by rules, it runs unconfined, and where nothing
+ * confines commands, too; then it has to be so plain that there is one way to read it. Undefined when it runs.
+ */
+export function confinementProblem(
+  command: string,
+  parts: readonly ConfinablePart[],
+  { wall }: RuleBook,
+): string | undefined {
+  const means = wall?.means()
+  if (means === undefined || means.kind === 'off') return undefined
+  const byRule = parts.filter(({ isRule }) => isRule === true).length
+  // Variables of the shell alone run nothing that a rule could name.
+  if (byRule === parts.filter(({ of }) => of?.words.length !== 0).length) return undefined
+  const analysis = analyseShell(command)
+  const unconfined = analysis.commands.find(seesMachine)
+  if (byRule > 0 || unconfined !== undefined) {
+    const cause =
+      byRule > 0
+        ? 'a part of it runs by a rule, unconfined'
+        : `${programOf(unconfined)} shows nothing where it is confined`
+    if (!isPlainLine(command)) return `${cause}, and the line is not plain enough to run without a rule`
+    const other = parts.find(
+      ({ isRule, of }) => isRule !== true && of !== undefined && !seesMachine(of) && !isHarmlessBesideRules(of),
+    )
+    return other === undefined ? undefined : `${cause}, and ${other.part} does not run so without a rule`
+  }
+  if (means.kind !== 'none' || !isConfinableAnalysis(analysis)) return undefined
+  return isPlainLine(command)
+    ? undefined
+    : `nothing confines commands here (${means.why}), and the line is not plain enough to run without`
+}
+
+/** Programs that read what the kernel shows to nobody who is confined: sockets and open files of other processes. */
+const unconfinable: ReadonlySet<string> = new Set(['ss', 'lsof'])
+
+export function seesMachine(command: SimpleCommand): boolean {
+  return unconfinable.has(programOf(command))
+}
+
+function programOf(command: SimpleCommand | undefined): string {
+  return command === undefined ? '' : (innermost(command)[0]?.value ?? '')
+}
+
+/** Programs that show the processes of the machine. */
+const looking: ReadonlySet<string> = new Set('ps pgrep pstree top free uptime w'.split(' '))
+
+/**
+ * To what a command is confined that its rules let run; undefined where a rule, a hook or the mode lets it run as it is, or
+ * nothing can confine it. To be asked about a call that is allowed.
+ */
+export function confinementOf(
+  { hookDecision }: Pick<PermissionRequest, 'hookDecision'>,
+  command: string,
+  parts: readonly ConfinablePart[],
+  book: RuleBook,
+): Confinement | undefined {
+  if (hookDecision === 'allow' || !canConfine(book)) return undefined
+  const analysis = analyseShell(command)
+  if (parts.some(({ isRule }) => isRule === true) || !isConfinableAnalysis(analysis)) return undefined
+  if (analysis.commands.some(seesMachine)) return undefined
+  const looks = isPlainLine(command) && analysis.commands.some((one) => looking.has(programOf(one)))
+  return { kind: looks ? 'look' : 'read', readable: readableFor(analysis, book) }
+}
+
+function readableFor(analysis: ShellAnalysis, book: RuleBook): readonly string[] {
+  const effects = analysis.commands.flatMap(effectsOfCommand)
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
+  const named = effects.flatMap((effect) => ('word' in effect ? placesOf(effect.word, whereabouts).paths : []))
+  const allowed = [...new Set(named)].filter((path) => isPathAllowed(book, { kind: 'read', toolName: 'Read' }, path))
+  // Where words are known only when it runs, they could name a password that git alone is to read.
+  const isSeen = effects.every(({ kind }) => kind !== 'unseen')
+  const ofGit = ofRepositories(effects, whereabouts)
+  const isGit = analysis.commands.some((one) => programOf(one) === 'git')
+  const personal = isGit ? personalGitFiles().filter((file) => isSeen || !holdsGitSecret(file)) : []
+  const all = [...book.directories, ...book.readableFolders, ...namedByRules(book), ...allowed, ...ofGit, ...personal]
+  return [...new Set(all)]
+}
+
+/** What Read rules allow: the folder in which a pattern begins to be one. */
+function namedByRules({ allow }: RuleBook): readonly string[] {
+  return allow.flatMap(({ tool, spec }) => {
+    if (tool !== 'Read') return []
+    return spec.kind === 'any' ? ['/'] : spec.kind === 'path' ? spec.pattern.stems : []
+  })
+}
+
+/** From a folder below its root git reads all of a repository. */
+function ofRepositories(effects: readonly Effect[], whereabouts: Whereabouts): readonly string[] {
+  const folders = effects.flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
+  return [...new Set(folders)].flatMap(repositoryPlaces).flatMap(bothEnds)
+}

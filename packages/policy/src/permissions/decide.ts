@@ -1,0 +1,248 @@
+import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
+import type { PermissionRequest } from '@halting/core'
+import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
+import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
+import { confinementOf } from './confine.ts'
+import type { Confinement } from '../sandbox/wall.ts'
+import { doubtAbout } from './command-rules.ts'
+import { suggestionOf } from './learned.ts'
+import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
+import {
+  areEndsAllowed,
+  holdsProcesses,
+  namesToSpell,
+  type PermissionMode,
+  type RuleBook,
+  type RuleDecision,
+  rulesForEnds,
+} from './rule-book.ts'
+import { isAllowedWhole, ruleFor } from './rule-match.ts'
+import { parseRules } from './rule.ts'
+import { subjectOf, type Subject } from './subject.ts'
+import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
+
+/** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
+export interface Remedy {
+  readonly rules: readonly string[]
+  readonly mode?: PermissionMode
+}
+
+/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. `subject`: where the caller is to know what it was about. */
+export function decide(
+  request: PermissionRequest,
+  book: RuleBook,
+  subject: Subject = subjectOf(request.call, book.cwd),
+): RuleDecision {
+  const denied = ruleFor(book.deny, request.call.name, subject, book)
+  if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
+  const asked = ruleFor(book.ask, request.call.name, subject, book)
+  if (asked !== undefined)
+    return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
+  if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
+  // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
+  if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
+  const personal = decisionOfPersonTool(request.call.name, book.mode)
+  if (personal !== undefined) return personal
+  if (book.mode === 'bypassPermissions') {
+    const decision = unlessInDoubt(subject, book)
+    return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
+  }
+  if (book.mode === 'plan' && !changesNothing(request) && confinementFor(request, book) === undefined) {
+    return {
+      behavior: 'deny',
+      message: `Plan mode: nothing is changed until the plan is approved, so ${request.call.name} does not run.`,
+    }
+  }
+  return coverage(request, subject, book)
+}
+
+const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
+
+/** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
+function commandDoubt(command: string, book: RuleBook): string | undefined {
+  const isHeld = book.sandbox?.holds(command) === true
+  const deny = isHeld ? book.deny.filter(({ spec }) => spec.kind !== 'path') : book.deny
+  return doubtAbout(command, { ...book, deny })
+}
+
+function unlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
+  const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
+  return doubt === undefined
+    ? allowed
+    : { behavior: 'ask', message: `${doubt}, so the deny rules cannot be held against it. Write it in a simpler way.` }
+}
+
+/** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks (spec R-RULE-1c). */
+function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
+  const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
+  const [first] = parts
+  if (first === undefined) return allowed
+  const rules = rulesForUnjudged(parts)
+  const why = `which files ${first.part} uses cannot be seen (${first.why}), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold.`
+  return ask(why, isAllowedWith(rules, request, book) ? rules : [])
+}
+
+function isAllowedWith(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
+  if (book.hasFixedAllow) return false
+  try {
+    const { allow } = parseRules({ allow: rules }, book.cwd)
+    return decide(request, { ...book, allow: [...book.allow, ...allow] }).behavior === 'allow'
+  } catch {
+    // It cannot be written as a rule.
+    return false
+  }
+}
+
+/** Tools that keep house within the session, or whose own calls are looked at one by one. */
+const housekeeping: ReadonlySet<string> = new Set('TodoWrite TaskOutput TaskStop Skill'.split(' '))
+
+function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
+  return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
+}
+
+/** Allow rules, then what is allowed by default; what is missing, if neither is enough. */
+type Coverage =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
+
+/** Whether a folder is the person's own, or one that holds it, such as the root. */
+function holdsHome(folder: string): boolean {
+  try {
+    return bothEnds(homeFolder()).some((home) => isInside(home, folder))
+  } catch {
+    // No home is known.
+    return folder === '/'
+  }
+}
+
+const covered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
+
+function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
+  const { call } = request
+  const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
+  if (isAllowedWhole(book.allow, call.name, subject)) return covered
+  if (subject.kind === 'command') {
+    if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
+      return covered
+    const verdict = judgeCommand(subject.command, book)
+    return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
+  }
+  if (subject.kind === 'path') {
+    const { path, ends, access } = subject
+    const isOpen = call.name === 'Grep' && holdsProcesses(ends)
+    if (!isOpen && areEndsAllowed(book, access, ends)) return covered
+    const why =
+      access.kind === 'edit' && ends.some((end) => namesToSpell(book, end).size > 0)
+        ? `what ${call.name} writes to ${path} is run or obeyed later, and no rule names it.`
+        : `no rule allows ${call.name} on ${path}.`
+    // No file tool writes a folder, and a rule for one is about all that is in it.
+    if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
+    // One key that is pressed for one search would let all that a person has be read.
+    if (ends.some(holdsHome)) return missing(why, [])
+    return missing(why, rulesForEnds(book, access, ends))
+  }
+  if (subject.kind === 'domain') {
+    // In a rule an asterisk stands for every host.
+    const rules = subject.host.includes('*') ? [] : [`WebFetch(domain:${subject.host})`]
+    return missing(`no rule allows to fetch from ${subject.host}.`, rules)
+  }
+  return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
+}
+
+/**
+ * To what a command is confined if it runs; undefined where a rule, a hook, the mode or a sandbox lets it run as it is, and for
+ * other calls. To be asked about a call that these rules allow.
+ */
+export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
+  const subject = subjectOf(request.call, book.cwd)
+  if (subject.kind !== 'command' || request.call.name !== 'Bash' || bareRule(book) !== undefined) return undefined
+  return confinementOf(request, subject.command, partsOf(subject.command, book), book)
+}
+
+function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
+  const found = coverageOf(request, subject, book)
+  if (found.kind === 'allowed') return allowed
+  return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
+}
+
+/** Whether a call that is missing rules is allowed with these: what a call holds may mean something else in a rule. */
+function isEnough(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
+  if (book.hasFixedAllow) return false
+  try {
+    const allow = [...book.allow, ...parseRules({ allow: rules }, book.cwd).allow]
+    return coverageOf(request, subjectOf(request.call, book.cwd), { ...book, allow }).kind === 'allowed'
+  } catch {
+    // It cannot be written as a rule.
+    return false
+  }
+}
+
+/** Tried before it is told: with these rules the call is allowed (spec R-RULE-9). */
+export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
+  const isPlanning = present.mode === 'plan'
+  const book: RuleBook = isPlanning ? { ...present, mode: 'default' } : present
+  const mode = isPlanning ? { mode: book.mode } : {}
+  const isAllowed = (tried: RuleBook): boolean => decide(request, tried).behavior === 'allow'
+  if (isAllowed(book)) return isPlanning ? { rules: [], ...mode } : undefined
+  const found = coverageOf(request, subjectOf(request.call, book.cwd), book)
+  const subject = subjectOf(request.call, book.cwd)
+  const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
+  const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
+  const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? [] : found.rules
+  return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
+}
+
+/** What has a person asked about a call that `decide` asks about. */
+export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
+  const subject = subjectOf(request.call, book.cwd)
+  if (ruleFor(book.ask, request.call.name, subject, book) !== undefined) return { type: 'rule' }
+  if (request.hookDecision === 'ask') return { type: 'hook' }
+  if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
+  if (subject.kind === 'path') {
+    const isOutside = !isInsideAny(subject.path, book.directories)
+    const isObeyed = subject.access.kind === 'edit' && subject.ends.some((end) => namesToSpell(book, end).size > 0)
+    return { type: isOutside ? 'workingDir' : isObeyed ? 'safetyCheck' : 'mode', blockedPath: subject.path }
+  }
+  const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined
+  return { type: isInDoubt || book.mode === 'bypassPermissions' ? 'safetyCheck' : 'other' }
+}
+
+/** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */
+export function suggestionsFor(
+  request: PermissionRequest,
+  book: RuleBook,
+  modes: readonly PermissionMode[],
+  destination: PermissionUpdate['destination'],
+): readonly PermissionUpdate[] {
+  const personal = updatesOfPersonTool(request.call.name)
+  if (personal.length > 0) return personal.filter((update) => update.type !== 'setMode' || isOf(modes, update.mode))
+  const rules = remedyFor(request, book)?.rules ?? []
+  // One key that is pressed for one command would let every other one run, too (spec R-LEARN-6a).
+  const isForAll = rules.includes('Bash')
+  const subject = subjectOf(request.call, book.cwd)
+  const editing: RuleBook = { ...book, mode: 'acceptEdits' }
+  const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
+  const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
+  return [
+    ...(rules.length > 0 && !isForAll ? [suggestionOf(rules, destination)] : []),
+    ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),
+  ]
+}
+
+function isOf(modes: readonly PermissionMode[], name: string): boolean {
+  return modes.some((mode) => mode === name)
+}
+
+function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
+  // What a server says of its own tools is no ground to trust them.
+  const isFromServer = /^(?:mcp__|Web|ReadMcpResource$)/.test(call.name)
+  return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
+}
+
+function ask(why: string, wouldAllow: readonly string[]): RuleDecision {
+  const [first, ...others] = wouldAllow
+  if (first === undefined) return { behavior: 'ask', message: why }
+  const hint =
+    others.length === 0 ? `The rule ${first} would allow it.` : `The rules ${wouldAllow.join(', ')} would allow it.`
+  return { behavior: 'ask', message: `${why} ${hint}` }
+}

@@ -1,0 +1,94 @@
+import { lstatSync } from 'node:fs'
+import { absolutePath } from '../files/paths.ts'
+import { gitWrites } from '../shell/programs/git-writes.ts'
+import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
+import type { ShellWord } from '../shell/words.ts'
+import { workTreeAround } from './git-settings.ts'
+import { guessedPlaces, type Whereabouts } from './places.ts'
+import type { PermissionRule } from './rule.ts'
+import { type Access, couldFitBelow, deniableNames, patternForEnds } from './rule-book.ts'
+
+type Words = readonly ShellWord[]
+
+const edit: Access = { kind: 'edit', toolName: 'Edit' }
+
+/** A name that no pattern fits but one for all that is in a folder. */
+const probe = '\u0001'
+
+/** The first rule about files that fits what one of these commands of git would change, by the paths that it names (spec R-RULE-5d). */
+export function ruleForGitWrites(
+  rules: readonly PermissionRule[],
+  commands: readonly Words[],
+  whereabouts: Whereabouts,
+): PermissionRule | undefined {
+  for (const words of commands) {
+    const from = gitWhereabouts(words, whereabouts)
+    for (const path of gitWrites(words)?.paths ?? []) {
+      for (const place of placesOfPathspec(path, from)) {
+        const ends = deniableNames(rules, place).flatMap((end) => [end, `${end}/${probe}`])
+        const rule = patternForEnds(rules, edit, ends)
+        if (rule !== undefined) return rule
+      }
+    }
+  }
+  return undefined
+}
+
+/** Why a command of git may change files that a rule is about, though it names none of them; undefined when it may not. */
+export function doubtAboutGitWrites(
+  rules: readonly PermissionRule[],
+  commands: readonly Words[],
+  whereabouts: Whereabouts,
+): string | undefined {
+  const about = rules.filter(({ tool, spec }) => tool === edit.toolName && spec.kind === 'path')
+  if (about.length === 0) return undefined
+  const mayBeAmong = 'a file that a rule is about may be among those that git changes'
+  for (const words of commands.filter(isGit)) {
+    const found = gitWrites(words)
+    if (found === undefined) continue
+    const from = gitWhereabouts(words, whereabouts)
+    if (from.isUnknown) return mayBeAmong
+    const trees = from.directories.map((folder) => workTreeAround(folder))
+    if (found.isWholeTree && trees.some((tree) => couldFitBelow(about, tree))) return mayBeAmong
+    for (const path of found.paths) {
+      // git has patterns of its own, and reads some words otherwise.
+      if (path.kind === 'dynamic' || path.value.startsWith(':') || /[*?[]/.test(path.value)) {
+        if (trees.some((tree) => couldFitBelow(about, tree))) return mayBeAmong
+      } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldFitBelow(about, place)))
+        return mayBeAmong
+    }
+  }
+  return undefined
+}
+
+/** Where git runs: `-C` leads elsewhere, and `--work-tree` names what it works on. */
+function gitWhereabouts(words: Words, { directories, isUnknown }: Whereabouts): Whereabouts {
+  const steps = gitFolders(words)
+  const trees = words.flatMap((word, at): Words => {
+    if (word.value === '--work-tree') return words.slice(at + 1, at + 2)
+    return word.value.startsWith('--work-tree=') ? [{ ...word, value: word.value.slice('--work-tree='.length) }] : []
+  })
+  const started = directories.map((start) => steps.reduce((from, { value }) => absolutePath(value, from), start))
+  return {
+    directories: [
+      ...new Set([...started, ...trees.flatMap(({ value }) => started.map((from) => absolutePath(value, from)))]),
+    ],
+    isUnknown: isUnknown || [...steps, ...trees].some(({ kind }) => kind !== 'literal'),
+  }
+}
+
+/** `:/x` and `:(top)x` count from the top of the work tree. */
+function placesOfPathspec(path: ShellWord, from: Whereabouts): readonly string[] {
+  const [, top] = /^:(?:\/|\([^)]*\btop\b[^)]*\))(.*)$/s.exec(path.value) ?? []
+  if (top === undefined) return guessedPlaces(path, from)
+  const trees = { directories: from.directories.map((folder) => workTreeAround(folder)), isUnknown: false }
+  return guessedPlaces({ ...path, value: top === '' ? '.' : top }, trees)
+}
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,260 @@
+import { headOf } from '@halting/core/adapters'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
+import { indexProblem } from '../git/index-problem.ts'
+import { placeProblem } from '../git/leads-elsewhere.ts'
+import { findRepository, type GitRepository } from '../git/repository.ts'
+import { isOwnWorkTree, settingsFiles, settingsOf } from '../git/repository-settings.ts'
+import { pathKind } from '../git/small-file.ts'
+import { homeFolder, realPath, statOf } from '../files/paths.ts'
+import { redactSecrets } from '@halting/core/redact'
+import type { ShownSettings } from '../shell/effects.ts'
+import { isHarmlessInRepository, isHarmlessOfPerson } from './harmless-git-settings.ts'
+
+/** How a line runs git: with its settings turned off by environment, or with those of the person. */
+export interface GitUse {
+  readonly entersSubmodules: boolean
+  /** It opens files of the work tree by the paths of the index. */
+  readonly readsIndex: boolean
+  readonly isHardened: boolean
+}
+
+/**
+ * Why git cannot be known to run nothing in a folder and to show nothing from elsewhere: because of a variable, of the repository or of a setting of
+ * the person. Every file that git would read is checked, and only what is known to be harmless passes. Undefined when all is.
+ */
+export function gitProblem(
+  folder: string,
+  use: GitUse,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const foreign = Object.keys(env).find(
+    (name) => /^GIT_(?!SSL_|HTTP_|CURL_|TRACE)/.test(name) && !harmlessVariables.has(name) && env[name] !== '',
+  )
+  if (foreign !== undefined) return `${foreign} is set, which changes what git does`
+  return repositoryProblem(folder, use) ?? personalProblem()
+}
+
+/** The part of `gitProblem` that is about the repository. */
+function repositoryProblem(folder: string, use: GitUse): string | undefined {
+  const found = findRepository(realPath(folder))
+  if (found === undefined) return undefined
+  if (found.kind === 'unclear') return found.why
+  return (
+    placeProblem(found) ??
+    settingProblem(found, use) ??
+    (use.readsIndex ? indexProblem(found, use.entersSubmodules) : undefined)
+  )
+}
+
+/** The folder of the work tree that git works on: from a folder below it shows all of it. */
+export function workTreeAround(folder: string): string {
+  for (let start = realPath(folder); ; start = dirname(start)) {
+    const found = findRepository(start)
+    if (found === undefined) return folder
+    if (found.kind === 'repository') return found.workTree
+    // git may go on from what it does not accept.
+    start = found.folder
+    if (dirname(start) === start) return folder
+  }
+}
+
+/** What git reads of the repository around a folder: its work tree, and the folders in which it is stored. */
+export function repositoryPlaces(folder: string): readonly string[] {
+  const found = findRepository(realPath(folder))
+  return found?.kind === 'repository' ? [found.workTree, found.gitFolder, found.commonFolder] : []
+}
+
+/** The person's own settings of git, with the files that they include and name. */
+export function personalGitFiles(): readonly string[] {
+  const config = process.env['XDG_CONFIG_HOME'] || join(homeFolder(), '.config')
+  const beside = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
+  return [...beside, ...personalFiles().flatMap((file) => withNamedFiles(file))]
+}
+
+/** Whether a file of settings holds a password or a token, in what it includes too. */
+export function holdsGitSecret(file: string): boolean {
+  return secretIn(file, 'all') !== undefined
+}
+
+/** Keys of settings that name a file that reading commands open. */
+const namedFiles = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
+
+function withNamedFiles(file: string, depth = 0): readonly string[] {
+  if (depth > 5) return []
+  const named = (personalSettingsOf(file) ?? []).flatMap(({ section, key, value = '' }) => {
+    const path = includedFile(file, value)
+    if (path === undefined) return []
+    if (isInclude(section, key)) return withNamedFiles(path, depth + 1)
+    return namedFiles.test(`${section}.${key}`) ? [path] : []
+  })
+  return [file, ...named]
+}
+
+/** The setting with a password or a token that git would print; undefined when there is none. */
+export function secretShown(folder: string, shown: ShownSettings): string | undefined {
+  const found = findRepository(realPath(folder))
+  const files = found?.kind === 'repository' ? settingsFiles(found) : []
+  for (const file of [...files, ...personalFiles()]) {
+    const secret = secretIn(file, shown)
+    if (secret !== undefined) return secret
+  }
+  return undefined
+}
+
+function secretIn(file: string, shown: ShownSettings, depth = 0): string | undefined {
+  if (depth > 5) return undefined
+  for (const { section, key, value = '' } of personalSettingsOf(file) ?? []) {
+    const included = isInclude(section, key) ? includedFile(file, value) : undefined
+    const secret = included === undefined ? undefined : secretIn(included, shown, depth + 1)
+    if (secret !== undefined) return secret
+    if (isShown(shown, section, key) && (isSecretKey(key) || holdsSecret(section) || holdsSecret(value)))
+      return `${/^[\w.-]+$/.test(section) ? section : section.split('.', 1)[0]}.${key} in ${file}`
+  }
+  return undefined
+}
+
+function isShown(shown: ShownSettings, section: string, key: string): boolean {
+  if (shown === 'all') return true
+  if (shown === 'addresses') return /^(?:remote|url)\./.test(section)
+  return shown.name.toLowerCase() === `${section}.${key}`.toLowerCase()
+}
+
+function isSecretKey(key: string): boolean {
+  return /pass(?:word|phrase)?$|token$|secret$|^extraheader$/.test(key)
+}
+
+/** A password in an address, a token in the place of its name, and what is known by its form. */
+function holdsSecret(text: string): boolean {
+  return /:\/\/[\w-]{20,}@/.test(text) || redactSecrets(text) !== text
+}
+
+/** Whether git takes the repository that lies in the folder, whatever else comes to lie there: it looks for `.git` first. */
+export function findsOwnFirst(folder: string): boolean {
+  return statOf(join(folder, '.git')) !== undefined
+}
+
+const harmlessVariables: ReadonlySet<string> = new Set(
+  (
+    'GIT_EDITOR GIT_PAGER GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL ' +
+    'GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_ASKPASS GIT_MERGE_AUTOEDIT GIT_NO_LAZY_FETCH ' +
+    'GIT_SEQUENCE_EDITOR GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_SSH GIT_SSH_COMMAND'
+  ).split(' '),
+)
+
+function settingProblem(found: GitRepository, use: GitUse): string | undefined {
+  for (const file of settingsFiles(found)) {
+    const settings = settingsOf(file)
+    if (settings === undefined) return `${file} is not understood`
+    const harmful = settings.find((setting) => !isHarmlessHere(setting, found, use))
+    if (harmful !== undefined) return problemOf(file, harmful)
+  }
+  return !use.isHardened && existsSync(join(found.commonFolder, 'hooks/post-index-change'))
+    ? 'the repository has a hook that git runs when it refreshes its index'
+    : undefined
+}
+
+function isHarmlessHere(setting: GitSetting, found: GitRepository, use: GitUse): boolean {
+  const { section, key, value } = setting
+  // Submodules name their own folder.
+  if (section === 'core' && key === 'worktree') return isOwnWorkTree(value, found)
+  // Where git keeps its settings, hooks of the repository may run when its index is refreshed.
+  if (section === 'core' && key === 'hookspath') return use.isHardened || hasNoHook(value, found.workTree)
+  return isHarmlessInRepository(setting)
+}
+
+function hasNoHook(value: string | undefined, workTree: string): boolean {
+  const folder = value === undefined ? undefined : pathInSetting(value, workTree)
+  return folder !== undefined && !existsSync(join(folder, 'post-index-change'))
+}
+
+function problemOf(file: string, { section, key }: GitSetting): string {
+  const name = headOf(`${section}.${key}`.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?'), 200)
+  return `${file} sets ${name}, which may run a program or lead elsewhere`
+}
+
+function personalFileProblem(file: string, depth = 0): string | undefined {
+  const settings = depth > 5 ? undefined : personalSettingsOf(file)
+  if (settings === undefined) return `${file} cannot be read`
+  for (const setting of settings) {
+    if (isInclude(setting.section, setting.key)) {
+      const included = includedFile(file, setting.value ?? '')
+      const problem = included === undefined ? problemOf(file, setting) : personalFileProblem(included, depth + 1)
+      if (problem !== undefined) return problem
+    } else if (!isHarmlessOfPerson(setting)) return problemOf(file, setting)
+  }
+  return undefined
+}
+
+const mostBytes = 1_000_000
+
+/** As `settingsOf`; people link these files to where they keep them. */
+function personalSettingsOf(file: string): readonly GitSetting[] | undefined {
+  const stats = statOf(file)
+  if (stats === undefined) return pathKind(file) === 'missing' ? [] : undefined
+  try {
+    return stats.isFile() && stats.size <= mostBytes ? readGitConfig(readFileSync(file)) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whatever the condition is: files are read that git would leave out. */
+function includedFile(file: string, path: string): string | undefined {
+  return pathInSetting(path, dirname(file))
+}
+
+let lastPersonal: { readonly key: string; readonly problem: string | undefined; readonly at: number } | undefined
+
+function personalFiles(): readonly string[] {
+  const home = homeFolder()
+  const config = process.env['XDG_CONFIG_HOME'] || join(home, '.config')
+  return [
+    join(home, '.gitconfig'),
+    join(config, 'git/config'),
+    '/etc/gitconfig',
+    '/usr/local/etc/gitconfig',
+    '/opt/homebrew/etc/gitconfig',
+  ]
+}
+
+function personalProblem(): string | undefined {
+  const files = personalFiles()
+  const key = files.map((file) => `${file}:${statOf(file)?.mtimeMs ?? 0}`).join('\n')
+  const now = performance.now()
+  // Files that these include are not in the key: looked at again after a while.
+  if (lastPersonal?.key === key && now - lastPersonal.at < 1000) return lastPersonal.problem
+  const problem = files.map((file) => personalFileProblem(file)).find((found) => found !== undefined)
+  lastPersonal = { key, problem, at: now }
+  return problem
+}
+
+/** Every setting that git would read in a folder, of the person first; undefined where one of the files is not understood. */
+export function settingsInForce(folder: string): readonly GitSetting[] | undefined {
+  const found = findRepository(realPath(folder))
+  if (found?.kind === 'unclear') return undefined
+  const own = found === undefined ? [] : settingsFiles(found).map(settingsOf)
+  return joined([
+    ...personalFiles()
+      .toReversed()
+      .map((file) => withIncluded(file)),
+    ...own,
+  ])
+}
+
+function withIncluded(file: string, depth = 0): readonly GitSetting[] | undefined {
+  const settings = depth > 5 ? undefined : personalSettingsOf(file)
+  if (settings === undefined) return undefined
+  return joined(
+    settings.map((setting) => {
+      if (!isInclude(setting.section, setting.key)) return [setting]
+      const path = includedFile(file, setting.value ?? '')
+      return path === undefined ? undefined : withIncluded(path, depth + 1)
+    }),
+  )
+}
+
+function joined<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
+  return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? [])
+}

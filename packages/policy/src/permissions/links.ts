@@ -1,0 +1,60 @@
+import { lstatSync, readlinkSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { allEntries } from '../files/first-entries.ts'
+import { isDirectory, isInside, realPath } from '../files/paths.ts'
+import type { PermissionRule } from './rule.ts'
+import { couldFitBelow, patternForPath } from './rule-book.ts'
+
+const read = { kind: 'read', toolName: 'Read' } as const
+const edit = { kind: 'edit', toolName: 'Edit' } as const
+
+/** A symbolic link. */
+interface Link {
+  /** As it is written in the link. */
+  readonly target: string
+  /** Where it leads. */
+  readonly end: string
+}
+
+const mostEntries = 5000
+
+/** Every link at or below a path; undefined when there is too much to look at, or a name that is not text. */
+function linksAt(path: string): readonly Link[] | undefined {
+  const links: Link[] = []
+  const open = [path]
+  let left = mostEntries
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if ((left -= 1) < 0) return undefined
+    try {
+      const stats = lstatSync(next)
+      if (stats.isSymbolicLink()) {
+        links.push({ target: readlinkSync(next), end: realPath(next) })
+      } else if (stats.isDirectory()) {
+        const entries = allEntries(next, left)
+        if (entries === undefined) return undefined
+        for (const { name } of entries) open.push(join(next, name))
+      }
+    } catch {
+      // Not there, or without rights: the command sees no more of it.
+    }
+  }
+  return links
+}
+
+/** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
+export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
+  const links = linksAt(path)
+  if (links === undefined) return `${path} holds too much to look at, or a name that is not text`
+  const real = realPath(path)
+  const moving = links.find(({ target, end }) => !isAbsolute(target) && (end === real || !isInside(end, real)))
+  if (moving !== undefined) return `a link in ${path} leads elsewhere from another place`
+  return links.some(({ end }) => isAbout(rules, end)) ? 'a link in it leads to a file that a rule is about' : undefined
+}
+
+function isAbout(rules: readonly PermissionRule[], end: string): boolean {
+  return (
+    patternForPath(rules, read, end) !== undefined ||
+    patternForPath(rules, edit, end) !== undefined ||
+    (isDirectory(end) && couldFitBelow(rules, end))
+  )
+}

@@ -1,0 +1,394 @@
+import { ConfigurationError, type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
+import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
+import { resolve } from 'node:path'
+import { mcpToolName } from '../mcp-names.ts'
+import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
+import type { DeniedPatterns } from '../sandbox/describe.ts'
+import { type DomainLists, overlaps } from '../sandbox/domains.ts'
+import type { Confinement } from '../sandbox/wall.ts'
+import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { causeOf, confinementFor, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
+import { type ExplainedPart, explainedParts } from './explain.ts'
+import { type Behavior, parseRules, type RuleText } from './rule.ts'
+import {
+  type Access,
+  hiddenTools,
+  isPathRuleFor,
+  patternForPath,
+  permissionModes,
+  type PermissionMode,
+  type RuleBook,
+  type RuleDecision,
+  type WallPort,
+} from './rule-book.ts'
+import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
+import { ruleFor } from './rule-match.ts'
+import { type Subject, subjectOf } from './subject.ts'
+
+/** Options of `createPermissions`. */
+export interface PermissionOptions {
+  readonly mode?: PermissionMode
+  /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
+  readonly modes?: readonly PermissionMode[]
+  readonly allow?: readonly RuleText[]
+  /** An administrator's rules alone allow: nothing is added to `allow` later, by an answer or by `addRules`. */
+  readonly hasFixedAllow?: boolean
+  readonly deny?: readonly RuleText[]
+  readonly ask?: readonly RuleText[]
+  readonly cwd: string
+  readonly additionalDirectories?: readonly string[]
+  /** Folders in which reading needs no rule, and writing does, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
+  readonly readableFolders?: readonly string[]
+  /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
+  readonly shellDirectory?: () => string
+  /** The environment that commands get; that of this process when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Holds commands: what runs inside it need not be asked about. */
+  readonly sandbox?: { holds(command: string): boolean }
+  /** Confines commands that no rule let run; they run as they are without one. */
+  readonly wall?: WallPort
+  /** Keeps what a person wants to be allowed from now on, such as `settingsKeeper`; without it everything is for the session. */
+  readonly keep?: NonNullable<Permissions['keep']>
+  /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
+  readonly suggestFor?: PermissionUpdate['destination']
+  /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
+  readonly whenAsked?: 'deny' | 'ask'
+}
+
+/** Permissions by rules and a mode, which a person can change while a run continues. */
+export interface RulePermissions extends Permissions {
+  /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
+  readonly asking: Permissions
+  readonly mode: PermissionMode
+  setMode(mode: PermissionMode): void
+  /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
+  addRules(behavior: Behavior, rules: readonly RuleText[]): void
+  /**
+   * Takes an allow rule away for the rest of the session, also one that a person added by an answer; a later answer may add it again. Deny and ask rules
+   * stay until the next session. Calls that were decided before stay decided.
+   */
+  withdrawAllow(rule: string, rights?: Rights): void
+  /** The rules in force, as they are written: those of the options, and what persons added since. `rights` count while no call was judged. */
+  rules(rights?: Rights): readonly RuleInForce[]
+  /** Which of these tools a bare deny rule takes away: they are not to be shown to the model. */
+  toolsHiddenByDeny(names: readonly string[]): readonly string[]
+  /** What would have allowed a call that these rules deny or ask about; undefined when nothing that is added would. */
+  remedyFor(request: PermissionRequest): Remedy | undefined
+  /** What would become of a command of bash, part by part. Nothing runs. */
+  explain(command: string): Explanation
+  /**
+   * Where the path of a call led when it was last judged; undefined for a call that was not, or has none. `agentId`: the subagent that calls; agents
+   * may use the same ids of calls.
+   */
+  judgedPath(callId: string, agentId?: string): string | undefined
+  /**
+   * To what a command of Bash is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
+   * let it run as it is. A command that was not decided about, such as one of a call that another process began, is judged by itself.
+   */
+  confinementOf(call: CommandCall): Confinement | undefined
+  /** Which files deny rules name: a sandbox keeps them shut for every command. */
+  deniedPlaces(rights?: Rights): DeniedPatterns
+  /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
+  domains(): DomainLists
+  /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
+  deniesReading(path: string, rights?: Rights): boolean
+}
+
+/** A rule in force. */
+export interface RuleInForce {
+  readonly behavior: Behavior
+  /** As it is written: `Bash(npm test *)`. */
+  readonly rule: string
+  /** Where a person who added it by an answer wanted it stored; absent for a rule that the session began with. */
+  readonly destination?: PermissionUpdate['destination']
+}
+
+/** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
+export type Rights = Pick<PermissionRequest, 'learned'>
+
+/** A call of Bash that is about to run. */
+export interface CommandCall extends Rights {
+  readonly callId: string
+  readonly command: string
+  /** The subagent that calls. */
+  readonly agentId?: string | undefined
+}
+
+/** What the rules say about a command line and its parts. */
+export interface Explanation {
+  readonly behavior: RuleDecision['behavior']
+  readonly message: string | undefined
+  readonly mode: PermissionMode
+  readonly parts: readonly ExplainedPart[]
+}
+
+/**
+ * Permission rules (spec R-RULE-1). Throws `PermissionRuleError` for rules that cannot be read.
+ *
+ * A deny rule wins over every allow, mode and hook (R-RULE-1).
+ * A compound command is allowed only if every part of it is (R-RULE-4).
+ * A path is denied if either end of it is, and allowed only if both are (R-RULE-5).
+ */
+export function createPermissions(options: PermissionOptions): RulePermissions {
+  const cwd = resolve(options.cwd)
+  const folders = [cwd, ...(options.additionalDirectories ?? []).map((path) => absolutePath(path, cwd))]
+  let book: RuleBook = {
+    mode: options.mode ?? 'default',
+    ...parseRules(options, cwd),
+    hasFixedAllow: options.hasFixedAllow === true,
+    cwd,
+    directories: folders.flatMap(bothEnds),
+    readableFolders: options.readableFolders ?? [],
+    shellDirectory: options.shellDirectory ?? (() => cwd),
+    env: options.env ?? process.env,
+    ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
+    ...(options.wall !== undefined && { wall: options.wall }),
+  }
+  const confinements = new Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>()
+  const judged = new Map<string, string>()
+  const whenAsked = options.whenAsked ?? 'ask'
+  const modes = options.modes ?? permissionModes
+  const withdrawn: Withdrawn[] = []
+  const known = new WeakMap<
+    NonNullable<PermissionRequest['learned']>,
+    { readonly of: RuleBook; readonly is: RuleBook }
+  >()
+  /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
+  let lastLearned: PermissionRequest['learned']
+  const bookFor = (request: PermissionRequest): RuleBook => {
+    if (request.learned !== undefined) lastLearned = request.learned
+    return bookOf(request)
+  }
+  const bookOf = ({ learned }: Rights): RuleBook => {
+    if (learned === undefined) return book
+    const made = known.get(learned)
+    if (made?.of === book) return made.is
+    const is = withLearned(book, withWithdrawn(learned, withdrawn), modes)
+    known.set(learned, { of: book, is })
+    return is
+  }
+  /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
+  const lastBook = (): RuleBook => (lastLearned === undefined ? book : bookOf({ learned: lastLearned }))
+  const denies: Permissions['denies'] = (request) => {
+    // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
+    const subject = subjectOf(request.call, cwd)
+    noteJudged(judged, request, subject)
+    const present = bookFor(request)
+    const rule = ruleFor(present.deny, request.call.name, subject, present)
+    if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
+    const ofServer = asCallOfServer(request)
+    return (ofServer === undefined ? undefined : denies(ofServer)) ?? deniedAsWritten(request, present, subject)
+  }
+  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
+    const subject = subjectOf(request.call, cwd)
+    noteJudged(judged, request, subject)
+    const current = inMode(bookFor(request), request, modes)
+    const decision = decideAlsoOfServer(request, current, subject)
+    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
+    if (decision.behavior !== 'ask') return decision
+    // To a call that was asked about somebody answers, or has answered.
+    const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
+    return isDenied
+      ? unlessItFails(request, { behavior: 'deny', message: `Not allowed: ${decision.message}` })
+      : decision
+  }
+  const suggest: NonNullable<Permissions['suggest']> = (request) =>
+    suggestionsFor(
+      asCallOfServer(request) ?? request,
+      inMode(bookFor(request), request, modes),
+      modes,
+      options.suggestFor ?? 'localSettings',
+    )
+  const cause: NonNullable<Permissions['cause']> = (request) =>
+    causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
+  const keep: NonNullable<Permissions['keep']> = async (updates) => {
+    checkUpdates(updates, cwd)
+    if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
+    await options.keep?.(updates)
+  }
+  return {
+    modes,
+    get mode() {
+      return book.mode
+    },
+    setMode(mode) {
+      if (!modes.includes(mode)) throw new ConfigurationError(`The mode ${mode} is not to be had in this session.`)
+      book = { ...book, mode }
+    },
+    addRules(behavior, rules) {
+      if (book.hasFixedAllow && behavior === 'allow') throw fixedAllow()
+      book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
+    },
+    withdrawAllow(rule, rights = {}) {
+      withdrawn.push({ rule, after: (lastLearned ?? rights.learned ?? []).length })
+      book = { ...book, allow: book.allow.filter(({ source }) => source !== rule) }
+    },
+    rules(rights = {}) {
+      const updates = lastLearned ?? rights.learned ?? []
+      const learned = rulesLearned(withWithdrawn(updates, withdrawn))
+      const isLearned = (behavior: Behavior, rule: string): boolean =>
+        learned.some((one) => one.behavior === behavior && one.rule === rule)
+      const present = bookOf({ learned: updates })
+      const first = (['deny', 'ask', 'allow'] as const).flatMap((behavior) =>
+        present[behavior].flatMap(({ source, isOtherReading }) =>
+          isOtherReading === true ? [] : [{ behavior, rule: source }],
+        ),
+      )
+      return [...first.filter(({ behavior, rule }) => !isLearned(behavior, rule)), ...learned]
+    },
+    toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
+    remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
+    suggest,
+    cause,
+    keep,
+    explain(command) {
+      const decision = decide(bashRequest(command), book)
+      return {
+        behavior: decision.behavior,
+        message: decision.behavior === 'allow' ? undefined : decision.message,
+        mode: book.mode,
+        parts: explainedParts(command, decision, book),
+      }
+    },
+    deniesReading(path, rights = {}) {
+      const { deny } = bookOf(rights)
+      if (patternForPath(deny, read, path) !== undefined) return true
+      // What it leads to, and which other names it has, cannot be told.
+      return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
+    },
+    confinementOf({ callId, command, agentId, ...rights }) {
+      const decided = confinements.get(judgedKey(callId, agentId))
+      // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
+      if (decided?.command === command) return decided.confinement
+      const request = { ...bashRequest(command), ...rights }
+      const present = bookOf(rights)
+      return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined
+    },
+    judgedPath: (callId, agentId) => judged.get(judgedKey(callId, agentId)),
+    deniedPlaces(rights) {
+      const { deny } = rights === undefined ? lastBook() : bookOf(rights)
+      const named = (kinds: ReadonlySet<string>): DeniedPatterns['read'] =>
+        deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
+      return { read: named(readers), edit: named(writers) }
+    },
+    domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
+    denies,
+    decide: (request) => decideAs(request, whenAsked),
+    asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+  }
+}
+
+/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it (spec R-PERM-12). */
+function unlessItFails(
+  { precheck }: PermissionRequest,
+  denied: RuleDecision,
+): RuleDecision | Promise<PermissionDecision> {
+  if (precheck === undefined) return denied
+  return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
+}
+
+/**
+ * What a rule says about the input of a call holds whatever name the model gave the tool (spec R-RULE-2a). A bare rule for that name speaks about a tool
+ * that does not run.
+ */
+function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subject): string | undefined {
+  if (written === undefined) return undefined
+  const aboutInput = book.deny.filter(({ spec }) => spec.kind !== 'any')
+  const subject = subjectOf({ ...call, name: written }, book.cwd)
+  const isSame = subject.kind === 'path' && judged.kind === 'path' && subject.path === judged.path
+  const rule = ruleFor(aboutInput, written, isSame ? { ...subject, ends: judged.ends } : subject, book)
+  return rule === undefined
+    ? undefined
+    : `Denied by the rule ${rule.source}: it was called as ${written}. Do not try to get around it.`
+}
+
+/** To read a resource is to ask its server: the rules for that server speak about it too. */
+function asCallOfServer(request: PermissionRequest): PermissionRequest | undefined {
+  const { call } = request
+  const { input } = call
+  if (call.name !== 'ReadMcpResource' || !isJsonObject(input) || typeof input['server'] !== 'string') return undefined
+  return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
+}
+
+function decideAlsoOfServer(request: PermissionRequest, book: RuleBook, subject: Subject): RuleDecision {
+  const ofServer = asCallOfServer(request)
+  const decision = decide(request, book, subject)
+  if (ofServer === undefined) return decision
+  const decisions = [decide(ofServer, book), decision]
+  const isAsked = [request, ofServer].some(
+    ({ call }) => ruleFor(book.ask, call.name, subjectOf(call, book.cwd), book) !== undefined,
+  )
+  const order = isAsked ? (['deny', 'ask', 'allow'] as const) : (['deny', 'allow', 'ask'] as const)
+  const found = order.map((behavior) => decisions.find((one) => one.behavior === behavior))
+  return found.find((one) => one !== undefined) ?? decision
+}
+
+function fixedAllow(): ConfigurationError {
+  return new ConfigurationError(
+    'allowManagedPermissionRulesOnly is set: only the rules of an administrator allow, and none is added.',
+  )
+}
+
+/** What a person is to be asked about is not let through by the way. */
+function domainsOf({ allow, ask, deny }: RuleBook): DomainLists {
+  const named = (rules: RuleBook['allow']): readonly string[] =>
+    rules.flatMap(({ spec }) => (spec.kind === 'domain' ? [spec.domain] : []))
+  const asked = named(ask)
+  return {
+    allowed: named(allow).filter((domain) => !asked.some((other) => overlaps(domain, other))),
+    denied: named(deny),
+  }
+}
+
+function bashRequest(command: string): PermissionRequest {
+  return {
+    call: { type: 'tool_use', id: 'explained', name: 'Bash', input: { command } },
+    tool: { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' },
+    readOnly: isReadOnlyCommand(command),
+  }
+}
+
+const read: Access = { kind: 'read', toolName: 'Read' }
+const readers: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob'])
+const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
+
+const mostJudged = 1_000
+
+/** What was looked at is what is opened: a path that leads elsewhere by then is not (spec R-PLACE-1a). */
+function noteJudged(judged: Map<string, string>, { call, agentId }: PermissionRequest, subject: Subject): void {
+  const key = judgedKey(call.id, agentId)
+  judged.delete(key)
+  const real = subject.kind === 'path' ? subject.ends.at(-1) : undefined
+  if (real === undefined) return
+  judged.set(key, real)
+  for (const oldest of judged.keys()) {
+    if (judged.size <= mostJudged) return
+    judged.delete(oldest)
+  }
+}
+
+function noteConfinement(
+  confinements: Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>,
+  { call, agentId }: PermissionRequest,
+  confinement: Confinement | undefined,
+): void {
+  const subject = subjectOf(call, '/')
+  if (call.name !== 'Bash' || subject.kind !== 'command') return
+  const key = judgedKey(call.id, agentId)
+  confinements.delete(key)
+  confinements.set(key, { command: subject.command, confinement })
+  for (const oldest of confinements.keys()) {
+    if (confinements.size <= mostJudged) return
+    confinements.delete(oldest)
+  }
+}
+
+function judgedKey(callId: string, agentId = ''): string {
+  return JSON.stringify([agentId, callId])
+}
+
+/** A mode that was set for the run goes before that of the rules. */
+function inMode(book: RuleBook, { mode }: PermissionRequest, modes: readonly PermissionMode[]): RuleBook {
+  const asked = modes.find((known) => known === mode)
+  return asked === undefined ? book : { ...book, mode: asked }
+}

@@ -1,0 +1,198 @@
+import type { PermissionDecision } from '@halting/core'
+import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
+import type { WallMeans } from '../sandbox/wall-means.ts'
+import { otherNames } from './other-names.ts'
+import { depthOf, isProtected, protectingNames } from './protected.ts'
+import { isAbout, type PermissionRule } from './rule.ts'
+
+/** What rules say about a call. That it cannot succeed, they do not say. */
+export type RuleDecision = Exclude<PermissionDecision, { readonly behavior: 'fail' }>
+
+/** How calls are decided that no rule decides. */
+export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
+
+/** All permission modes. */
+export const permissionModes: readonly PermissionMode[] = Object.freeze<PermissionMode[]>([
+  'default',
+  'acceptEdits',
+  'plan',
+  'dontAsk',
+  'bypassPermissions',
+])
+
+/** What confines the commands of a session, found out when it is first asked. */
+export interface WallPort {
+  means(): WallMeans
+  /** Whether confined commands read a place because it belongs to the system, or list it. */
+  reads(path: string, isListed: boolean): boolean
+}
+
+/** What decides about a call: the rules, the mode, and the directories of the session. */
+export interface RuleBook {
+  readonly mode: PermissionMode
+  readonly deny: readonly PermissionRule[]
+  readonly ask: readonly PermissionRule[]
+  readonly allow: readonly PermissionRule[]
+  /** No other rule allows: none is learned, and none is offered. */
+  readonly hasFixedAllow: boolean
+  readonly cwd: string
+  /** Both ends of the cwd and of every additional directory. */
+  readonly directories: readonly string[]
+  /** Folders in which reading is allowed, and nothing else. */
+  readonly readableFolders: readonly string[]
+  /** Where the shell is now. */
+  readonly shellDirectory: () => string
+  /** Of commands. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Holds commands, where there is a sandbox. */
+  readonly sandbox?: { holds(command: string): boolean }
+  /** Confines commands that run because they were judged to read only; they run as they are without one. */
+  readonly wall?: WallPort
+}
+
+/** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). */
+export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string }
+
+export function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolean {
+  return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit')
+}
+
+/** What a rule that denies a path holds against: both of its ends, and other names of what is there. */
+export function deniableNames(rules: readonly PermissionRule[], path: string): readonly string[] {
+  return namesOfEnds(rules, bothEnds(path))
+}
+
+function namesOfEnds(rules: readonly PermissionRule[], ends: readonly string[]): readonly string[] {
+  return [...ends, ...ends.slice(-1).flatMap((real) => otherNames(real, rules))]
+}
+
+/** The first rule that fits either end of the path, or another name of what is there. For rules that take away: what allows is about each end. */
+export function ruleForPath(
+  rules: readonly PermissionRule[],
+  access: Access,
+  path: string,
+): PermissionRule | undefined {
+  return ruleForEnds(rules, access, bothEnds(path))
+}
+
+/** The same for a path of which both ends are known. */
+export function ruleForEnds(
+  rules: readonly PermissionRule[],
+  access: Access,
+  ends: readonly string[],
+): PermissionRule | undefined {
+  const names = namesOfEnds(rules, ends)
+  return rules.find((rule) => isPathRuleFor(rule, access) && names.some((name) => fitsPath(rule, name)))
+}
+
+/** The first rule about paths that fits one of these ends of a path. */
+export function patternForEnds(
+  rules: readonly PermissionRule[],
+  access: Access,
+  ends: readonly string[],
+): PermissionRule | undefined {
+  return rules.find(
+    (rule) => rule.spec.kind === 'path' && isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)),
+  )
+}
+
+/** The same for rules that name paths: a bare rule is about the tool, not about every program that reads a file. */
+export function patternForPath(
+  rules: readonly PermissionRule[],
+  access: Access,
+  path: string,
+): PermissionRule | undefined {
+  return patternForEnds(rules, access, deniableNames(rules, path))
+}
+
+/** Whether a rule that names paths may fit something that lies in a folder. */
+export function couldFitBelow(rules: readonly PermissionRule[], folder: string): boolean {
+  const ends = bothEnds(folder)
+  return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldFitBelow(end)))
+}
+
+function fitsPath(rule: PermissionRule, end: string): boolean {
+  return rule.spec.kind === 'any' || (rule.spec.kind === 'path' && rule.spec.pattern.matches(end))
+}
+
+/** Whether both ends of the path are allowed, by a rule or by where they are. Deny and ask rules come before this. */
+export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
+  return areEndsAllowed(book, access, bothEnds(path))
+}
+
+export function areEndsAllowed(book: RuleBook, access: Access, ends: readonly string[]): boolean {
+  return ends.every((end) => isEndAllowed(book, access, end))
+}
+
+function isEndAllowed(book: RuleBook, access: Access, end: string): boolean {
+  // Where it leads cannot be told.
+  if (!isExactPath(end)) return false
+  return isAllowedByPlace(book, access, end) || isAllowedByRule(book, access, end)
+}
+
+/** The rules that a path wants for it to be allowed: one for each end that is not. */
+export function rulesForPath(book: RuleBook, access: Access, path: string): readonly string[] {
+  return rulesForEnds(book, access, bothEnds(path))
+}
+
+export function rulesForEnds(book: RuleBook, access: Access, ends: readonly string[]): readonly string[] {
+  const tool = access.kind === 'read' ? 'Read' : 'Edit'
+  const missing = ends.filter((end) => !isEndAllowed(book, access, end))
+  return [...new Set(missing.map((end) => `${tool}(${pathForRule(end, book.cwd)})`))]
+}
+
+/** The names in a path that a rule has to spell which allows changing it: of what is run or obeyed later, plugins too. None for other files. */
+export function namesToSpell(book: RuleBook, end: string): ReadonlySet<number> {
+  const own = book.readableFolders.filter((folder) => isInside(end, folder))
+  return new Set([...protectingNames(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
+}
+
+/** What is run or obeyed later is changed by a rule alone that spells its name (spec R-RULE-7n). */
+function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
+  const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
+  if (rules.length === 0 || access.kind === 'read') return rules.length > 0
+  const names = namesToSpell(book, end)
+  return names.size === 0 || rules.some(({ spec }) => spec.kind === 'path' && spec.pattern.spells(end, names))
+}
+
+function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
+  const isWithin = book.directories.some((directory) => isInside(end, directory))
+  // A folder of settings may be put into the project.
+  const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
+  // The memory and the environment of processes, this program's too: keys of the person stand there.
+  if (isOfProcess(end)) return false
+  if (kind === 'read') return isWithin || isReadable || systemFiles.has(end)
+  return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
+}
+
+/** They tell which system this is, to everybody, and hold no secret. Both ends of a link stand here. */
+const systemFiles: ReadonlySet<string> = new Set(
+  (
+    '/etc/os-release /usr/lib/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release ' +
+    '/etc/fedora-release /etc/centos-release /etc/system-release /etc/arch-release /etc/timezone /etc/shells /proc/cpuinfo ' +
+    '/proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/filesystems /proc/sys/kernel/osrelease ' +
+    '/proc/sys/kernel/ostype /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cgroup.controllers'
+  ).split(' '),
+)
+
+/** What the kernel tells of one process. */
+function isOfProcess(end: string): boolean {
+  return /^\/proc\/(?:\d+|self|thread-self|\*)(?:\/|$)/.test(end)
+}
+
+/** Whether processes are among what lies in a folder, of which these are the ends: whoever goes through it reads what the kernel tells of them. */
+export function holdsProcesses(ends: readonly string[]): boolean {
+  return ends.some((end) => end === '/' || end === '/proc')
+}
+
+/** One end of a path as a rule would name it: this file alone, whatever characters are in its name. */
+function pathForRule(end: string, cwd: string): string {
+  const root = bothEnds(cwd).find((own) => isInside(end, own) && end !== own)
+  const path = root === undefined ? `/${end}` : end.slice(root.length)
+  return path.replaceAll(/[*?[\\]/g, String.raw`\$&`)
+}
+
+/** Names of the tools that a bare deny rule removes altogether. */
+export function hiddenTools(deny: readonly PermissionRule[], names: readonly string[]): readonly string[] {
+  return names.filter((name) => deny.some((rule) => rule.spec.kind === 'any' && isAbout(rule, name)))
+}

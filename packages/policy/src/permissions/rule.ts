@@ -1,0 +1,181 @@
+import { HaltingError } from '@halting/core'
+import { bracketReadings } from '../files/glob-pattern.ts'
+import { mcpToolName, validServerName } from '../mcp-names.ts'
+import { asResolved } from '../sandbox/domains.ts'
+import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
+import { matchesCommand, matchesWildcard } from './wildcard.ts'
+
+/** `Tool` or `Tool(spec)`, read once. */
+export interface PermissionRule {
+  /** As the user wrote it. */
+  readonly source: string
+  /** Name of a tool; for `mcp__server` a beginning, `*` allowed. */
+  readonly tool: string
+  /** Of a rule that takes away: what `tool` is in the names of tools, where it has a server or tool as its owner names it. */
+  readonly otherNames?: readonly string[]
+  readonly spec: RuleSpec
+  /** The same rule, with brackets in its path as part of a name. */
+  readonly isOtherReading?: true
+}
+
+type RuleSpec =
+  | { readonly kind: 'any' }
+  /** `matches` is about the spelling. What the command does is held against `pattern` by `matchCommand`, for deny and ask rules. */
+  | { readonly kind: 'command'; readonly pattern: string; matches(command: string): boolean }
+  | { readonly kind: 'path'; readonly pattern: PathPattern }
+  | { readonly kind: 'domain'; readonly domain: string; matches(host: string): boolean }
+  | { readonly kind: 'name'; readonly name: string }
+
+/** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
+export type RuleText = string | { readonly rule: string; readonly projectDirectory: string }
+
+/** A permission rule that cannot be read, and why. */
+export interface RuleProblem {
+  readonly rule: string
+  readonly problem: string
+}
+
+/** Rules that cannot be read. All of them are told: a rule that is quietly left out protects nothing. */
+export class PermissionRuleError extends HaltingError {
+  override readonly name = 'PermissionRuleError'
+  readonly problems: readonly RuleProblem[]
+
+  constructor(problems: readonly RuleProblem[]) {
+    const list = problems.map(({ rule, problem }) => `${rule}: ${problem}`)
+    super('configuration', `Permission rules that cannot be read:\n${list.join('\n')}`, {
+      details: problems.map(({ rule, problem }) => ({ rule, problem })),
+    })
+    this.problems = problems
+  }
+}
+
+/** What a permission rule does with a call that it matches. */
+export type Behavior = 'allow' | 'deny' | 'ask'
+
+/** Reads lists of rules. Throws one `PermissionRuleError` for all that cannot be read, whichever list they are in. */
+export function parseRules(
+  texts: Readonly<Partial<Record<Behavior, readonly RuleText[]>>>,
+  cwd: string,
+): Readonly<Record<Behavior, readonly PermissionRule[]>> {
+  const problems: RuleProblem[] = []
+  const read = (
+    list: readonly RuleText[] = [],
+    readingsOf: (rule: PermissionRule, roots: PatternRoots) => readonly PermissionRule[] = (rule) => [rule],
+  ): readonly PermissionRule[] =>
+    list.flatMap((text) => {
+      const { rule, projectDirectory } = typeof text === 'string' ? { rule: text, projectDirectory: cwd } : text
+      const roots = { cwd, projectDirectory }
+      const parsed = parseRule(rule.trim(), roots)
+      if (!('problem' in parsed)) return readingsOf(parsed, roots)
+      problems.push({ rule, problem: parsed.problem })
+      return []
+    })
+  // What takes away must not miss for how a name is written. What allows is about the name as it stands.
+  const strict = ({ spec, ...rule }: PermissionRule): PermissionRule => ({
+    ...rule,
+    spec: spec.kind === 'path' ? { kind: 'path', pattern: withLookAlikes(spec.pattern) } : spec,
+    otherNames: otherNamesOf(rule.tool),
+  })
+  const rules = {
+    deny: read(texts.deny, allReadings).map(strict),
+    ask: read(texts.ask, allReadings).map(strict),
+    allow: read(texts.allow),
+  }
+  if (problems.length > 0) throw new PermissionRuleError(problems)
+  return rules
+}
+
+/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters (spec R-RULE-3b). */
+function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
+  const { spec } = rule
+  if (spec.kind !== 'path') return [rule]
+  const { source } = spec.pattern
+  const others = bracketReadings(source).flatMap((reading) => {
+    if (reading === source) return []
+    const pattern = pathPattern(reading, roots)
+    return 'problem' in pattern ? [] : [{ ...rule, spec: { kind: 'path', pattern }, isOtherReading: true } as const]
+  })
+  return [rule, ...others]
+}
+
+type Problem = { readonly problem: string }
+
+const pathTools: ReadonlySet<string> = new Set(['Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit'])
+const namedTools: ReadonlySet<string> = new Set(['Agent', 'Task', 'Skill'])
+
+function parseRule(source: string, roots: PatternRoots): PermissionRule | Problem {
+  const parts = /^([A-Za-z][\w.-]*\*?)(?:\((.*)\))?$/s.exec(source)
+  const [, written = '', spec] = parts ?? []
+  const tool = currentName(written)
+  if (parts === null) return { problem: 'a rule is Tool or Tool(spec), such as Read or Bash(npm test)' }
+  if (tool.includes('*') && !tool.startsWith('mcp__'))
+    return { problem: '* in the name of a tool is for mcp__server__* alone' }
+  if (spec === undefined) return { source, tool, spec: { kind: 'any' } }
+  const parsed = parseSpec(tool, spec.trim(), roots)
+  return 'problem' in parsed ? parsed : { source, tool, spec: parsed }
+}
+
+function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | Problem {
+  if (spec === '') return { problem: `the parentheses are empty; ${tool} alone is the rule for all of it` }
+  if (spec === '*') return { kind: 'any' }
+  if (tool === 'Bash') return commandSpec(spec)
+  if (pathTools.has(tool)) {
+    const pattern = pathPattern(spec, roots)
+    return 'problem' in pattern ? pattern : { kind: 'path', pattern }
+  }
+  if (tool === 'WebFetch') return domainSpec(spec)
+  if (namedTools.has(tool)) return { kind: 'name', name: spec }
+  return { problem: `${tool} takes nothing in parentheses` }
+}
+
+function commandSpec(spec: string): RuleSpec | Problem {
+  const prefixMark = spec.indexOf(':*')
+  if (prefixMark !== -1 && prefixMark !== spec.length - 2)
+    return { problem: ':* stands only at the end; use * elsewhere' }
+  if (spec === ':*') return { kind: 'any' }
+  return { kind: 'command', pattern: spec, matches: (command) => matchesCommand(spec, command) }
+}
+
+function domainSpec(spec: string): RuleSpec | Problem {
+  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
+  if (given === undefined || given === '')
+    return { problem: 'WebFetch takes domain:name, such as WebFetch(domain:*.example.com)' }
+  const domain = asResolved(given)
+  if (domain === undefined) return { problem: 'its domain is none that a host can have' }
+  return { kind: 'domain', domain, matches: (host) => matchesWildcard(domain, host) }
+}
+
+/** Servers and tools may have names that no tool can have; a server's name may have `__` in it, so each place to part them is one to look at. */
+function otherNamesOf(tool: string): readonly string[] {
+  const written = /^mcp__([^*]+)(\*?)$/.exec(tool)
+  if (written === null) return []
+  const [, body = '', star = ''] = written
+  const names = star === '' ? [serverRule(body)] : []
+  for (let at = body.indexOf('__'); at !== -1; at = body.indexOf('__', at + 1)) {
+    const [server, rest] = [body.slice(0, at), body.slice(at + 2)]
+    if (validServerName(server) === '') continue
+    if (star === '') names.push(rest === '' ? serverRule(server) : mcpToolName(server, rest))
+    else names.push(`${serverRule(server)}__${rest.replace(/[^\w-]/g, '_')}*`)
+  }
+  return [...new Set(names)].filter((name) => name !== tool && name !== 'mcp__')
+}
+
+function serverRule(server: string): string {
+  return `mcp__${validServerName(server)}`
+}
+
+/** Whether the rule speaks about a tool of this name. */
+export function isAbout(rule: PermissionRule, toolName: string): boolean {
+  return fitsName(rule.tool, toolName) || rule.otherNames?.some((name) => fitsName(name, toolName)) === true
+}
+
+function fitsName(ruleTool: string, toolName: string): boolean {
+  if (ruleTool === currentName(toolName)) return true
+  if (!ruleTool.startsWith('mcp__')) return false
+  return ruleTool.includes('*') ? matchesWildcard(ruleTool, toolName) : toolName.startsWith(`${ruleTool}__`)
+}
+
+/** Settings that people have call the tool that starts agents as it was called first. */
+export function currentName(tool: string): string {
+  return tool === 'Task' ? 'Agent' : tool
+}

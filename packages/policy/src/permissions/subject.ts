@@ -1,0 +1,69 @@
+import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
+import { bothEnds } from '../files/paths.ts'
+import { calledPath } from '../files/same-looking.ts'
+import type { Access } from './rule-book.ts'
+
+/** The agent that is asked when a call names none. */
+export const generalAgentName = 'general-purpose'
+
+/** What a call is about, for the rules. */
+export type Subject =
+  | { readonly kind: 'command'; readonly command: string }
+  | {
+      readonly kind: 'path'
+      readonly path: string
+      /** As it is named and where it leads, looked up once: all that is decided about the call is about these. */
+      readonly ends: readonly string[]
+      readonly access: Access
+      readonly isSearch: boolean
+    }
+  | { readonly kind: 'domain'; readonly host: string }
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'tool' }
+
+/** Reads the input as the tools do (spec R-RULE-2): what is judged is what will be opened and run. */
+export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
+  const input = isJsonObject(call.input) ? call.input : {}
+  const field = (name: string): string | undefined => {
+    const value = input[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const about = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject => {
+    // Without a path a call cannot be valid, or is a search of the working directory.
+    const path = calledPath(given ?? '.', cwd)
+    return { kind: 'path', path, ends: bothEnds(path), access: { kind, toolName: call.name }, isSearch }
+  }
+  switch (call.name) {
+    case 'Bash':
+      return { kind: 'command', command: field('command') ?? '' }
+    case 'Read':
+      return about(field('file_path'), 'read', false)
+    case 'Glob':
+    case 'Grep':
+      return about(field('path'), 'read', true)
+    case 'Edit':
+    case 'Write':
+      return about(field('file_path'), 'edit', false)
+    case 'NotebookEdit':
+      return about(field('notebook_path'), 'edit', false)
+    case 'WebFetch':
+      return { kind: 'domain', host: hostOf(field('url') ?? '') }
+    case 'Agent':
+    case 'Task':
+      // As the tool reads it.
+      return { kind: 'name', name: field('subagent_type') || generalAgentName }
+    case 'Skill':
+      return { kind: 'name', name: field('skill') ?? '' }
+    default:
+      return { kind: 'tool' }
+  }
+}
+
+function hostOf(url: string): string {
+  try {
+    // A name with a dot at its end is the same name.
+    return new URL(url).hostname.toLowerCase().replace(/\.$/, '')
+  } catch {
+    return ''
+  }
+}

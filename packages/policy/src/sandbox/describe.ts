@@ -1,0 +1,203 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { absolutePath, isInside, realPath } from '../files/paths.ts'
+import { globPattern } from '../files/glob-pattern.ts'
+import type { Place, SandboxDescription } from './description.ts'
+import { expanded, type PlacePattern } from './expand.ts'
+import type { MadeFile } from './git-places.ts'
+import { firstMissing, foldersBetween } from './on-disk.ts'
+import { type ProtectedPlaces, protectedPlaces } from './protected-places.ts'
+import { SandboxError } from './sandbox-error.ts'
+import type { SandboxSettings } from './sandbox-settings.ts'
+
+/** Paths that deny rules name. */
+export interface DeniedPatterns {
+  readonly read: readonly PlacePattern[]
+  readonly edit: readonly PlacePattern[]
+}
+
+export interface DescribeOptions {
+  readonly cwd: string
+  /** The directories of the session. */
+  readonly directories: readonly string[]
+  readonly home: string
+  readonly temporary: string
+  readonly settings: SandboxSettings
+  readonly denied: DeniedPatterns
+  /** `read-only` for what runs without a rule: nothing is written but the temporary folder, and no network. */
+  readonly access: 'read-only' | 'project'
+  /** Files that can be read wherever they lie, but for what deny rules name. */
+  readonly readable?: readonly string[]
+  /** Packages of this program, and what the person brought for agents: never written, wherever they lie. */
+  readonly keptFolders?: readonly string[]
+  /** Folders that were seen to be no repositories themselves. What is one since then was made one by a command. */
+  readonly plain?: ReadonlySet<string>
+}
+
+export interface Described {
+  readonly description: SandboxDescription
+  /** Files that stand there while commands run. */
+  readonly made: readonly MadeFile[]
+  /** In these `commondir` is removed when a command has ended. */
+  readonly gitFolders: readonly string[]
+  /** These are no repositories themselves, and must not be when a command has ended. */
+  readonly plain: readonly string[]
+  /** Not there, obeyed later, and not kept from coming to be. */
+  readonly unkept: readonly string[]
+}
+
+/** Keys and passwords of the person, and of the system where this program runs as root. */
+const secrets = [
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.config/gcloud',
+  '.config/gh',
+  '.config/op',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.git-credentials',
+  '.config/git/credentials',
+  '.cargo/credentials.toml',
+  '.claude.json',
+  '.claude/.credentials.json',
+  '.codex/auth.json',
+  '.password-store',
+  '.local/share/keyrings',
+  '.bash_history',
+  '.zsh_history',
+  '.psql_history',
+  '.mysql_history',
+  '.python_history',
+  '.node_repl_history',
+]
+const systemSecrets = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/ssh']
+
+/** Looks at the disk and says what a command may reach now. @throws SandboxError where that cannot be held. */
+export function describe(options: DescribeOptions): Described {
+  const { cwd, home, settings, access, temporary } = options
+  const places = (paths: readonly string[]): readonly Place[] => paths.flatMap((path) => placeAt(pathOf(path, options)))
+  const writable = access === 'read-only' ? [] : places([...options.directories, ...settings.allowWrite])
+  for (const { path } of writable) refuseTooMuch(path, home)
+  const kept = writable.filter(({ kind }) => kind === 'folder').map(({ path }) => protectedPlaces(path, options.plain))
+  const editDenied = [
+    ...expandedPlaces(options.denied.edit),
+    ...patternPlaces(settings.denyWrite, options),
+    ...places(options.keptFolders ?? []),
+  ]
+  const made = kept.flatMap((one) => one.made)
+  const readOnly = [
+    ...kept.flatMap((one) => one.readOnly),
+    ...made.map(({ path }): Place => ({ path, kind: 'file' })),
+    ...editDenied,
+  ].filter(isInsideAny(writable))
+  // In sight also where they lie in a folder of which the command has its own, such as /tmp.
+  const own = [...(access === 'read-only' ? options.directories : []), ...(options.readable ?? [])]
+  const opened = places([...own, ...settings.allowRead])
+  const closed = [...places([...secrets.map((name) => join(home, name)), ...systemSecrets])].filter(
+    // What was opened by name is open, and a project is never shut by these.
+    ({ path }) => ![...opened, ...writable].some((open) => isInside(path, open.path)),
+  )
+  return {
+    made,
+    gitFolders: kept.flatMap((one) => one.gitFolders),
+    plain: kept.flatMap((one) => one.plain),
+    unkept: kept.flatMap((one) => one.unkept),
+    description: {
+      writable: outermost(writable),
+      readOnly: unique(readOnly),
+      pinned: pinsOf(kept, editDenied, writable),
+      missing: [...new Set([...kept.flatMap((one) => one.missing), ...notThere(options, writable)])],
+      masked: unique([...closed, ...patternPlaces(settings.denyRead, options)]),
+      readable: opened,
+      denied: unique(refuseRoot(expandedPlaces(options.denied.read), cwd)),
+      temporary,
+      network: access === 'project' && settings.allowedDomains.length > 0 ? 'proxy' : 'none',
+      unixSockets: settings.allowAllUnixSockets && access === 'project',
+    },
+  }
+}
+
+/** Settings write `//x` for what is absolute in rules. */
+export function pathOf(path: string, { cwd, home }: Pick<DescribeOptions, 'cwd' | 'home'>): string {
+  if (path === '~' || path.startsWith('~/')) return join(home, path.slice(1))
+  return absolutePath(path.startsWith('//') ? path.slice(1) : path, cwd)
+}
+
+function patternPlaces(paths: readonly string[], options: DescribeOptions): readonly Place[] {
+  const [plain, patterns] = [paths.filter((path) => !isPattern(path)), paths.filter(isPattern)]
+  const globs = patterns.map((path) => ({ anchors: ['/'], glob: globPattern(pathOf(path, options)) }))
+  return [...plain.flatMap((path) => placeAt(pathOf(path, options))), ...expandedPlaces(globs)]
+}
+
+/** What may not be edited and is not there: it must not come to be. The first missing folder above it stands for it. */
+function notThere(options: DescribeOptions, writable: readonly Place[]): readonly string[] {
+  const paths = [
+    ...options.denied.edit.flatMap(({ named = [] }) => named),
+    ...options.settings.denyWrite.filter((path) => !isPattern(path)).map((path) => pathOf(path, options)),
+  ]
+  return paths.flatMap((path) => {
+    const real = realPath(path)
+    return writable.some((root) => isInside(real, root.path)) ? firstMissing(real) : []
+  })
+}
+
+function isPattern(path: string): boolean {
+  return /[*?[]/.test(path)
+}
+
+function expandedPlaces(patterns: readonly PlacePattern[]): readonly Place[] {
+  return expanded(patterns).flatMap(placeAt)
+}
+
+/** Where a path leads, with what is there; nothing for what is not there. */
+function placeAt(path: string): readonly Place[] {
+  const real = realPath(path)
+  try {
+    return [{ path: real, kind: statSync(real).isDirectory() ? 'folder' : 'file' }]
+  } catch {
+    return []
+  }
+}
+
+function isInsideAny(places: readonly Place[]): (place: Place) => boolean {
+  return ({ path }) => places.some((outer) => isInside(path, outer.path))
+}
+
+function refuseTooMuch(path: string, home: string): void {
+  if (!isInside(realPath(home), path)) return
+  throw new SandboxError(
+    `The sandbox does not make ${path} writable: your home folder is in it, and too much there is obeyed later (start-up files, keys, settings). Work in a folder below it.`,
+  )
+}
+
+function refuseRoot(places: readonly Place[], cwd: string): readonly Place[] {
+  const root = places.find(({ path }) => isInside(realPath(cwd), path))
+  if (root === undefined) return places
+  throw new SandboxError(
+    `A deny rule shuts ${root.path}, in which the commands would work. Nothing can run in the sandbox then.`,
+  )
+}
+
+function pinsOf(
+  kept: readonly ProtectedPlaces[],
+  readOnly: readonly Place[],
+  writable: readonly Place[],
+): readonly string[] {
+  const between = readOnly.flatMap(({ path }) =>
+    writable.flatMap((root) => (isInside(path, root.path) ? foldersBetween(root.path, path) : [])),
+  )
+  return [...new Set([...kept.flatMap((one) => one.pinned), ...between])]
+}
+
+function outermost(places: readonly Place[]): readonly Place[] {
+  return unique(places).filter(({ path }) => !places.some((other) => other.path !== path && isInside(path, other.path)))
+}
+
+function unique(places: readonly Place[]): readonly Place[] {
+  return [...new Map(places.map((place) => [place.path, place])).values()]
+}

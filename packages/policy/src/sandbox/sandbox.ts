@@ -1,0 +1,402 @@
+import { type CallerRights, messageOf } from '@halting/core/adapters'
+import { atExit, notAtExit } from '../at-exit.ts'
+import { type ChildProcess, execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { matchesCommand } from '../permissions/wildcard.ts'
+import { bridged, proxyPort, proxyVariables } from './bridge.ts'
+import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
+import { describe, type DeniedPatterns, type Described, pathOf } from './describe.ts'
+import type { PlainCommand, SandboxDescription } from './description.ts'
+import { isGitFolder } from './git-places.ts'
+import { isThere } from './on-disk.ts'
+import { type ProxyOptions, serveProxy } from './proxy.ts'
+import { findBubblewrap } from './find-bubblewrap.ts'
+import type { Environment } from '../files/paths.ts'
+import { ownPackages } from './own-packages.ts'
+import { Placeholders } from './placeholders.ts'
+import { removeTree } from './remove-tree.ts'
+import { SandboxError } from './sandbox-error.ts'
+import type { SandboxSettings } from './sandbox-settings.ts'
+import { seatbeltArguments } from './seatbelt.ts'
+import { seccompFilter } from './seccomp.ts'
+
+/** Options of a sandbox. */
+export interface SandboxOptions {
+  readonly cwd: string
+  readonly directories: readonly string[]
+  readonly home: string
+  readonly settings: SandboxSettings
+  /** Files that the program runs outside the sandbox, beside its own: commands leave the packages in which they lie as they are. */
+  readonly programFiles?: readonly string[]
+  /** What stays as it is wherever it lies. */
+  readonly ownFolders?: readonly string[]
+  /** What deny rules name now: rules may come while a session goes on. */
+  readonly denied?: (rights?: CallerRights) => DeniedPatterns
+  /** Domains that are not reached now, beside those of the settings. */
+  readonly deniedDomains?: () => readonly string[]
+  /** Told of a file that came to be while commands ran, and that is obeyed later, outside. */
+  readonly onMade?: (path: string) => void
+  /** For tests: how names are resolved and connections opened. */
+  readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
+}
+
+/** How to start a command so that it is held. */
+export interface SandboxedCommand {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: Environment
+  /** What `stdio` of `spawn` has behind the caller's own, from `firstDescriptor` on. */
+  readonly descriptors: readonly (number | 'ipc' | 'ignore')[]
+  /** To be called with the child once it is started, or without one where it could not be. */
+  started(child?: ChildProcess): void
+}
+
+/** A command to run in the sandbox. */
+export interface CommandToHold extends PlainCommand {
+  readonly env: Environment
+  /** The first descriptor that the caller does not use itself. */
+  readonly firstDescriptor: number
+}
+
+/**
+ * Holds commands, by bubblewrap on Linux and sandbox-exec on macOS.
+ *
+ * H1: a command that cannot be held does not run: there is no way back to running it without.
+ * H2: everything that a command started is gone when the command is.
+ * H3: what was made to keep a path from coming to be is gone when no command runs.
+ */
+export interface Sandbox {
+  /** Whether a command runs inside without anybody being asked. */
+  holds(command: string): boolean
+  /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
+  excludes(command: string): boolean
+  /** @param readable Files that can be read beside what the settings open. */
+  describe(access: 'read-only' | 'project', readable?: readonly string[], rights?: CallerRights): Described
+  /** @throws SandboxError */
+  sandboxed(command: CommandToHold, described: Described): SandboxedCommand
+  dispose(): void
+}
+
+const run = promisify(execFile)
+/** A bwrap that does not answer holds nothing, and the program does not wait for it. */
+const tryMs = 20_000
+
+/**
+ * Opens the sandbox in which commands run.
+ * @throws SandboxError where commands cannot be held: what is missing, and what to install.
+ */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
+  if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' }, packages)
+  if (process.platform !== 'linux') {
+    throw new SandboxError(
+      'The sandbox needs Linux (bubblewrap) or macOS. On Windows use WSL2, or leave --sandbox out.',
+    )
+  }
+  const file = findBubblewrap(process.env['PATH'] ?? '', [options.cwd, ...options.directories, ...writableOf(options)])
+  const version = await bubblewrapVersion(file)
+  const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
+  const held = new HeldCommands(options, { kind: 'bubblewrap', file, means }, packages)
+  try {
+    await held.check()
+  } catch (thrown) {
+    held.dispose()
+    throw thrown
+  }
+  return held
+}
+
+function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] {
+  return settings.allowWrite.map((path) => pathOf(path, { cwd, home }))
+}
+
+/** `0.8.0` as 0.008. */
+async function bubblewrapVersion(file: string): Promise<number> {
+  try {
+    const { stdout } = await run(file, ['--version'], { timeout: tryMs })
+    const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
+    return major + minor / 1000
+  } catch (thrown) {
+    throw new SandboxError(
+      `${file} does not run: ${messageOf(thrown)}. Install bubblewrap anew. Nothing was run without it.`,
+    )
+  }
+}
+
+type Means =
+  | { readonly kind: 'seatbelt' }
+  | { readonly kind: 'bubblewrap'; readonly file: string; readonly means: BubblewrapMeans }
+
+class HeldCommands implements Sandbox {
+  readonly #options: SandboxOptions
+  readonly #means: Means
+  readonly #keptFolders: readonly string[]
+  /** Of this session alone; `tmp` in it is what commands see as /tmp. */
+  readonly #folder: string
+  readonly #temporary: string
+  readonly #proxy: ProxyOptions
+  readonly #placeholders = new Placeholders()
+  /** Folders that were no repositories when they were first looked at, and git folders that had no `commondir`. */
+  readonly #plain = new Set<string>()
+  readonly #withoutCommon = new Set<string>()
+  readonly #unkept = new Set<string>()
+  #hostProxy: Server | undefined
+  #hostProxyPort: number | undefined
+  #running = 0
+  readonly #removeAtExit = (): void => this.#remove()
+
+  constructor(options: SandboxOptions, means: Means, packages: readonly string[]) {
+    this.#options = options
+    this.#keptFolders = [...packages, ...(options.ownFolders ?? [])]
+    this.#means = means
+    this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-sandbox-')))
+    this.#temporary = join(this.#folder, 'tmp')
+    mkdirSync(this.#temporary, { mode: 0o700 })
+    const { allowedDomains: allowed, deniedDomains: denied } = options.settings
+    const allDenied = (): readonly string[] => [...denied, ...(options.deniedDomains?.() ?? [])]
+    const domains = {
+      allowed,
+      get denied() {
+        return allDenied()
+      },
+    }
+    this.#proxy = { domains, ...options.proxy }
+    atExit(this.#removeAtExit)
+    if (means.kind === 'seatbelt' && allowed.length > 0) this.#openHostProxy()
+  }
+
+  holds(command: string): boolean {
+    return this.#options.settings.autoAllowBashIfSandboxed && !this.excludes(command)
+  }
+
+  excludes(command: string): boolean {
+    // One plain command: what is joined to it would run outside too.
+    if (/[;&|<>()`$\n\r{}]/.test(command)) return false
+    return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
+  }
+
+  describe(access: 'read-only' | 'project', readable: readonly string[] = [], rights?: CallerRights): Described {
+    const { cwd, directories, home, settings, denied } = this.#options
+    const patterns = denied?.(rights) ?? { read: [], edit: [] }
+    const [temporary, plain] = [this.#temporary, this.#plain]
+    return describe({
+      cwd,
+      directories,
+      home,
+      settings,
+      access,
+      temporary,
+      denied: patterns,
+      readable,
+      plain,
+      keptFolders: this.#keptFolders,
+    })
+  }
+
+  sandboxed(command: CommandToHold, described: Described): SandboxedCommand {
+    const { description } = described
+    if (this.#means.kind === 'bubblewrap') this.#placeholders.make(description.missing, described.made)
+    const held =
+      this.#means.kind === 'seatbelt'
+        ? this.#bySeatbelt(command, description)
+        : this.#byBubblewrap(command, description, this.#means)
+    for (const folder of described.plain) this.#plain.add(folder)
+    for (const folder of described.gitFolders) this.#withoutCommon.add(folder)
+    for (const path of described.unkept) this.#unkept.add(path)
+    this.#running += 1
+    const release = once(() => this.#release())
+    return {
+      ...held,
+      started: (child) => {
+        for (const descriptor of held.descriptors) if (typeof descriptor === 'number') closeSync(descriptor)
+        if (child?.pid === undefined) return release()
+        child.once('exit', release)
+        if (held.descriptors.includes('ipc')) serveChild(child, this.#proxy)
+      },
+    }
+  }
+
+  /** Runs a command that does nothing, as commands will be run. */
+  async check(): Promise<void> {
+    const description: SandboxDescription = {
+      writable: [],
+      readOnly: [],
+      pinned: [],
+      missing: [],
+      masked: [],
+      readable: [],
+      denied: [],
+      temporary: this.#temporary,
+      network: 'none',
+      unixSockets: true,
+    }
+    const command = { file: 'true', args: [], directory: '/' }
+    const file = this.#means.kind === 'bubblewrap' ? this.#means.file : 'bwrap'
+    const args = bubblewrapArguments(description, command, {
+      filterDescriptor: undefined,
+      canDisableUserNamespaces: false,
+    })
+    try {
+      await run(file, [...args], { timeout: tryMs })
+    } catch (thrown) {
+      const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
+      throw new SandboxError(
+        `bubblewrap is there and cannot make a sandbox: ${said}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
+      )
+    }
+  }
+
+  dispose(): void {
+    this.#hostProxy?.close()
+    notAtExit(this.#removeAtExit)
+    this.#remove()
+  }
+
+  #byBubblewrap(
+    command: CommandToHold,
+    description: SandboxDescription,
+    { file, means }: Extract<Means, { readonly kind: 'bubblewrap' }>,
+  ): HeldParts {
+    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: description.unixSockets })
+    const hasProxy = description.network === 'proxy'
+    const inner = hasProxy
+      ? bridgedCommand(command, command.firstDescriptor + 1)
+      : { file: command.file, args: command.args, directory: command.directory }
+    const args = bubblewrapArguments(description, inner, {
+      ...means,
+      filterDescriptor: filter === undefined ? undefined : command.firstDescriptor,
+    })
+    return {
+      file,
+      args,
+      env: this.#environment(command.env, hasProxy ? proxyPort : undefined),
+      descriptors: [
+        filter === undefined ? 'ignore' : this.#openFilter(filter),
+        ...(hasProxy ? (['ipc'] as const) : []),
+      ],
+    }
+  }
+
+  #bySeatbelt(command: CommandToHold, description: SandboxDescription): HeldParts {
+    const port = description.network === 'proxy' ? this.#hostProxyPort : undefined
+    return {
+      file: '/usr/bin/sandbox-exec',
+      args: seatbeltArguments(description, command, port),
+      env: this.#environment(command.env, port),
+      descriptors: [],
+    }
+  }
+
+  /** Each bubblewrap reads it to its end, so each gets a file of its own, which nobody else can name. */
+  #openFilter(filter: Uint8Array): number {
+    const path = join(this.#folder, randomUUID())
+    const descriptor = openSync(path, 'wx+', 0o600)
+    unlinkSync(path)
+    // At a given place: where reading begins stays the start.
+    writeSync(descriptor, filter, 0, filter.length, 0)
+    return descriptor
+  }
+
+  #environment(env: Environment, port: number | undefined): Environment {
+    const kept = Object.entries(env).filter(([name]) => !isWithheld(name))
+    const temporary = { TMPDIR: this.#temporary, TMP: this.#temporary, TEMP: this.#temporary }
+    return { ...Object.fromEntries(kept), ...temporary, ...(port !== undefined && proxyVariables(port)) }
+  }
+
+  #release(): void {
+    this.#running -= 1
+    this.#restore()
+    this.#tellMade()
+    if (this.#running === 0) this.#placeholders.remove()
+  }
+
+  /** Takes back what would lead git elsewhere, and could not be kept from coming to be. */
+  #restore(): void {
+    const force = { recursive: true, force: true }
+    for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), force)
+    for (const folder of this.#plain) if (isGitFolder(folder)) rmSync(join(folder, 'HEAD'), force)
+  }
+
+  #tellMade(): void {
+    for (const path of this.#unkept) {
+      if (!isThere(path)) continue
+      // From now on it is there, and read-only.
+      this.#unkept.delete(path)
+      this.#options.onMade?.(path)
+    }
+  }
+
+  #remove(): void {
+    this.#restore()
+    this.#placeholders.remove()
+    removeTree(this.#folder)
+  }
+
+  #openHostProxy(): void {
+    const server = new Server()
+    serveProxy(server, this.#proxy)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      this.#hostProxyPort = typeof address === 'object' ? address?.port : undefined
+    })
+    server.unref()
+    this.#hostProxy = server
+  }
+}
+
+type HeldParts = Omit<SandboxedCommand, 'started'>
+
+function bridgedCommand(command: CommandToHold, channel: number): PlainCommand {
+  const [file = '', ...args] = bridged(process.execPath, channel, command.file, command.args)
+  return { file, args, directory: command.directory }
+}
+
+/** The child hands over the socket on which it listens; from then on this program answers on it. */
+function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
+  child.once('message', (_message: unknown, handle: unknown) => {
+    // The channel has done its work. Nothing that a command could say over it is heard.
+    if (child.connected) child.disconnect()
+    if (!(handle instanceof Server)) return
+    const clients = new Set<Socket>()
+    handle.on('connection', (client: Socket) => {
+      clients.add(client)
+      client.once('close', () => clients.delete(client))
+    })
+    serveProxy(handle, proxy)
+    handle.unref()
+    child.once('exit', () => {
+      handle.close()
+      for (const client of clients) client.destroy()
+    })
+  })
+  child.on('error', () => undefined)
+}
+
+/** Ways to the host (sockets of agents and desktops) and keys of services, which no build needs. */
+function isWithheld(name: string): boolean {
+  return (
+    /^(?:SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|DBUS_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_RUNTIME_DIR)$/.test(
+      name,
+    ) ||
+    /^(?:DOCKER_HOST|CONTAINER_HOST|KUBECONFIG|NODE_CHANNEL_\w+)$/.test(name) ||
+    /(?:^|_)(?:API_?KEY|AUTH_TOKEN|SECRET_ACCESS_KEY|SESSION_TOKEN)$/i.test(name) ||
+    /^(?:GH|GITHUB|GITLAB|NPM|NODE_AUTH|HF|PYPI|CARGO_REGISTRY|ANTHROPIC_AUTH)_TOKEN$|^ANTHROPIC_CUSTOM_HEADERS$/.test(
+      name,
+    )
+  )
+}
+
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    work()
+  }
+}

@@ -1,0 +1,38 @@
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import type { Environment } from '../files/paths.ts'
+import type { Described } from './describe.ts'
+import type { Sandbox } from './sandbox.ts'
+
+export type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
+
+export interface ToSpawn {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Environment
+}
+
+/**
+ * Starts a program in a group of its own, with pipes to all three streams, in the sandbox where there is one.
+ * @throws SandboxError for what cannot be held.
+ */
+export function spawnPiped(
+  { file, args, cwd, env }: ToSpawn,
+  held?: { readonly sandbox: Sandbox; readonly described: Described },
+): Piped {
+  const own = ['pipe', 'pipe', 'pipe'] as const
+  if (held === undefined) return spawn(file, args, { cwd, detached: true, env, stdio: [...own] })
+  const command = held.sandbox.sandboxed(
+    { file, args, directory: cwd, env, firstDescriptor: own.length },
+    held.described,
+  )
+  let child: Piped | undefined
+  try {
+    const stdio = [...own, ...command.descriptors]
+    // The first three are pipes, which the types do not know of a longer list.
+    child = spawn(command.file, command.args, { cwd, detached: true, env: command.env, stdio }) as Piped
+    return child
+  } finally {
+    command.started(child)
+  }
+}

@@ -1,0 +1,188 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { atExit, notAtExit } from '../at-exit.ts'
+import { isInside } from '../files/paths.ts'
+import type { Place } from './description.ts'
+import { landlockCommand } from './landlock.ts'
+import { harmlessDevices, listedFolders, readablePlaces, rootEntries } from './readable-places.ts'
+import { removeTree } from './remove-tree.ts'
+import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import { SandboxError } from './sandbox-error.ts'
+import { seccompFilter } from './seccomp.ts'
+import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
+
+/** To what a command is confined: `look` also sees the processes of the machine. */
+export interface Confinement {
+  readonly kind: 'read' | 'look'
+  /** What it reads beside the session's directories and the system. */
+  readonly readable: readonly string[]
+}
+
+/** Options of the confinement by Landlock or bubblewrap. */
+export interface WallOptions {
+  readonly means: Extract<WallMeans, { readonly kind: 'landlock' | 'bubblewrap' }>
+  readonly home: string
+  /** Where `means` is stored: it is removed when it turns out to be wrong. */
+  readonly memory?: string | undefined
+}
+
+/**
+ * Confines commands to reading: nothing is written but a temporary folder, no network, no sockets, no signals to
+ * others, and what can be read is named place by place.
+ *
+ * W1: a command that cannot be confined does not run.
+ * W2: what a confined command starts is confined too, and cannot undo it.
+ */
+export class Wall {
+  readonly #options: WallOptions
+  /** Of this session alone; made for the first command. */
+  #folder: string | undefined
+  readonly #removeAtExit = (): void => this.#remove()
+
+  constructor(options: WallOptions) {
+    this.#options = options
+  }
+
+  /** @throws SandboxError for a command that cannot be confined. */
+  confine(command: CommandToHold, directories: readonly string[], { kind, readable }: Confinement): SandboxedCommand {
+    const { means, home } = this.#options
+    const temporary = this.#temporary([...directories, ...readable])
+    const env = { ...command.env, TMPDIR: temporary, TMP: temporary, TEMP: temporary }
+    const places = readablePlaces({ directories: [...directories, ...readable], home, env })
+    return means.kind === 'landlock'
+      ? this.#byLandlock({ ...command, env }, places, temporary, means)
+      : this.#byBubblewrap({ ...command, env }, places, temporary, { means, kind })
+  }
+
+  /** To be called when a confined command ended with `notConfinedCode`: what was remembered of this machine may be wrong. */
+  forget(): void {
+    forgetMeans(this.#options.memory)
+  }
+
+  dispose(): void {
+    notAtExit(this.#removeAtExit)
+    this.#remove()
+  }
+
+  #byLandlock(
+    command: CommandToHold,
+    readable: readonly Place[],
+    temporary: string,
+    means: Extract<WallMeans, { readonly kind: 'landlock' }>,
+  ): SandboxedCommand {
+    const places = { readable, listed: listedFolders, writable: [temporary], devices: harmlessDevices }
+    const started = landlockCommand(command, places, means)
+    if (started === undefined) throw new SandboxError(`Commands cannot be confined on ${process.arch}.`)
+    return { ...started, descriptors: [], started: () => undefined }
+  }
+
+  #byBubblewrap(
+    command: CommandToHold,
+    readable: readonly Place[],
+    temporary: string,
+    {
+      means,
+      kind,
+    }: { readonly means: Extract<WallMeans, { readonly kind: 'bubblewrap' }>; readonly kind: Confinement['kind'] },
+  ): SandboxedCommand {
+    const filter = seccompFilter(process.arch, { profile: 'read', scopesSignals: kind === 'read' && means.hasOwnProc })
+    const descriptor = filter === undefined ? undefined : this.#openFilter(filter, dirname(temporary))
+    const args = [
+      ...namespaceArguments(means, kind),
+      '--tmpfs',
+      '/',
+      ...mountsOf(readable),
+      '--dev',
+      '/dev',
+      ...procArguments({ hasOwnProc: kind === 'read' && means.hasOwnProc }),
+      '--bind',
+      temporary,
+      temporary,
+      '--remount-ro',
+      '/',
+      ...(descriptor === undefined ? [] : ['--seccomp', String(command.firstDescriptor)]),
+      '--chdir',
+      command.directory,
+      '--',
+      command.file,
+      ...command.args,
+    ]
+    return {
+      file: means.file,
+      args,
+      env: command.env,
+      descriptors: descriptor === undefined ? [] : [descriptor],
+      started: (_child?: ChildProcess) => {
+        if (descriptor !== undefined) closeSync(descriptor)
+      },
+    }
+  }
+
+  /** Each bubblewrap reads it to its end, so each gets a file of its own, which nobody else can name. */
+  #openFilter(filter: Uint8Array, folder: string): number {
+    const path = join(folder, randomUUID())
+    const descriptor = openSync(path, 'wx+', 0o600)
+    unlinkSync(path)
+    // At a given place: where reading begins stays the start.
+    writeSync(descriptor, filter, 0, filter.length, 0)
+    return descriptor
+  }
+
+  #temporary(directories: readonly string[]): string {
+    // Programs that clean up remove what nobody used for days.
+    if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
+      this.#folder = makeTemporary(directories)
+      mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
+      atExit(this.#removeAtExit)
+    }
+    return join(this.#folder, 'tmp')
+  }
+
+  #remove(): void {
+    if (this.#folder !== undefined) removeTree(this.#folder)
+    this.#folder = undefined
+  }
+}
+
+/** Not in a folder of the session: it would show there. @throws SandboxError where none can be made. */
+function makeTemporary(directories: readonly string[]): string {
+  const own = tmpdir()
+  const isFit = isAbsolute(own) && !directories.some((folder) => folder !== '/' && isInside(own, folder))
+  for (const place of isFit ? [own, '/tmp'] : ['/tmp']) {
+    try {
+      return realpathSync(mkdtempSync(join(place, 'halting-read-')))
+    } catch {
+      // The next one.
+    }
+  }
+  throw new SandboxError(
+    `No temporary folder can be made in ${own} or /tmp, so the command did not run. Set TMPDIR to a folder.`,
+  )
+}
+
+/** From the outside in. What is a link in the root stays one, so that paths lead where they lead outside. */
+function mountsOf(readable: readonly Place[]): readonly string[] {
+  const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
+  const places = readable
+    .map(({ path }) => path)
+    .filter((path) => !links.some((link) => isInside(path, link)) && !isInside(path, '/proc'))
+    .toSorted((left, right) => left.split('/').length - right.split('/').length)
+  return [
+    ...links.flatMap((path) => ['--symlink', readlinkSync(path), path]),
+    ...places.flatMap((path) => ['--ro-bind-try', path, path]),
+  ]
+}

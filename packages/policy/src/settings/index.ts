@@ -1,0 +1,26 @@
+export type { NotificationChannel } from './fields.ts'
+export {
+  type KeeperOptions,
+  placeOfSuggestions,
+  removeStoredRule,
+  settingsKeeper,
+  type StoredRule,
+} from './keep-permissions.ts'
+export {
+  type LoadedSettings,
+  type FoundFile,
+  type Ignored,
+  type LoadOptions,
+  SettingsError,
+} from './loaded-settings.ts'
+export type { Settings, PermissionSettings, NamedServer, Origin } from './merge.ts'
+export {
+  changeSettingsFile,
+  ownSettingsFile,
+  settingsFileText,
+  settingsTextWith,
+  shownSettingsText,
+  type SettingsValue,
+} from './own-settings.ts'
+export type { SettingSource, PlacesOptions } from './places.ts'
+export { loadSettings, projectOffers } from './settings.ts'

@@ -1,0 +1,106 @@
+import { chmod, lstat, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ConfigurationError, type JsonObject } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { realPath, makeDurableFolder, writeWhole } from '@halting/journal/files'
+import { codeOf } from '@halting/core/adapters'
+import { lockFile } from '../trust/trust-store.ts'
+import { ownMcpFile, projectMcpFile } from './mcp-files.ts'
+import type { PlacesOptions } from './places.ts'
+
+/** `local`: of a person, for this project; `project`: of the project, in `.mcp.json`; `user`: of a person, for all projects. */
+export const mcpScopes = ['local', 'project', 'user'] as const
+/** Which settings file an MCP server is stored in. */
+export type McpScope = (typeof mcpScopes)[number]
+
+type Servers = Readonly<Record<string, JsonObject>>
+
+/** The servers that a scope has of its own. @throws ConfigurationError for a file that cannot be read */
+export async function mcpServersOf(scope: McpScope, owner: PlacesOptions): Promise<Servers> {
+  return serversIn(await contentOf(mcpFile(scope, owner)), scope, owner)
+}
+
+/** The file of a scope. */
+export function mcpFile(scope: McpScope, owner: PlacesOptions): string {
+  return scope === 'project' ? projectMcpFile(owner.cwd) : ownMcpFile(owner)
+}
+
+/** Changes the servers of a scope, and nothing else in its file. @throws ConfigurationError where that cannot be done */
+export async function changeMcpServers(
+  scope: McpScope,
+  owner: PlacesOptions,
+  change: (servers: Servers) => Servers,
+): Promise<void> {
+  const path = mcpFile(scope, owner)
+  // What a person keeps may hold keys, so the file is theirs alone.
+  const release = scope === 'project' ? undefined : await lockOwn(path)
+  try {
+    const mode = scope === 'project' ? await modeOfProjectFile(path) : undefined
+    const content = await contentOf(path)
+    const changed = change(serversIn(content, scope, owner))
+    await write(scope === 'project' ? path : realPath(path), withServers(content, scope, owner, changed), mode)
+  } finally {
+    await release?.()
+  }
+}
+
+/** Everybody who has the project reads it. A link may lead to a file of the person's, whose content would come to stand in the project. */
+async function modeOfProjectFile(path: string): Promise<number> {
+  const found = await lstat(path).catch(() => undefined)
+  if (found?.isSymbolicLink() === true)
+    throw new ConfigurationError(
+      `${path} is a link. It is not changed: put a file in its place, or change what it leads to.`,
+    )
+  return (found?.mode ?? 0o666 & ~process.umask()) & 0o777
+}
+
+async function write(path: string, content: JsonObject, mode: number | undefined): Promise<void> {
+  try {
+    await writeWhole(path, `${JSON.stringify(content, undefined, 2)}\n`)
+    if (mode !== undefined) await chmod(path, mode)
+  } catch (thrown) {
+    throw new ConfigurationError(`${path} cannot be written: ${messageOf(thrown)}.`)
+  }
+}
+
+async function lockOwn(path: string): Promise<() => Promise<void>> {
+  await makeDurableFolder(dirname(path))
+  return lockFile(`${path}.lock`, 'which servers there are')
+}
+
+async function contentOf(path: string): Promise<JsonObject> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return {}
+    throw new ConfigurationError(`${path} cannot be read: ${messageOf(thrown)}.`)
+  }
+  try {
+    const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
+    if (isJsonObject(content)) return content
+  } catch {
+    // Told below: what V8 says of it would quote the file.
+  }
+  throw new ConfigurationError(`${path} holds no JSON object. Mend it, or take it away.`)
+}
+
+function serversIn(content: JsonObject, scope: McpScope, owner: PlacesOptions): Servers {
+  const holder = scope === 'local' ? objectIn(objectIn(content, 'projects'), realPath(owner.cwd)) : content
+  const servers = Object.entries(objectIn(holder, 'mcpServers'))
+  return Object.fromEntries(
+    servers.flatMap(([name, server]) => (isJsonObject(server) ? [[name, server] as const] : [])),
+  )
+}
+
+function withServers(content: JsonObject, scope: McpScope, owner: PlacesOptions, mcpServers: Servers): JsonObject {
+  if (scope !== 'local') return { ...content, mcpServers }
+  const folder = realPath(owner.cwd)
+  const projects = objectIn(content, 'projects')
+  return { ...content, projects: { ...projects, [folder]: { ...objectIn(projects, folder), mcpServers } } }
+}
+
+function objectIn(content: JsonObject, name: string): JsonObject {
+  const value = Object.hasOwn(content, name) ? content[name] : undefined
+  return isJsonObject(value) ? value : {}
+}

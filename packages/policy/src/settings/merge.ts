@@ -1,0 +1,309 @@
+import type { JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { absolutePath, isDirectory } from '../files/paths.ts'
+import { realPath } from '@halting/journal/files'
+import type { PermissionMode } from '../permissions/rule-book.ts'
+import { parseRules, type RuleText } from '../permissions/rule.ts'
+import type { Fields, NotificationChannel } from './fields.ts'
+import type { HookGroup, HookSettings } from './hook-settings.ts'
+import type { ReadFile } from './read-files.ts'
+import { namesServer, replacedServers } from './replaced-servers.ts'
+
+/** What settings files say, merged. */
+export interface Settings {
+  /** A command that prints an API key. */
+  readonly apiKeyHelper?: string
+  /** Prices by model id, as each file gives them, the most urgent first. Not checked yet. */
+  readonly modelPrices?: readonly JsonObject[]
+  /** Sessions that were not touched for so many days are removed; 30 when absent. */
+  readonly cleanupPeriodDays?: number
+  /** Known secrets are taken out of what tools give. */
+  readonly redactSecrets?: boolean
+  /** Whether what files were is kept before they are changed; it is when absent. */
+  readonly fileCheckpointingEnabled?: boolean
+  /** Whether a model is asked after a run what may be said next; not when absent. */
+  readonly promptSuggestionEnabled?: boolean
+  /** Whether it is told after a run what its hooks did; not when absent. */
+  readonly hookSummaryEnabled?: boolean
+  /** The model for what comes after a run; that of the session when absent. */
+  readonly smallModel?: string
+  /** Whether notes of earlier sessions are read, and notes kept after a run; not when absent. */
+  readonly autoMemoryEnabled?: boolean
+  /** Whether notes are put in order by a model from time to time; not when absent. */
+  readonly autoDreamEnabled?: boolean
+  /** Where notes are, in place of the folder of the project's sessions. */
+  readonly autoMemoryDirectory?: string
+  /** What becomes of commands that still run when a run would end; `wait` when absent. */
+  readonly background?: 'wait' | 'stop' | 'keep'
+  /** Whether commands that run without a rule are confined to reading by the kernel; `auto` (where that works) when absent. */
+  readonly confineJudged?: 'auto' | 'off'
+  /** The model to ask where neither a flag nor the environment names one. */
+  readonly model?: string
+  /** Colours of a face that has some, by a name of its own. */
+  readonly theme?: string
+  /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
+  readonly preferredNotifChannel?: NotificationChannel
+  /** Variables of the run and of its tools. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Variables with keys that tools are given all the same. */
+  readonly passEnvironment?: readonly string[]
+  readonly permissions?: PermissionSettings
+  /** An administrator's rules alone allow: what flags and answers allow does not count. */
+  readonly allowManagedPermissionRulesOnly?: boolean
+  /** Where an administrator alone says what the sandbox reaches: the domains that their allow rules name. */
+  readonly managedDomains?: readonly string[]
+  readonly hooks?: HookSettings
+  /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
+  readonly sandbox?: readonly JsonObject[]
+  readonly statusLine?: JsonObject
+  /** Servers of the Model Context Protocol, each name once. Not checked yet. */
+  readonly mcpServers?: readonly NamedServer[]
+}
+
+/** A server as a file gives it. */
+export interface NamedServer {
+  readonly name: string
+  readonly server: JsonObject
+  /** Whose it is: only the person's own may name their keys. */
+  readonly scope: 'own' | 'project'
+  readonly from: string
+}
+
+/** Rules with the project of the file that they stand in. */
+export interface PermissionSettings {
+  readonly allow: readonly RuleText[]
+  readonly deny: readonly RuleText[]
+  readonly ask: readonly RuleText[]
+  readonly defaultMode?: PermissionMode
+  readonly additionalDirectories: readonly string[]
+  readonly disableBypassPermissionsMode?: boolean
+}
+
+/** A value that counts, and the file it stands in. */
+export interface Origin {
+  readonly setting: string
+  readonly value: unknown
+  readonly from: string
+}
+
+/** A file, and the part of it that counts. */
+export interface CountingFile {
+  readonly file: ReadFile
+  readonly fields: Fields
+}
+
+export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
+/** By these an administrator alone says which hooks run, and which rules allow. */
+const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
+const singleFields = [
+  'apiKeyHelper',
+  'autoMemoryDirectory',
+  'background',
+  'cleanupPeriodDays',
+  'confineJudged',
+  'fileCheckpointingEnabled',
+  'hookSummaryEnabled',
+  'model',
+  'preferredNotifChannel',
+  'promptSuggestionEnabled',
+  'smallModel',
+  'statusLine',
+  'theme',
+] as const
+
+/** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
+export function merged(
+  counting: readonly CountingFile[],
+  warnings: string[],
+): { readonly settings: Settings; readonly origins: readonly Origin[] } {
+  const origins: Origin[] = []
+  const note = (setting: string, value: unknown, { name: from }: ReadFile): void =>
+    void origins.push({ setting, value, from })
+  const single: Record<string, unknown> = {}
+  for (const { file, fields } of counting) {
+    for (const name of singleFields) {
+      if (fields[name] === undefined || Object.hasOwn(single, name)) continue
+      single[name] = fields[name]
+      note(name, fields[name], file)
+    }
+  }
+  for (const name of managedOnly) {
+    const by = counting.find(({ fields }) => fields[name] === true)
+    if (by !== undefined) note(name, true, by.file)
+  }
+  const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
+  const managedDomains = domainsOfManaged(counting)
+  for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
+    // A project may have none, whoever says otherwise.
+    const off = counting.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
+    const by = off ?? counting.find(({ fields }) => fields[name] !== undefined)
+    if (by === undefined) continue
+    single[name] = by.fields[name]
+    note(name, by.fields[name], by.file)
+  }
+  const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
+  // A project may ask for it, whoever says otherwise.
+  const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
+  const redaction = asks ?? redact
+  if (redaction !== undefined) note('redactSecrets', redaction.fields.redactSecrets, redaction.file)
+  const env = new Map<string, string>()
+  const passEnvironment: string[] = []
+  const modelPrices: JsonObject[] = []
+  const sandbox: JsonObject[] = []
+  for (const { file, fields } of counting) {
+    for (const [name, value] of Object.entries(fields.env ?? {})) {
+      if (env.has(name)) continue
+      env.set(name, value)
+      note(`env.${name}`, value, file)
+    }
+    for (const name of fields.passEnvironment ?? []) {
+      passEnvironment.push(name)
+      note('passEnvironment', name, file)
+    }
+    if (fields.sandbox !== undefined) {
+      sandbox.push(fields.sandbox)
+      note('sandbox', fields.sandbox, file)
+    }
+    if (fields.modelPrices === undefined) continue
+    modelPrices.push(fields.modelPrices)
+    note('modelPrices', fields.modelPrices, file)
+  }
+  const mcpServers = mergedServers(counting, note)
+  const permissions = mergedPermissions(counting, warnings, note)
+  const hooks = mergedHooks(counting, note)
+  return {
+    settings: {
+      // True: each was taken from the field of this name.
+      ...(single as Pick<Settings, (typeof singleFields)[number] | 'autoMemoryEnabled' | 'autoDreamEnabled'>),
+      ...(redaction?.fields.redactSecrets !== undefined && { redactSecrets: redaction.fields.redactSecrets }),
+      ...(env.size > 0 && { env: Object.fromEntries(env) }),
+      ...(passEnvironment.length > 0 && { passEnvironment }),
+      ...(modelPrices.length > 0 && { modelPrices }),
+      ...(sandbox.length > 0 && { sandbox }),
+      ...(permissions !== undefined && { permissions }),
+      ...(hasFixedRules && { allowManagedPermissionRulesOnly: true }),
+      ...(managedDomains !== undefined && { managedDomains }),
+      ...(hooks !== undefined && { hooks }),
+      ...(mcpServers.length > 0 && { mcpServers }),
+    },
+    origins,
+  }
+}
+
+/** Undefined where others may name domains too. */
+function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] | undefined {
+  const managed = counting.filter(({ file }) => file.level === 'managed')
+  const isLocked = managed.some(({ fields: { sandbox } }) => {
+    const network = sandbox?.['network']
+    return isJsonObject(network) && network['allowManagedDomainsOnly'] === true
+  })
+  if (!isLocked) return undefined
+  return managed.flatMap(({ file, fields: { allow = [] } }) =>
+    parseRules({ allow }, file.projectDirectory).allow.flatMap(({ spec }) =>
+      spec.kind === 'domain' ? [spec.domain] : [],
+    ),
+  )
+}
+
+type Note = (setting: string, value: unknown, file: ReadFile) => void
+
+function mergedPermissions(
+  counting: readonly CountingFile[],
+  warnings: string[],
+  note: Note,
+): PermissionSettings | undefined {
+  const disabled = new Set(counting.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
+  const replaced = replacedServers(counting, disabled)
+  const rules = { allow: [] as RuleText[], deny: [] as RuleText[], ask: [] as RuleText[] }
+  const directories: string[] = []
+  let defaultMode: PermissionMode | undefined
+  let forbidsBypass = false
+  let isThere = false
+  for (const { file, fields } of counting) {
+    for (const name of ['allow', 'deny', 'ask'] as const)
+      for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
+    const { projectDirectory } = file
+    for (const behavior of ['allow', 'deny', 'ask'] as const)
+      for (const rule of fields[behavior] ?? []) {
+        const server =
+          behavior === 'allow' && file.level === 'user' ? replaced.find((each) => namesServer(rule, each)) : undefined
+        if (server === undefined) rules[behavior].push({ rule, projectDirectory })
+        else
+          warnings.push(
+            `permissions.allow in ${file.name}: ${rule} is about your own server ${server}. The project has another one of that name, which it does not allow.`,
+          )
+      }
+    for (const path of fields.additionalDirectories ?? []) {
+      const problem = directoryProblem(path, file)
+      if (problem === undefined) {
+        directories.push(absolutePath(path, projectDirectory))
+        note('permissions.additionalDirectories', path, file)
+      } else
+        warnings.push(
+          `permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}; it is passed over.`,
+        )
+    }
+    if (fields.defaultMode !== undefined && defaultMode === undefined) {
+      defaultMode = fields.defaultMode
+      note('permissions.defaultMode', defaultMode, file)
+    }
+    if (fields.disableBypassPermissionsMode === true && !forbidsBypass) {
+      forbidsBypass = true
+      note('permissions.disableBypassPermissionsMode', 'disable', file)
+    }
+    isThere ||= listedFields.some((name) => (fields[name] ?? []).length > 0)
+  }
+  if (!isThere && defaultMode === undefined && !forbidsBypass) return undefined
+  return {
+    ...rules,
+    additionalDirectories: directories,
+    ...(defaultMode !== undefined && { defaultMode }),
+    ...(forbidsBypass && { disableBypassPermissionsMode: true }),
+  }
+}
+
+function directoryProblem(path: string, file: ReadFile): string | undefined {
+  const { projectDirectory } = file
+  if (!isDirectory(absolutePath(path, projectDirectory))) return 'is no directory'
+  // What was trusted was a name: a link of that name would lead wherever the next pull has it lead.
+  const real = absolutePath(path, realPath(projectDirectory))
+  return isOfProject(file) && realPath(real) !== real ? 'leads through a link' : undefined
+}
+
+/** The most urgent of each name. Whoever disables one of the project's takes it away. */
+function mergedServers(counting: readonly CountingFile[], note: Note): readonly NamedServer[] {
+  const disabled = new Map<string, ReadFile>()
+  for (const { file, fields } of counting)
+    for (const name of fields.disabledMcpjsonServers ?? []) if (!disabled.has(name)) disabled.set(name, file)
+  for (const [name, file] of disabled) note('disabledMcpjsonServers', name, file)
+  const servers = new Map<string, NamedServer>()
+  for (const { file, fields } of counting) {
+    const scope = isOfProject(file) ? 'project' : 'own'
+    for (const [name, server] of Object.entries(fields.mcpServers ?? {})) {
+      if (servers.has(name) || (scope === 'project' && disabled.has(name))) continue
+      servers.set(name, { name, server, scope, from: file.name })
+      note(`mcpServers.${name}`, server, file)
+    }
+  }
+  return [...servers.values()]
+}
+
+/** Hooks of every file. `disableAllHooks` takes away all but an administrator's. */
+function mergedHooks(counting: readonly CountingFile[], note: Note): HookSettings | undefined {
+  const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
+  if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
+  const events = new Map<string, HookGroup[]>()
+  for (const { file, fields } of counting) {
+    if (off?.fields.disableAllHooks === true && file.level !== 'managed') continue
+    for (const [event, groups] of Object.entries(fields.hooks ?? {})) {
+      if (groups.length === 0) continue
+      events.set(event, [...(events.get(event) ?? []), ...groups])
+      note(`hooks.${event}`, groups, file)
+    }
+  }
+  return events.size === 0 ? undefined : Object.fromEntries(events)
+}
+
+function isOfProject({ level }: ReadFile): boolean {
+  return level === 'project' || level === 'local'
+}

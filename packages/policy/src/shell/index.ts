@@ -1,0 +1,2 @@
+export { isReadOnlyCommand } from './read-only.ts'
+export { answerOfExitOne } from './exit-answer.ts'

@@ -1,0 +1,139 @@
+import { fitsPath, globPattern } from '../../files/glob-pattern.ts'
+import type { ShellWord } from '../words.ts'
+import { type ProgramSyntax, valuesTaken } from './program-syntax.ts'
+
+/** How sure it is: 0 no, 1 that is known only when the command runs, 2 yes. */
+export type Sureness = 0 | 1 | 2
+
+/** Where in a command's words something may begin, and how sure that is. */
+export type Places = ReadonlyMap<number, Sureness>
+
+export interface Reached {
+  /** Words that may be the next operand. */
+  readonly operands: Places
+  /** No operand may follow. */
+  readonly end: Sureness
+}
+
+/**
+ * The words that may be the next operand when reading goes on at one of these places: options are passed over, each with the
+ * words that it takes along or may take along.
+ */
+export function nextOperands(
+  words: readonly ShellWord[],
+  from: Places,
+  syntax: ProgramSyntax,
+  isList: boolean = false,
+): Reached {
+  const open = new Map(from)
+  const operands = new Map<number, Sureness>()
+  let end: Sureness = 0
+  let last = Math.max(...from.keys())
+  const reach = (at: number, sureness: Sureness): void => {
+    raise(open, at, sureness)
+    last = Math.max(last, at)
+  }
+  for (let at = Math.min(...from.keys()); at <= last; at += 1) {
+    const sure = open.get(at) ?? 0
+    if (sure === 0) continue
+    const word = words[at]
+    if (word === undefined) {
+      end = higher(end, sure)
+      continue
+    }
+    if (word.kind === 'dynamic' && word.isPipe !== true) {
+      raise(operands, at, 1)
+      // It may be an option, with a value or without, or nothing at all.
+      reach(at + 1, 1)
+      reach(at + 2, 1)
+    } else if (isOption(word, syntax)) {
+      for (const { taken, isSure } of valuesOf(words, at, syntax)) {
+        reach(at + 1 + taken, isSure ? sure : 1)
+        // A value that is known only when it runs may be several words, of which the next one is the operand.
+        if (taken > 0 && words[at + 1]?.kind === 'dynamic' && words[at + 1]?.isOne !== true) raise(operands, at + 1, 1)
+      }
+    } else {
+      raise(operands, at, sure)
+      if (isList || syntax.prefixes?.includes(word.value) === true) reach(at + 1, sure)
+    }
+  }
+  return { operands, end }
+}
+
+function raise(places: Map<number, Sureness>, at: number, sureness: Sureness): void {
+  places.set(at, higher(places.get(at) ?? 0, sureness))
+}
+
+export function higher(one: Sureness, other: Sureness): Sureness {
+  return one > other ? one : other
+}
+
+export function lower(one: Sureness, other: Sureness): Sureness {
+  return one < other ? one : other
+}
+
+function isOption({ value, kind }: ShellWord, syntax: ProgramSyntax): boolean {
+  if (value.startsWith('-') && value.length > 1) return true
+  if (kind === 'glob') return false
+  return /^\+[\w.-]+$/.test(value) || (syntax.assigns === true && /^[A-Za-z_]\w*=/.test(value))
+}
+
+interface Taken {
+  readonly taken: number
+  readonly isSure: boolean
+}
+
+/** How many words an option may take along. */
+function valuesOf(words: readonly ShellWord[], at: number, syntax: ProgramSyntax): readonly Taken[] {
+  const { value = '', kind } = words[at] ?? {}
+  const next = words[at + 1]
+  const isSure = kind === 'literal'
+  if (value === '--' || !value.startsWith('-') || value.includes('=')) return [{ taken: 0, isSure }]
+  const known = valuesTaken(syntax, value) ?? takenByLetters(value, syntax)
+  // Programs that take the word for a switch may take `true` behind it for its value.
+  const isSwitched = /^(?:true|false|null|undefined)$/.test(next?.value ?? '')
+  if (known !== undefined && !(known === 0 && isSwitched)) return [{ taken: known, isSure }]
+  const isNextOption = next?.kind === 'literal' && next.value.startsWith('-') && next.value.length > 1
+  return isNextOption || next === undefined
+    ? [{ taken: 0, isSure }]
+    : [
+        { taken: 0, isSure },
+        { taken: 1, isSure },
+      ]
+}
+
+/** Letters behind one dash: the value of one stands behind it, or is the next word. */
+function takenByLetters(value: string, syntax: ProgramSyntax): number | undefined {
+  if (syntax.singleDash === true || value.startsWith('--') || value.length < 3) return undefined
+  for (let at = 1; at < value.length; at += 1) {
+    const taken = valuesTaken(syntax, `-${value.charAt(at)}`)
+    if (taken === undefined) return undefined
+    if (taken > 0) return at === value.length - 1 ? taken : 0
+  }
+  return 0
+}
+
+/** What is certain of the beginning of a word that is known only when it runs. */
+function knownStart({ value }: ShellWord): string {
+  return /^([\w./:=@%+,-]*)[$`]/.exec(value)?.[1] ?? ''
+}
+
+/** Whether a word is this text, or may be it. */
+export function isWord(word: ShellWord, text: string, isSame: (word: string) => boolean): Sureness {
+  if (word.kind === 'literal') return isSame(word.value) ? 2 : 0
+  if (word.kind === 'glob') return isSame(word.value) || fitsPath(globPattern(word.value), [text]) ? 1 : 0
+  if (word.isPipe === true) return 0
+  return word.isOne === true && !text.startsWith(knownStart(word)) ? 0 : 1
+}
+
+/** Whether a word that is known only when it runs may be, or hold, an option of these. */
+export function mayBeOption(word: ShellWord, names: readonly string[]): boolean {
+  if (word.kind === 'literal' || word.isPipe === true || word.value === '{}') return false
+  if (word.kind === 'glob')
+    return /^[-[?]/.test(word.value) && names.some((name) => fitsPath(globPattern(word.value), [name]))
+  const start = knownStart(word)
+  if (word.isOne !== true || start === '') return true
+  // `-a$X` may be several letters.
+  const isLetters = /^-[A-Za-z]*$/.test(start) && names.some((name) => /^-[A-Za-z]{1,4}$/.test(name))
+  return isLetters || names.some((name) => name.startsWith(start) || (start.startsWith('-') && start.startsWith(name)))
+}

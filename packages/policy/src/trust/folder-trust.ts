@@ -1,0 +1,69 @@
+import { dirname } from 'node:path'
+import { realPath } from '@halting/journal/files'
+import type { Offer } from './offers.ts'
+import { isTooBroad, readTrust, trustedByClaude, type TrustOwner } from './trust-store.ts'
+
+/** Whether what a folder brings counts, and how far. */
+export interface FolderTrust {
+  /** The folder by its real path. */
+  readonly folder: string
+  readonly trusted: boolean
+  /** Whose word it is; why not, where it is not trusted. */
+  readonly because: string
+  lets(offer: Offer): boolean
+  /** What the person should know of the record itself. */
+  readonly problem?: string
+}
+
+/** Which folder's trust is asked for, and whether it is trusted for this run only. */
+export interface TrustQuestion extends TrustOwner {
+  /** Trusted for this run, and by what: `--trust`. False: not trusted for this run, whatever the records say. */
+  readonly once?: string | false | undefined
+}
+
+/**
+ * Whether the folder is trusted. It decides by its real path alone and reads nothing of the folder: no file in it, and no
+ * `.git` that points elsewhere, has a say in it. The record of the nearest folder around it counts; at one folder ours
+ * goes before that of Claude Code.
+ */
+export async function folderTrust(question: TrustQuestion): Promise<FolderTrust> {
+  const folder = realPath(question.cwd)
+  if (question.once === false) return { folder, trusted: false, because: 'trust: false', lets: () => false }
+  const { records, problem } = await readTrust(question)
+  const own = records.get(folder)
+  const named = new Set(own?.trusted === true ? own.offers : [])
+  const common = { folder, ...(problem !== undefined && { problem }) }
+  const isNamed = ({ id }: Offer): boolean => named.has(id)
+  if (question.once !== undefined) {
+    return {
+      ...common,
+      trusted: true,
+      because: `${question.once}, for this run`,
+      lets: (offer) => !offer.needsNaming || isNamed(offer),
+    }
+  }
+  const claudes = await trustedByClaude(question)
+  for (let at = folder; ; at = dirname(at)) {
+    const record = records.get(at)
+    if (!isTooBroad(at, question)) {
+      if (record !== undefined && !record.trusted)
+        return { ...common, trusted: false, because: `trust in ${at} was revoked`, lets: () => false }
+      if (record !== undefined && at === folder)
+        return { ...common, trusted: true, because: `you trusted it${since(record.since)}`, lets: isNamed }
+      if (record !== undefined)
+        return { ...common, trusted: true, because: `you trusted ${at}${since(record.since)}`, lets: needsNoName }
+      if (claudes.has(at))
+        return { ...common, trusted: true, because: `Claude Code has ${at} as trusted`, lets: needsNoName }
+    }
+    if (dirname(at) === at) break
+  }
+  return { ...common, trusted: false, because: 'nobody has trusted it', lets: () => false }
+}
+
+function needsNoName({ needsNaming }: Offer): boolean {
+  return !needsNaming
+}
+
+function since(date: string): string {
+  return date === '' ? '' : ` on ${date.slice(0, 10)}`
+}

@@ -1,0 +1,168 @@
+// Holds R-LEARN-1a of docs/spec.md: rules of one person are no change of the project.
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { changeTrust } from '../../src/trust/trust-store.ts'
+import { realPath } from '@halting/journal/files'
+import { settingsKeeper } from '../../src/settings/keep-permissions.ts'
+import { expect, onTestFinished, test } from 'vitest'
+
+const rule = {
+  type: 'addRules',
+  behavior: 'allow',
+  rules: [{ toolName: 'Bash', ruleContent: 'npm test' }],
+} as const
+
+/** A folder for temporary files is never trusted, so that these stand beside. */
+function place(): { readonly root: string; readonly home: string } {
+  const base = join(homedir(), '.cache/halting-tests')
+  mkdirSync(base, { recursive: true })
+  const root = realPath(mkdtempSync(join(base, 'exclude-')))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const home = join(root, 'home')
+  mkdirSync(home)
+  return { root, home }
+}
+
+function git(cwd: string, ...args: readonly string[]): string {
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' }
+  const author = ['-c', 'user.name=a', '-c', 'user.email=a@example.org', '-c', 'protocol.file.allow=always']
+  return execFileSync('git', [...author, ...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+}
+
+function repository(path: string): string {
+  mkdirSync(path, { recursive: true })
+  git(path, 'init', '-q')
+  writeFileSync(join(path, 'a.txt'), 'a\n')
+  git(path, 'add', '.')
+  git(path, 'commit', '-qm', 'a')
+  return path
+}
+
+/** As a person who answers "for this project, for me". */
+async function keepIn(cwd: string, home: string): Promise<void> {
+  const owner = { cwd, home, env: {} }
+  await changeTrust(
+    owner,
+    (records) => void records.set(realPath(cwd), { trusted: true, since: '2026-01-01T00:00:00.000Z', offers: [] }),
+  )
+  await settingsKeeper(owner)([{ ...rule, destination: 'localSettings' }])
+  expect(
+    existsSync(join(cwd, '.halting/settings.local.json')) || existsSync(join(cwd, '.claude/settings.local.json')),
+  ).toBe(true)
+}
+
+const line = '**/.halting/settings.local.json'
+
+test('what a person keeps for themselves does not appear in git status, and no tracked file has changed', async () => {
+  const { root, home } = place()
+  const cwd = repository(join(root, 'project'))
+  const exclude = join(cwd, '.git/info/exclude')
+  writeFileSync(exclude, '# mine\n*.swp')
+  chmodSync(exclude, 0o640)
+  await keepIn(cwd, home)
+  await keepIn(cwd, home)
+  expect([git(cwd, 'status', '--porcelain'), readFileSync(exclude, 'utf8')]).toEqual(['', `# mine\n*.swp\n${line}\n`])
+  expect(statSync(exclude).mode & 0o777).toBe(0o640)
+})
+
+test.each([
+  ['a folder of the project', (at: string) => join(repository(at), 'packages/one')],
+  [
+    'a work tree',
+    (at: string) => {
+      git(repository(join(at, 'main')), 'worktree', 'add', '-q', '../tree')
+      return join(at, 'tree')
+    },
+  ],
+  [
+    'a submodule',
+    (at: string) => {
+      const inner = repository(join(at, 'inner'))
+      const outer = repository(join(at, 'outer'))
+      git(outer, 'submodule', 'add', '-q', inner, 'part')
+      git(outer, 'commit', '-qm', 'part')
+      return join(outer, 'part')
+    },
+  ],
+  [
+    'one without info/',
+    (at: string) => {
+      const cwd = repository(at)
+      rmSync(join(cwd, '.git/info'), { recursive: true, force: true })
+      return cwd
+    },
+  ],
+])('so in %s', async (_what, made) => {
+  const { root, home } = place()
+  const cwd = made(join(root, 'project'))
+  mkdirSync(cwd, { recursive: true })
+  await keepIn(cwd, home)
+  expect(git(cwd, 'status', '--porcelain')).toBe('')
+})
+
+test('so for the file of another program, where that is the one', async () => {
+  const { root, home } = place()
+  const cwd = repository(join(root, 'project'))
+  mkdirSync(join(cwd, '.claude'))
+  writeFileSync(join(cwd, '.claude/settings.local.json'), '{}')
+  await keepIn(cwd, home)
+  expect(git(cwd, 'status', '--porcelain')).toBe('')
+})
+
+test('what is for everybody stays a change', async () => {
+  const { root, home } = place()
+  const cwd = repository(join(root, 'project'))
+  const owner = { cwd, home, env: {} }
+  await changeTrust(
+    owner,
+    (records) => void records.set(realPath(cwd), { trusted: true, since: '2026-01-01T00:00:00.000Z', offers: [] }),
+  )
+  await settingsKeeper(owner)([{ ...rule, destination: 'projectSettings' }])
+  expect(git(cwd, 'status', '--porcelain')).toBe('?? .halting/\n')
+})
+
+test('no file elsewhere is written: not through a link, and not of a repository that a folder merely names', async () => {
+  const { root, home } = place()
+  const linked = repository(join(root, 'linked'))
+  const elsewhere = join(root, 'elsewhere')
+  writeFileSync(elsewhere, 'theirs\n')
+  rmSync(join(linked, '.git/info'), { recursive: true, force: true })
+  mkdirSync(join(linked, '.git/info'))
+  symlinkSync(elsewhere, join(linked, '.git/info/exclude'))
+  await keepIn(linked, home)
+  const other = repository(join(root, 'other'))
+  rmSync(join(other, '.git/info'), { recursive: true, force: true })
+  const naming = join(root, 'naming')
+  mkdirSync(naming)
+  writeFileSync(join(naming, '.git'), `gitdir: ${join(other, '.git')}\n`)
+  await keepIn(naming, home)
+  expect([readFileSync(elsewhere, 'utf8'), lstatSync(join(linked, '.git/info/exclude')).isSymbolicLink()]).toEqual([
+    'theirs\n',
+    true,
+  ])
+  expect(existsSync(join(other, '.git/info'))).toBe(false)
+})
+
+test('without a repository, and where the file is not text, the rule is kept all the same', async () => {
+  const { root, home } = place()
+  const plain = join(root, 'plain')
+  mkdirSync(plain)
+  await keepIn(plain, home)
+  const odd = repository(join(root, 'odd'))
+  writeFileSync(join(odd, '.git/info/exclude'), Buffer.from([0xff, 0x0a]))
+  await keepIn(odd, home)
+  expect(readFileSync(join(odd, '.git/info/exclude'))).toEqual(Buffer.from([0xff, 0x0a]))
+})

@@ -1,0 +1,92 @@
+// What the kernel tells of processes is not read without a rule, wherever the agent works (spec R-RULE-7d), and what it tells of the machine is (R-RULE-10a).
+import { createPermissions } from '../../src/permissions/permissions.ts'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { judged } from './support.ts'
+
+test.each([
+  'cat /proc/self/environ',
+  'cat /proc/1/environ',
+  'cat /proc/*/environ',
+  'head -c 100 /proc/thread-self/environ',
+  'cat proc/1/environ',
+  'cat /proc/../proc/1/environ',
+  'tr "\\0" "\\n" < /proc/1/environ',
+  'cat /proc/$PPID/environ',
+  'p=1; cat /proc/$p/environ',
+  'cd /proc/1 && cat environ',
+  'strings /proc/1/mem',
+  'ls /proc/1/fd',
+  'cat /proc/self/maps',
+  'grep -r KEY /proc',
+  'grep -r KEY /',
+  'rg KEY /',
+])('%s asks, also where the session works in /', (command) => {
+  expect(judged(command, { cwd: '/' })).toBe('ask')
+  expect(judged(command, { cwd: '/', mode: 'acceptEdits' })).toBe('ask')
+})
+
+test.each(['cat /proc/cpuinfo', 'cat /proc/meminfo'])('%s tells of the machine, and runs there', (command) => {
+  expect(judged(command, { cwd: '/' })).toBe('allow')
+})
+
+test('so do the tools for files', () => {
+  const permissions = createPermissions({ cwd: '/' })
+  const behavior = (name: string, input: object): unknown =>
+    permissions.decide({
+      call: { type: 'tool_use', id: 'c', name, input },
+      tool: { name, description: '', inputSchema: {}, readOnly: true, execute: () => '' },
+      readOnly: true,
+    })
+  const asks = expect.objectContaining({ behavior: 'ask' })
+  expect([
+    behavior('Read', { file_path: '/proc/self/environ' }),
+    behavior('Read', { file_path: '/proc/1/environ' }),
+    behavior('Grep', { pattern: 'KEY', path: '/proc/1' }),
+    behavior('Grep', { pattern: 'KEY', path: '/proc' }),
+    behavior('Grep', { pattern: 'KEY', path: '/' }),
+    behavior('Grep', { pattern: 'KEY' }),
+    behavior('Read', { file_path: '/etc/hosts' }),
+  ]).toEqual([asks, asks, asks, asks, asks, asks, { behavior: 'allow' }])
+})
+
+const told = ['cat /etc/os-release', 'head -3 /proc/meminfo', 'grep -c processor /proc/cpuinfo', 'cat < /proc/version']
+
+test.each(told)('%s runs from any folder, and not where a rule denies it', (command) => {
+  const cwd = temporaryFolder()
+  expect([judged(command, { cwd }), judged(command, { cwd, mode: 'dontAsk' })]).toEqual(['allow', 'allow'])
+  expect(judged(command, { cwd, deny: ['Read(//etc/**)', 'Read(//usr/lib/**)', 'Read(//proc/**)'] })).toBe('deny')
+})
+
+test.each([
+  'cat /etc/passwd',
+  'cat /etc/shadow',
+  'cat /etc/hosts',
+  'cat /etc/os-release /etc/passwd',
+  'cat /etc/os-release/../passwd',
+  'cat /etc/os*',
+  'cat /etc/*-release',
+  'ls /etc',
+  'grep -r NAME /etc',
+  'find /etc -name os-release -exec cat {} +',
+  'cat /proc/cmdline',
+  'cat /proc/mounts',
+  'cat /proc/cpu*',
+  'cat /proc/version/../self/environ',
+  'cat /proc/sys/kernel/random/boot_id',
+  'cat version',
+  'cat passwd',
+  'cp /etc/os-release x',
+  'echo x > /etc/os-release',
+  'echo x >> /proc/version',
+  'rm /etc/timezone',
+  'mv x /etc/shells',
+])('%s asks', (command) => {
+  const cwd = temporaryFolder()
+  symlinkSync('/etc/passwd', join(cwd, 'passwd'))
+  symlinkSync('/proc/self/environ', join(cwd, 'version'))
+  expect(judged(command, { cwd })).toBe('ask')
+  expect(judged(command, { cwd, mode: 'acceptEdits' })).toBe('ask')
+})

@@ -1,0 +1,19 @@
+// With HALTING_DEEP=1, as packages/agent/test/million-files.test.ts.
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { relocateProblem } from '../../src/permissions/links.ts'
+import { bounded, many, manyFilesIn, placeForMany } from '../support/many-files.ts'
+
+const base = placeForMany()
+let cwd = ''
+
+beforeAll(() => void (base !== undefined && (cwd = manyFilesIn(base))), 300_000)
+afterAll(() => void (cwd !== '' && execFileSync('rm', ['-rf', cwd])), 300_000)
+
+describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
+  test('what is too much to look at is not taken for harmless', async () => {
+    const problem = await bounded(async () => relocateProblem(join(cwd, 'd'), []))
+    expect(problem).toMatch(/holds too much to look at/)
+  })
+})
