@@ -39,7 +39,7 @@ const kilobytes = {
   telemetry: [55, 215],
   policy: [600, 2_300],
   agent: [960, 3_700],
-  analysis: [80, 320],
+  analysis: [260, 1_000],
   restate: [195, 800],
   inspector: [200, 800],
 }
