@@ -10,6 +10,7 @@ export function atExit(call: () => void): void {
   called.add(call)
 }
 
+/** Takes back a call that was to be made when the process exits. */
 export function notAtExit(call: () => void): void {
   if (called.delete(call) && called.size === 0) process.off('exit', callAll)
 }

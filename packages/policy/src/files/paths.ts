@@ -69,6 +69,7 @@ export function shownPath(path: string, from: string): string {
   return isInside(path, from) ? relative(from, path) : path
 }
 
+/** Whether there is a directory at a path. */
 export function isDirectory(path: string): boolean {
   return statOf(path)?.isDirectory() ?? false
 }

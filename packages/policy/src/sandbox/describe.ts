@@ -34,6 +34,7 @@ export interface DescribeOptions {
   readonly plain?: ReadonlySet<string>
 }
 
+/** The description of a sandbox, with the files that exist only while commands run in it. */
 export interface Described {
   readonly description: SandboxDescription
   /** Files that stand there while commands run. */

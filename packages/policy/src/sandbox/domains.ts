@@ -39,6 +39,7 @@ export function isPlainHost(host: string): boolean {
   return isIP(host) !== 0 || /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(host)
 }
 
+/** A host name in the form in which names are compared. */
 export function normalHost(host: string): string {
   return host
     .trim()

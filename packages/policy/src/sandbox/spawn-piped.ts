@@ -3,6 +3,7 @@ import type { Environment } from '../files/paths.ts'
 import type { Described } from './describe.ts'
 import type { Sandbox } from './sandbox.ts'
 
+/** A child process whose standard streams are pipes. */
 export type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
 
 export interface ToSpawn {

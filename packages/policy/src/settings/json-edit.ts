@@ -94,6 +94,7 @@ function changedAt(text: string, path: readonly string[], value: Json, style: St
   }
 }
 
+/** A part of a text: where it starts and where it ends. */
 export interface Span {
   readonly start: number
   /** Behind its last character. */
@@ -147,6 +148,7 @@ export function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(line)?.[0] ?? ''
 }
 
+/** The index of the first character that is not white space. */
 export function skip(text: string, from: number): number {
   let at = from
   while (/\s/.test(text[at] ?? '')) at++
@@ -175,6 +177,7 @@ function endOfText(text: string, from: number): number {
   return at + 1
 }
 
+/** The members of the object at this place of a JSON text. */
 export function membersOf(text: string, { start, end }: Span): readonly Member[] {
   const members: Member[] = []
   let at = skip(text, start + 1)

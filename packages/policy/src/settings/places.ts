@@ -16,6 +16,7 @@ export interface SettingsPlace {
 /** The levels that `--setting-sources` chooses among; an administrator's and the command line's always count. */
 export type SettingSource = 'user' | 'project' | 'local'
 
+/** Options of the places of settings files: the folder, the person's home and the environment. */
 export interface PlacesOptions {
   readonly cwd: string
   /** The person's own folder. */
