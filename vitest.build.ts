@@ -54,9 +54,16 @@ async function buildCore(): Promise<void> {
     writeFile(path, text.replaceAll(/(from |import |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"'))
 }
 
+/** The explorer, and what it finds in records. */
 async function buildExplorer(): Promise<void> {
-  const entries = new Map(entriesOf('core').map(({ specifier, path }) => [specifier, `../core/${path}.js`]))
-  for (const { path, text } of await compiled('explorer', explorer))
+  const homes = { core, analysis: join(folder, 'analysis') }
+  const entries = new Map(
+    (['core', 'analysis'] as const).flatMap((name) =>
+      entriesOf(name).map(({ specifier, path }) => [specifier, join(homes[name], `${path}.js`)] as const),
+    ),
+  )
+  const files = [...(await compiled('analysis', homes.analysis)), ...(await compiled('explorer', explorer))]
+  for (const { path, text } of files)
     writeFile(
       path,
       text.replaceAll(/(from |import )"([^"]+)"/g, (_all, before: string, name: string) => {

@@ -64,7 +64,7 @@ async function sources() {
 const { picturedSessions, launchChromium, manyRows, whyText, styleFor } = await sources()
 const { startInspector } = await import('@halting/inspector')
 const { transcriptParts, viewOf } = await import('@halting/analysis/view')
-const { accountOf } = await import('@halting/core/steps')
+const { accountOf } = await import('@halting/analysis')
 
 function told({ sessionId, cwd, runs }) {
   const goOn = { says: 'This goes on:', command: `halting -p --resume ${sessionId} --max-turns 28` }

@@ -39,7 +39,7 @@ const kilobytes = {
   telemetry: [55, 215],
   policy: [630, 2_400],
   agent: [960, 3_700],
-  analysis: [225, 850],
+  analysis: [260, 1_000],
   restate: [220, 890],
   inspector: [200, 800],
 }

@@ -1,21 +1,31 @@
-// A copy of core in which mutations are made: the working tree is never touched.
+// A copy of core, and of analysis, which reads its records, in which mutations are made: the working tree is never touched.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { entriesOf } from '../packages.mjs'
 import { run } from './run.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const core = join(root, 'packages/core')
+const copied = ['core', 'analysis']
 
-/** Copies core's sources and tests to a folder of their own, below the repository so that packages are found. */
+/** Where a mutation changes a file, or a test is: in core, or in analysis where its name begins with `@analysis/`. */
+export function placeOf(path, part) {
+  const [, name = 'core', rest] = /^(?:@(\w+)\/)?(.*)$/.exec(path)
+  return join('packages', name, part, rest)
+}
+
+/** Copies the sources and tests to a folder of their own, below the repository so that packages are found. */
 export function copyCore() {
   const folder = join(root, '.tmp', `mutations-${process.pid}`)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  for (const part of ['src', 'test', 'public-names.md'])
-    cpSync(join(core, part), join(folder, part), { recursive: true })
+  for (const name of copied) {
+    const home = join('packages', name)
+    for (const part of ['src', 'test', 'public-names.md'])
+      cpSync(join(root, home, part), join(folder, home, part), { recursive: true })
+    writeFileSync(join(folder, home, 'tsconfig.json'), JSON.stringify(typesOnly(name)))
+  }
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(typesOnly))
   writeFileSync(join(folder, 'vitest.config.mjs'), vitestConfig)
   return {
     folder,
@@ -24,7 +34,7 @@ export function copyCore() {
     apply(mutation) {
       const before = new Map()
       for (const [file, from, to] of mutation.changes) {
-        const path = join(folder, 'src', file)
+        const path = join(folder, placeOf(file, 'src'))
         const text = readFileSync(path, 'utf8')
         if (!before.has(path)) before.set(path, text)
         writeFileSync(path, replaced(text, from, to))
@@ -36,14 +46,18 @@ export function copyCore() {
     /** What the compiler says against it: what does not compile is no mutation. */
     async problems() {
       const tsc = join(root, 'node_modules/typescript/bin/tsc')
-      const { output, code } = await run(process.execPath, [tsc, '-p', folder], { limitMs: 300_000 })
-      return code === 0 ? undefined : output.trim().split('\n')[0]
+      for (const name of copied) {
+        const home = join(folder, 'packages', name)
+        const { output, code } = await run(process.execPath, [tsc, '-p', home], { limitMs: 300_000 })
+        if (code !== 0) return output.trim().split('\n')[0]
+      }
+      return undefined
     },
   }
 }
 
-const typesOnly = {
-  extends: '../../tsconfig.base.json',
+const typesOnly = (name) => ({
+  extends: '../../../../tsconfig.base.json',
   compilerOptions: {
     composite: false,
     incremental: false,
@@ -51,9 +65,10 @@ const typesOnly = {
     declarationMap: false,
     isolatedDeclarations: false,
     noEmit: true,
+    types: name === 'core' ? [] : ['node'],
   },
   include: ['src'],
-}
+})
 
 const vitestConfig = `
 import { fileURLToPath } from 'node:url'
@@ -61,11 +76,17 @@ const source = (path) => fileURLToPath(new URL(path, import.meta.url))
 export default {
   resolve: {
     alias: [
-      { find: /^@halting\\/core\\/testing$/, replacement: source('src/testing/index.ts') },
-      { find: /^@halting\\/core$/, replacement: source('src/index.ts') },
+${copied
+  .flatMap((name) =>
+    entriesOf(name).map(
+      ({ specifier, path }) =>
+        `      { find: /^${specifier.replaceAll('/', '\\/')}$/, replacement: source('packages/${name}/src/${path}.ts') },`,
+    ),
+  )
+  .join('\n')}
     ],
   },
-  test: { include: ['test/**/*.test.ts'] },
+  test: { include: ['packages/*/test/**/*.test.ts'] },
 }
 `
 
@@ -74,7 +95,7 @@ export function misfitOf(mutation) {
   const texts = new Map()
   for (const [file, from, to] of mutation.changes) {
     try {
-      const path = join(core, 'src', file)
+      const path = join(root, placeOf(file, 'src'))
       texts.set(path, replaced(texts.get(path) ?? readFileSync(path, 'utf8'), from, to))
     } catch (error) {
       return `${file}: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}`

@@ -8,18 +8,20 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { entriesOf } from '../packages.mjs'
+import { placeOf } from './copy.mjs'
 import { run } from './run.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const testFolder = join(root, 'packages/core/test')
 const explorer = join(root, 'packages/explorer')
 const golden = join(explorer, 'test/golden.json')
 
 /** Of the scenarios that can be explored. */
 export const scenarioNames = JSON.parse(readFileSync(golden, 'utf8')).map(({ scenario }) => scenario)
 
-/** Whether core has a test file of this name, or all of them are meant. */
-export const hasTest = (file) => file === '*' || existsSync(join(testFolder, `${file}.test.ts`))
+const testOf = (file) => `${placeOf(file, 'test')}.test.ts`
+
+/** Whether there is a test file of this name, or all of core's are meant. */
+export const hasTest = (file) => file === '*' || existsSync(join(root, testOf(file)))
 
 /** How much more time of the processor than the unmutated code a mutation may take, and the least that it is given. */
 const factor = 5
@@ -29,7 +31,7 @@ const limitOf = (unmutatedMs) => Math.max(leastMs, factor * unmutatedMs)
 const noLimitMs = 3_600_000
 
 /** What is held against the docs needs the docs. */
-const everything = ['--exclude', 'test/docs.test.ts', '--bail', '1']
+const everything = ['packages/core/test', '--exclude', 'packages/core/test/docs.test.ts', '--bail', '1']
 
 const isOutOfMemory = (output) => /heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(output)
 const env = { ...process.env, NODE_OPTIONS: '--max-old-space-size=1024', NO_COLOR: '1' }
@@ -38,7 +40,7 @@ const env = { ...process.env, NODE_OPTIONS: '--max-old-space-size=1024', NO_COLO
 export function promiseTests(folder, files) {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const report = join(folder, 'vitest.json')
-  const paths = files.includes('*') ? everything : files.map((file) => `test/${file}.test.ts`)
+  const paths = files.includes('*') ? everything : files.map(testOf)
 
   async function once({ limitMs, testMs, wallMs }) {
     rmSync(report, { force: true })
@@ -65,7 +67,10 @@ export function promiseTests(folder, files) {
     )
     if (broken !== undefined) return { kind: 'failed', why: broken.message }
     const tests = testResults.flatMap(({ name, assertionResults }) =>
-      assertionResults.map((test) => ({ ...test, file: relative(join(folder, 'test'), name).replace('.test.ts', '') })),
+      assertionResults.map((test) => ({
+        ...test,
+        file: relative(join(folder, 'packages'), name).replace('.test.ts', ''),
+      })),
     )
     const failed = tests.filter(({ status }) => status === 'failed')
     const slowestMs = Math.max(0, ...tests.map(({ duration }) => duration ?? 0))
@@ -162,15 +167,21 @@ export function exploration(folder, names) {
   }
 }
 
-/** The explorer as it is, with the core that is mutated in this folder. */
+/** The explorer as it is, with what is mutated in this folder. */
 function coreOf(folder) {
-  const entries = new Map(entriesOf('core').map(({ specifier, path }) => [specifier, `${path}.ts`]))
+  const entries = new Map(
+    ['core', 'analysis'].flatMap((name) =>
+      entriesOf(name).map(({ specifier, path }) => [specifier, `packages/${name}/src/${path}.ts`]),
+    ),
+  )
   return {
     name: 'mutated core',
     setup({ onResolve }) {
-      onResolve({ filter: /^@halting\/core(?:\/|$)/ }, ({ path }) => ({ path: join(folder, 'src', entries.get(path)) }))
+      onResolve({ filter: /^@halting\/(?:core|analysis)(?:\/|$)/ }, ({ path }) => ({
+        path: join(folder, entries.get(path)),
+      }))
       onResolve({ filter: /^\.\.\/\.\.\/core\/src\// }, ({ path }) => ({
-        path: join(folder, path.replace('../../core/', '')),
+        path: join(folder, path.replace('../../core/', 'packages/core/')),
       }))
     },
   }

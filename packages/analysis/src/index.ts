@@ -2,3 +2,22 @@
 export { changes, whatIfPriced } from './what-if/changing-calls.ts'
 export { answerRuns } from './what-if/answer-runs.ts'
 export type { RunAnswer, WhatIfAnswers } from './what-if/run-answer.ts'
+export {
+  type Account,
+  type StepFigures,
+  accountOf,
+  type AccountedEnding,
+  type PhaseFigures,
+} from './account/account.ts'
+export { isCopiedRun } from './account/copied-run.ts'
+export { freeModels } from './account/free-models.ts'
+export type { LapFigures, RankingLeft } from './account/laps.ts'
+export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from './account/limits.ts'
+export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'
+export { timeByPhase } from './account/time-by-phase.ts'
+export type { ToolFigures } from './account/tools.ts'
+export { trajectoryOfForeign, type ForeignTrajectory } from './what-if/foreign-trajectory.ts'
+export type { OtherLimits } from './what-if/other-limits.ts'
+export { suggestLimits, type SuggestedLimit } from './what-if/suggest-limits.ts'
+export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from './what-if/trajectory.ts'
+export { type WhatIf, whatIf, type WhatIfOptions } from './what-if/what-if.ts'

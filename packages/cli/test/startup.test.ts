@@ -70,7 +70,7 @@ test('a run of one prompt loads only what it uses', async () => {
   // Not zod or diff, and not the parser of commands.
   expect(strangersIn(sources)).toEqual(['eventsource-parser'])
   const unused =
-    /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|analysis\/src\/(?:export|foreign|report|sessions|view|what-if|why)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
+    /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|analysis\/src\/(?:account|export|foreign|report|sessions|view|what-if|why)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
 })

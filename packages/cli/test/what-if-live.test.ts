@@ -1,7 +1,7 @@
 // Holds R-IF-3 and R-IF-4 of docs/spec.md with the real program: what `halting what-if` says of a limit is what the same script does under it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Account, WhatIf } from '@halting/core/steps'
+import type { Account, WhatIf } from '@halting/analysis'
 import { expect, test } from 'vitest'
 import { here, installProgram, run } from './support/program.ts'
 

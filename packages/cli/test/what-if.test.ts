@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-IF-1, R-IF-6 to R-IF-8.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { WhatIf } from '@halting/core/steps'
+import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
 import { here, installProgram, run } from './support/program.ts'

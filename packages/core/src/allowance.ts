@@ -28,6 +28,7 @@ interface AllowanceRow {
   readonly countsAsTurn: boolean
 }
 
+/** What pays for each transition, and how often it may be taken. */
 export const allowances: { readonly [transition in Transition]: AllowanceRow } = {
   next_turn: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   user_input: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
@@ -106,6 +107,7 @@ export function spendLap(transition: Transition, spent: SpentLaps, madeProgress:
 /** (turns left, token gate left, sum of the other allowances left): falls lexicographically with every lap, so every run halts. */
 export type Ranking = readonly [turns: number, gate: number, others: number]
 
+/** The ranking that every iteration lowers, from what is left of each retry limit. */
 export function rankingOf(spent: SpentLaps, limits: AllowanceLimits): Ranking {
   let others = allOwnLaps
   others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')

@@ -5,7 +5,7 @@ import { ConfigurationError } from './errors.ts'
 /** Looks at what was given. @throws ConfigurationError for what it must not be; `name` is what to call it. */
 export type Given = (name: string, value: unknown) => void
 
-/** @throws ConfigurationError: what it must be, and what it is. */
+/** Rejects a value. @throws ConfigurationError that says what it must be, and what it is. */
 export function refuse(name: string, must: string, value: unknown, advice = ''): never {
   throw new ConfigurationError(
     `${name} must be ${must}, but it is ${shown(value)}.${advice === '' ? '' : ` ${advice}`}`,

@@ -45,6 +45,7 @@ export type UserEntry = {
   readonly tasks?: readonly TaskNote[]
 }
 
+/** A message of the model in a transcript. */
 export type AssistantEntry = {
   readonly kind: 'assistant'
   readonly id: string

@@ -8,9 +8,10 @@ import {
   type StepRecord,
 } from '@halting/core'
 import { type Ranking, isJsonObject } from '@halting/core/adapters'
-import { accountOf, type Lap, trajectoryOf, type OtherLimits, whatIf, foldRun } from '@halting/core/steps'
+import { type Lap, foldRun } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
-import { unknownLimits, ranksBelow, nanosOf, usdOf } from './core-internals.ts'
+import { accountOf, trajectoryOf, type OtherLimits, unknownLimits, whatIf } from '@halting/analysis'
+import { ranksBelow, nanosOf, usdOf } from './core-internals.ts'
 import {
   assertMessages,
   assertSame,

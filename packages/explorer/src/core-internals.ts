@@ -1,5 +1,4 @@
 // What the explorer knows of core beyond its public entries: the checks compare what users never see. No other file imports by a path into core.
-export { unknownLimits } from '../../core/src/account/limits.ts'
 export { allowances, ranksBelow } from '../../core/src/allowance.ts'
 export { nanosOf, usdOf } from '../../core/src/budget/prices.ts'
 export { estimateMessages } from '../../core/src/context/tokens.ts'

@@ -20,8 +20,8 @@ import {
   type ModelRequest,
   type Tool,
 } from '@halting/core'
-import { accountOf } from '@halting/core/steps'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { accountOf } from '@halting/analysis'
 import { expect, test } from 'vitest'
 import { collector, listenerOf, prices, told } from './support.ts'
 

@@ -13,8 +13,9 @@ import {
   type ModelRequest,
   type Tool,
 } from '@halting/core'
-import { accountOf, createMemorySteps } from '@halting/core/steps'
+import { createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { accountOf } from '@halting/analysis'
 import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
 import { collector, linesOf, listenerOf, prices, told, treeOf } from './support.ts'

@@ -1,10 +1,9 @@
 import { open, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HaltingError } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
+import { codeOf, messageOf } from '@halting/core/adapters'
 import { makeDurableFolder, writeWhole } from '@halting/journal/files'
 import { lineOf, valueOf } from '@halting/journal'
-import { codeOf } from '../tools/result.ts'
 import type { KeptState } from './kept-state.ts'
 
 /** One path, and what it was made of what. */

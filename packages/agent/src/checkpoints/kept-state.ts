@@ -1,3 +1,4 @@
+import { codeOf } from '@halting/core/adapters'
 import { createHash } from 'node:crypto'
 import {
   type BigIntStats,
@@ -12,7 +13,6 @@ import {
 import { dirname } from 'node:path'
 import { inFolderSync, isOpenAt } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import { codeOf } from '../tools/result.ts'
 
 /** What stands at a path, as far as it can be brought back. */
 export type KeptState =

@@ -5,7 +5,7 @@ import { backgroundOf } from '../tools/background.ts'
 import { createSession } from '@halting/core/session'
 import type { Session } from '@halting/core/session'
 import type { SessionParts } from '@halting/core/session'
-import type { QueryOptions } from '@halting/core'
+import type { Model, QueryOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
 import { wantedAfter } from './after.ts'
 import type { AfterTheRun } from './after-run.ts'
@@ -135,22 +135,17 @@ class SessionOpening<Choices extends SessionChoices> {
       servers,
       written,
     })
+    const own = await ownHooks(frontend, toolbox, permissionMode)
     const session = createSession({
       options: {
         ...options,
         moreTools: more.tool,
         ...hooks?.options,
-        hooks: [
-          ...(hooks?.options.hooks ?? options.hooks ?? []),
-          ...(await ownHooks(frontend, toolbox, permissionMode)),
-        ],
+        hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...own],
         ...(frontend.toolAliases !== undefined && { toolAliases: frontend.toolAliases }),
         init: this.#init,
         background,
-        modelNamed(name) {
-          if (choices.script === undefined) models.checkName?.(name)
-          return models.modelNamed(name)
-        },
+        modelNamed: this.#modelNamed(models),
         ...(canUseTool !== undefined && { canUseTool }),
       },
       journal,
@@ -176,6 +171,14 @@ class SessionOpening<Choices extends SessionChoices> {
     live.session = session
     followMode(session, permissions)
     return session
+  }
+
+  #modelNamed(models: Models): (name: string) => Model {
+    const { script } = this.#opening.run.choices
+    return (name) => {
+      if (script === undefined) models.checkName?.(name)
+      return models.modelNamed(name)
+    }
   }
 
   async #openHooks(

@@ -1,9 +1,9 @@
+import type { MessageContent } from '@halting/core'
 import type { SessionPorts } from './ports.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionServers } from './mcp.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
-import { withRest } from './with-rest.ts'
 import type { Written } from './written.ts'
 
 export interface Preparing {
@@ -34,4 +34,10 @@ export function preparedWith({ hasModel, run, written, servers, toolbox, ports }
     const content = await contentOf(parts, rest, briefing, toolbox, ports)
     return { content, ...(model !== undefined && { model }) }
   }
+}
+
+/** What was attached or piped in, behind what a prompt stands for. */
+function withRest(content: MessageContent, rest: string): MessageContent {
+  if (rest === '') return content
+  return typeof content === 'string' ? content + rest : [...content, { type: 'text', text: rest }]
 }

@@ -1,8 +1,8 @@
+import { codeOf } from '@halting/core/adapters'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ToolContext } from '@halting/core'
 import { type InPlace, openInPlace, PathMovedError } from '@halting/policy/files'
-import { codeOf } from './result.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface Root {

@@ -1,6 +1,7 @@
+import { codeOf } from '@halting/core/adapters'
 import type { ToolOutput } from '@halting/core'
 import { NotWrittenError, PathMovedError } from '@halting/policy/files'
-import { codeOf, failed } from './result.ts'
+import { failed } from './result.ts'
 
 /**
  * What the system refuses is told to the model in words, and not thrown. `doing` is what was tried, such as `written`; a path that has come to lead

@@ -1,3 +1,4 @@
+import { codeOf } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { lstat, open, rename, rm } from 'node:fs/promises'
@@ -14,7 +15,6 @@ import {
 } from '@halting/policy/files'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
-import { codeOf } from './result.ts'
 import { takeOverRights } from './take-over-rights.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding, type TextEncoding } from './text-encoding.ts'
 

@@ -1,4 +1,4 @@
-import type { AccountedEnding } from '@halting/core/steps'
+import type { AccountedEnding } from '../account/account.ts'
 import { counted, elapsed, many, money } from '../words/figures.ts'
 import type { SessionTranscript } from '../view/session-transcript.ts'
 

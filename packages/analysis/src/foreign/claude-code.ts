@@ -1,6 +1,5 @@
+import { type ContentBlock, type MessageContent, endings, type TerminalReason } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
-import type { ContentBlock, MessageContent } from '@halting/core'
-import { endings, type TerminalReason } from '@halting/core'
 import type { ForeignEnding } from '@halting/core/steps'
 import { Besides, progressLine, type Beside } from './besides.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'

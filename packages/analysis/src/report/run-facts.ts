@@ -1,14 +1,9 @@
 import { endings, type TerminalReason } from '@halting/core'
 import { isText } from '@halting/core/adapters'
-import {
-  accountOf,
-  recordedWork,
-  trajectoryOf,
-  type Account,
-  type RecordedWork,
-  type StepRecord,
-  type Trajectory,
-} from '@halting/core/steps'
+import { accountOf, type Account } from '../account/account.ts'
+import { recordedWork, type RecordedWork } from '../account/recorded-work.ts'
+import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { changes } from '../what-if/changing-calls.ts'
 
 /** What is asked of one run, while its session is in memory. */

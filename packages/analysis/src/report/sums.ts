@@ -1,6 +1,6 @@
 import { addUsage, noUsage, totalTokensOf } from '@halting/core/adapters'
 import type { Usage } from '@halting/core'
-import type { PastRequest } from '@halting/core/steps'
+import type { PastRequest } from '../account/recorded-work.ts'
 import type { ModelRow, Spent, SpentRow } from './report-model.ts'
 
 // Money is summed in whole nano-dollars, so that every breakdown comes to the same to the last digit.

@@ -1,4 +1,6 @@
-import { whatIf, type OtherLimits, type Trajectory } from '@halting/core/steps'
+import { whatIf } from '../what-if/what-if.ts'
+import type { OtherLimits } from '../what-if/other-limits.ts'
+import type { Trajectory } from '../what-if/trajectory.ts'
 import { changes } from '../what-if/changing-calls.ts'
 import type { LimitTried } from './report-model.ts'
 

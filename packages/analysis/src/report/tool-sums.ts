@@ -1,4 +1,5 @@
-import type { CallOutcome, PastRequest, ToolFigures } from '@halting/core/steps'
+import type { CallOutcome, PastRequest } from '../account/recorded-work.ts'
+import type { ToolFigures } from '../account/tools.ts'
 import type { ToolRow } from './report-model.ts'
 
 interface Row {

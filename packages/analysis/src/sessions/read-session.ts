@@ -5,15 +5,11 @@ import type { ForeignSession } from '../foreign/session.ts'
 import type { ReadTogether } from '../foreign/read-together.ts'
 import type { Prices } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
-import {
-  freeModels,
-  isCopiedRun,
-  recordsOfForeign,
-  trajectoryOf,
-  trajectoryOfForeign,
-  type ForeignTrajectory,
-  type StepRecord,
-} from '@halting/core/steps'
+import { freeModels } from '../account/free-models.ts'
+import { isCopiedRun } from '../account/copied-run.ts'
+import { recordsOfForeign, type StepRecord } from '@halting/core/steps'
+import { trajectoryOf } from '../what-if/trajectory.ts'
+import { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
 import { createKeyRedactor } from '@halting/models'
 
 /** A session of this program or of another one, as records. */

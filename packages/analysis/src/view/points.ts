@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ModelMessage, TranscriptEntry } from '@halting/core'
-import { allowancesLeft, limitsInForce, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { allowancesLeft, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { limitsInForce } from '../account/limits.ts'
 import type { ContextKinds } from './context-kinds.ts'
 import { timesBetween } from './times.ts'
 import { callsByRequest } from './turn-calls.ts'

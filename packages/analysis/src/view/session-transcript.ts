@@ -1,6 +1,7 @@
 import type { ContentBlock, MessageContent, ModelMessage, TranscriptEntry } from '@halting/core'
 import { isText, isToolResult, isToolUse } from '@halting/core/adapters'
-import { accountOf, foldRun, foldSession, recordedStep, type Account, type StepRecord } from '@halting/core/steps'
+import { accountOf, type Account } from '../account/account.ts'
+import { foldRun, foldSession, recordedStep, type StepRecord } from '@halting/core/steps'
 import { counted, many } from '../words/figures.ts'
 import { agentPathOf } from './agent-path.ts'
 import { jsonText } from '../words/json-text.ts'

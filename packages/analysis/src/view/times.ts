@@ -1,4 +1,5 @@
-import { timeByPhase, type RecordedStep } from '@halting/core/steps'
+import { timeByPhase } from '../account/time-by-phase.ts'
+import type { RecordedStep } from '@halting/core/steps'
 import type { TurnPoint } from './types.ts'
 
 interface Run {

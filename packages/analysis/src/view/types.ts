@@ -1,4 +1,5 @@
-import type { Account, Trajectory } from '@halting/core/steps'
+import type { Account } from '../account/account.ts'
+import type { Trajectory } from '../what-if/trajectory.ts'
 
 // What the page shows, as JSON: made by `view/` from records, sent by `server/`, drawn by `page/`. Every text in it may be one that a model, a tool or a web page
 // wrote, and is shown as text only.

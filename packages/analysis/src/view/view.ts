@@ -1,11 +1,7 @@
-import {
-  accountOf,
-  isCopiedRun,
-  trajectoryOf,
-  type Account,
-  type StepRecord,
-  type Trajectory,
-} from '@halting/core/steps'
+import { accountOf, type Account } from '../account/account.ts'
+import { isCopiedRun } from '../account/copied-run.ts'
+import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { ContextKinds } from './context-kinds.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import { timelineOf, type PlacelessItem } from './items.ts'

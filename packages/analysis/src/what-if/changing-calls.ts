@@ -1,4 +1,6 @@
-import { whatIf, type OtherLimits, type Trajectory, type WhatIf } from '@halting/core/steps'
+import { whatIf, type WhatIf } from './what-if.ts'
+import type { OtherLimits } from './other-limits.ts'
+import type { Trajectory } from './trajectory.ts'
 
 // The same in the terminal, in reports and on the page, which runs it in a browser.
 

@@ -1,5 +1,6 @@
 import type { SessionKind } from '../foreign/read-foreign.ts'
-import type { SuggestedLimit, WhatIf } from '@halting/core/steps'
+import type { SuggestedLimit } from './suggest-limits.ts'
+import type { WhatIf } from './what-if.ts'
 
 /** The answer for one run. */
 export interface RunAnswer {

@@ -1,5 +1,6 @@
 import { stagesOf, type RecordedStage } from '@halting/core/after'
-import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
+import { accountOf, type Account } from '../account/account.ts'
+import type { StepRecord } from '@halting/core/steps'
 import type { AnySession } from '../sessions/read-session.ts'
 import { many } from '../words/figures.ts'
 import type { NextStep } from './next-step.ts'

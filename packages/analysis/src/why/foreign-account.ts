@@ -1,5 +1,6 @@
 import { programNames } from '../foreign/session.ts'
-import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
+import { accountOf, type Account } from '../account/account.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../sessions/read-session.ts'
 

@@ -1,4 +1,5 @@
-import { recordedWork, type StepRecord } from '@halting/core/steps'
+import { recordedWork } from '../account/recorded-work.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { counted, many, moneyAtMost } from '../words/figures.ts'
 
 /** Attempts at models of which nobody told what they came to. */

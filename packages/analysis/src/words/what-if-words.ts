@@ -1,4 +1,4 @@
-import type { WhatIf } from '@halting/core/steps'
+import type { WhatIf } from '../what-if/what-if.ts'
 import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
 // What other limits would have done, in words: the same in the terminal and on the page.

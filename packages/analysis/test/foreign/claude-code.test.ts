@@ -1,8 +1,10 @@
 // Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { foldSession, recordsOfForeign, trajectoryOf, whatIf } from '@halting/core/steps'
+import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { withoutSubagents } from '../../src/foreign/agent-files.ts'
 import { kindOfSession, readForeignSession } from '../../src/foreign/read-foreign.ts'

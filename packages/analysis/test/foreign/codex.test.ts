@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6, for Codex.
-import { accountOf, foldSession, recordsOfForeign } from '@halting/core/steps'
+import { accountOf } from '../../src/account/account.ts'
+import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { readForeignSession } from '../../src/foreign/read-foreign.ts'

@@ -1,6 +1,9 @@
 // Holds rules of docs/spec.md: R-FOR-1, R-FOR-4, R-FOR-5: golden figures of recorded sessions.
-import { accountOf, foldSession, recordsOfForeign, trajectoryOf, whatIf } from '@halting/core/steps'
+import { accountOf } from '../../src/account/account.ts'
+import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
 import { expect, test } from 'vitest'
 import { kindOfSession, readForeignSession } from '../../src/foreign/read-foreign.ts'
 import type { ForeignSession } from '../../src/foreign/session.ts'

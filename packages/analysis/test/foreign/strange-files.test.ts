@@ -4,15 +4,12 @@ import { readFileSync, truncateSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { HaltingError } from '@halting/core'
-import {
-  accountOf,
-  foldSession,
-  recordsOfForeign,
-  trajectoryOf,
-  trajectoryOfForeign,
-  whatIf,
-} from '@halting/core/steps'
+import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
+import { accountOf } from '../../src/account/account.ts'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { trajectoryOfForeign } from '../../src/what-if/foreign-trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
 import { expect, test } from 'vitest'
 import { eachLine } from '../../src/foreign/lines.ts'
 import { readForeignSession } from '../../src/foreign/read-foreign.ts'

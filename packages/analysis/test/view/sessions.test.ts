@@ -1,7 +1,8 @@
 // Whoever recorded a session, it is shown by the same figures that the other commands tell; what stands in it decides nothing.
 import { join } from 'node:path'
 import { readForeignSession } from '../../src/foreign/read-foreign.ts'
-import { accountOf, foldSession, recordsOfForeign, rewindRecord } from '@halting/core/steps'
+import { accountOf } from '../../src/account/account.ts'
+import { foldSession, recordsOfForeign, rewindRecord } from '@halting/core/steps'
 import { describe, expect, test } from 'vitest'
 import { rowOf } from '../../src/view/row.ts'
 import { transcriptParts } from '../../src/view/parts.ts'

@@ -1,11 +1,10 @@
 import { programNames } from '@halting/analysis/foreign'
-import type { OtherLimits, WhatIf } from '@halting/core/steps'
+import type { OtherLimits, WhatIf, RunAnswer, WhatIfAnswers } from '@halting/analysis'
 import { spentText, verdictText } from '@halting/analysis/words'
 import { wrapped } from '../io/columns.ts'
 import { counted, many, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { answerTable } from './answer-table.ts'
-import type { RunAnswer, WhatIfAnswers } from '@halting/analysis'
 
 type Spent = WhatIf['saved']
 

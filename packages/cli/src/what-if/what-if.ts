@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { suggestLimits, type OtherLimits } from '@halting/core/steps'
-import { changes, answerRuns, type WhatIfAnswers } from '@halting/analysis'
+import { suggestLimits, type OtherLimits, changes, answerRuns, type WhatIfAnswers } from '@halting/analysis'
 import { copiesLeftOut } from '@halting/analysis/words'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'

@@ -1,4 +1,5 @@
-import type { Account, LimitFigures, Phase, StepFigures } from '@halting/core/steps'
+import type { Account, LimitFigures, StepFigures } from '@halting/analysis'
+import type { Phase } from '@halting/core/steps'
 import { wrapped } from '../io/columns.ts'
 import { costText } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'

@@ -1,5 +1,5 @@
 import { stagesOf } from '@halting/core/after'
-import { accountOf } from '@halting/core/steps'
+import { accountOf } from '@halting/analysis'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { type AnySession, writerOf } from '@halting/analysis/sessions'

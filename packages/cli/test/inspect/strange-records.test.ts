@@ -1,14 +1,8 @@
 // Holds R-JOUR-4b: whoever looks at a record has it from anybody. A field that is not of its type is told, or nothing is made of it that is no figure.
 import { agentTool, HaltingError, loop, startRun, tool, type LoopOptions } from '@halting/core'
-import {
-  createMemorySteps,
-  foldSession,
-  misfitOfRecord,
-  whatIf,
-  trajectoryOf,
-  type StepRecord,
-} from '@halting/core/steps'
+import { createMemorySteps, foldSession, misfitOfRecord, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { whatIf, trajectoryOf } from '@halting/analysis'
 import { rowOf, sessionTranscript, transcriptParts, viewOf } from '@halting/analysis/view'
 import { assert, nat, property } from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'

@@ -23,6 +23,7 @@ export const noPrices: Prices = Object.freeze<Prices>({ cost: () => undefined, w
 /** Money is counted in whole nano-dollars, so that sums are exact. */
 export type NanoUsd = number
 
+/** US dollars as whole billionths. */
 export function nanosOf(usd: number): NanoUsd {
   // A sum such as 0.1 + 0.2 has an error in its last digits, which is removed. Any real part of a nano-dollar is rounded up:
   // rates are whole millionths of a dollar a million tokens, so the least that there is is a thousandth.
@@ -32,6 +33,7 @@ export function nanosOf(usd: number): NanoUsd {
   return Math.abs(exact - nearest) < 5e-4 ? nearest : Math.ceil(exact)
 }
 
+/** Billionths of a US dollar as dollars. */
 export function usdOf(nanos: NanoUsd): number {
   return nanos / 1e9
 }

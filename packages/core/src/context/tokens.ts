@@ -49,6 +49,7 @@ export function upperBoundOfText(text: string): number {
   return bytes
 }
 
+/** The most tokens that these messages can have, by their bytes. */
 export function upperBoundOfMessages(
   messages: readonly ModelMessage[],
   { maxImageTokens = imageUpperBound }: Pick<Model, 'maxImageTokens'>,

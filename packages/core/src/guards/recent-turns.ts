@@ -3,6 +3,7 @@ import type { ToolResultBlock, ToolUseBlock } from '../messages.ts'
 
 /** Longest cycle of turns that is looked for. */
 const longestCycle = 5
+/** How often the same turns may be repeated unless said otherwise. */
 export const defaultRepeats = 5
 /** Turns that need to be remembered to see any cycle; and those that one with waits in it must fill. */
 const rememberedTurns: number = longestCycle * defaultRepeats
@@ -36,6 +37,7 @@ export function turnHash(
   return hasWaited ? -1 - hash : hash
 }
 
+/** The recent turns with a new one at their end. */
 export function withNewest(turns: readonly number[], newest: number): readonly number[] {
   return [...turns.slice(1 - rememberedTurns), newest]
 }

@@ -1,18 +1,9 @@
 // `@halting/core/steps`: what drivers of the Steps port are made of, and what reads their records.
-export {
-  accountOf,
-  type Account,
-  type AccountedEnding,
-  type PhaseFigures,
-  type StepFigures,
-  type Totals,
-} from '../account/account.ts'
-export { isCopiedRun } from '../account/copied-run.ts'
-export type { LapFigures, RankingLeft } from '../account/laps.ts'
-export type { LimitFigures, LimitName } from '../account/limits.ts'
+
+export { recordedProgress, type RecordedProgress, type Totals } from './recorded-progress.ts'
+
 export { allowancesLeft, type AllowancesLeft } from '../allowance.ts'
-export { limitsInForce } from '../account/limits.ts'
-export { timeByPhase } from '../account/time-by-phase.ts'
+
 export {
   recordedStep,
   recordedSteps,
@@ -21,15 +12,11 @@ export {
   type RecordedRequest,
   type RecordedStep,
   type RecordedSteps,
-} from '../account/recorded-steps.ts'
-export { freeModels } from '../account/free-models.ts'
-export { recordedWork, type CallOutcome, type PastRequest, type RecordedWork } from '../account/recorded-work.ts'
-export type { ToolFigures } from '../account/tools.ts'
-export { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
-export type { OtherLimits } from '../what-if/other-limits.ts'
-export { suggestLimits, type SuggestedLimit } from '../what-if/suggest-limits.ts'
-export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from '../what-if/trajectory.ts'
-export { whatIf, type WhatIf, type WhatIfOptions } from '../what-if/what-if.ts'
+  isAtWorst,
+  type RecordedWait,
+  callIdOf,
+} from './recorded-steps.ts'
+
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
 export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'
@@ -42,6 +29,9 @@ export {
   type ForeignRun,
   type ForeignSaid,
   type ForeignTurn,
+  agentCallOf,
+  ForeignCosts,
+  isAnswered,
 } from './foreign-run.ts'
 export type { FoldedPast, StepLog, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
@@ -56,7 +46,7 @@ export {
 export { recordedResult } from '../sdk/recorded-result.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
 export { misfitOfRecord } from './stored-record.ts'
-export { foldRun, PastOfRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
+export { foldRun, PastOfRun, recordedStart, type Folded, type LedgerSoFar, lastMomentOf } from './fold.ts'
 export type { ControlOptions, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 export { committedNanos, recordedSpending } from '../session-account.ts'
 export { systemClock } from './system-clock.ts'
@@ -66,3 +56,12 @@ export { ledgerOf, settingsOf } from '../options.ts'
 export type { RunSettings } from '../run-context.ts'
 export type { Lap, RunEnd, RunIdentity, RunLimits, RunStart } from '../state.ts'
 export type { Eventually } from '../eventually.ts'
+export { beginningOf } from './check-records.ts'
+export { allowances, rankingOf, transitions, turnsBegun } from '../allowance.ts'
+export { type AssistantEntry } from '../transcript.ts'
+export { noProgressNudge } from '../guards/no-progress.ts'
+export { usdOf, nanosOf } from '../budget/prices.ts'
+export { boundsOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
+export { upperBoundOfMessages } from '../context/tokens.ts'
+export { refuse, fieldsOf, shown } from '../given.ts'
+export { defaultRepeats, nearestCycle, waitMs, withNewest, turnHash } from '../guards/recent-turns.ts'

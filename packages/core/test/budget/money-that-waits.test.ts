@@ -14,7 +14,8 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { isJsonObject } from '../../src/json.ts'
-import { accountOf, Ledger, type StepRecord } from '../../src/steps/index.ts'
+import { Ledger, type StepRecord } from '../../src/steps/index.ts'
+import { accountOf } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import {
   begin,

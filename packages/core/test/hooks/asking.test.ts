@@ -13,8 +13,7 @@ import {
   type Permissions,
   type StopHookInput,
 } from '../../src/index.ts'
-import { accountOf } from '../../src/account/account.ts'
-import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { accountOf, trajectoryOf } from '@halting/analysis'
 import type { StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, hook, json, reader, run, tick, until } from '../support/harness.ts'

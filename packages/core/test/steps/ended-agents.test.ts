@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-BACK-15b: an agent of the background whose end is on record does not go on, whatever program resumes.
 import { expect, test } from 'vitest'
 import { resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
-import { recordedWork } from '../../src/steps/index.ts'
+import { recordedWork } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { agent, byPrompt, start } from '../support/background.ts'
 import { calls, dollarATokenPrices as prices, json, run, tool } from '../support/harness.ts'

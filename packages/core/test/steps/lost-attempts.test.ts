@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
-import { accountOf } from '../../src/steps/index.ts'
+import { accountOf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'

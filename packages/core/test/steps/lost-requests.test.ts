@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
 import { describe, expect, test } from 'vitest'
 import { agentTool, CallableHook, replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
-import { accountOf, recordedWork, trajectoryOf, whatIf } from '../../src/steps/index.ts'
+import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { sampled } from '../support/deep.ts'
 import { calls, dollarATokenPrices as prices, json, reader, run } from '../support/harness.ts'

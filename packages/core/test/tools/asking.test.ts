@@ -1,8 +1,7 @@
 // Holds rules of docs/spec.md: R-TOOL-19 to R-TOOL-19c: what a tool asks a model is paid, counted and on record like any other request.
 import { describe, expect, test } from 'vitest'
 import { textOf, type CompactionReply } from '../../src/adapters/index.ts'
-import { accountOf } from '../../src/account/account.ts'
-import { recordedWork } from '../../src/account/recorded-work.ts'
+import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
 import {
   replay,
   resume,
@@ -13,8 +12,6 @@ import {
   type ToolContext,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { trajectoryOf } from '../../src/what-if/trajectory.ts'
-import { whatIf } from '../../src/what-if/what-if.ts'
 import {
   begin,
   calls,

@@ -1,4 +1,4 @@
-import type { Account, Trajectory } from '@halting/core/steps'
+import type { Account, Trajectory } from '@halting/analysis'
 import { StopReason } from '@halting/core'
 import { type SessionSource } from '../../src/index.ts'
 import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } from '@halting/analysis/view'

@@ -147,8 +147,8 @@ async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptF
   if (folded.open !== undefined) {
     const open = foldRun(folded.open, transcript)
     if (open.kind === 'open') transcript = open.state.transcript
-    const { accountOf } = await import('./account-of.ts')
-    const { totals } = accountOf(folded.open)
+    const { recordedProgress } = await import('./recorded-progress.ts')
+    const { totals } = recordedProgress(folded.open)
     turns += totals.turns
     costUsd += totals.costUsd
   }

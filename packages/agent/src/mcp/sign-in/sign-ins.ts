@@ -7,9 +7,8 @@ import {
   type OAuthClientInformationMixed,
   type OAuthTokens,
 } from '@modelcontextprotocol/client'
-import { isJsonObject } from '@halting/core/adapters'
+import { codeOf, isJsonObject } from '@halting/core/adapters'
 import { makeDurableFolder, partOf, writeWhole } from '@halting/journal/files'
-import { codeOf } from '../../tools/result.ts'
 import { lockFile } from '@halting/policy'
 
 /** What a person is known by at one server: who gave it, and what renews it. */

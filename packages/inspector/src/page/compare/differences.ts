@@ -1,5 +1,5 @@
 import { counted, elapsed, many, money, visible } from '@halting/analysis/words'
-import type { Account } from '@halting/core/steps'
+import type { Account } from '@halting/analysis'
 import type { SessionView, TurnCall } from '@halting/analysis/view'
 import type { Pair } from './align.ts'
 import type { ComparedTurn } from './turns.ts'

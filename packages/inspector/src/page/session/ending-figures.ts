@@ -1,5 +1,5 @@
 import { endings } from '@halting/core'
-import type { LimitFigures } from '@halting/core/steps'
+import type { LimitFigures } from '@halting/analysis'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, visible } from '@halting/analysis/words'
 import type { RunView } from '@halting/analysis/view'
 import { phaseColors } from '../common/colors.ts'

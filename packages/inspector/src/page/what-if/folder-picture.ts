@@ -1,4 +1,4 @@
-import type { SuggestedLimit } from '@halting/core/steps'
+import type { SuggestedLimit } from '@halting/analysis'
 import { counted } from '@halting/analysis/words'
 import { heading, paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { SuggestedLimit } from '@halting/core/steps'
+import type { SuggestedLimit } from '@halting/analysis'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { many, visible, copiesLeftOut } from '@halting/analysis/words'

@@ -1,4 +1,4 @@
-import type { SuggestedLimit } from '@halting/core/steps'
+import type { SuggestedLimit } from '@halting/analysis'
 import { many, visible, spentText, verdictText } from '@halting/analysis/words'
 import type { PastRun, StoppedRun } from './folder.ts'
 import { limitNames, limitWords, lostText, type LimitName } from './limits.ts'

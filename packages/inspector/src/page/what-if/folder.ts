@@ -1,5 +1,12 @@
-import { suggestLimits, type OtherLimits, type SuggestedLimit, type Trajectory, type WhatIf } from '@halting/core/steps'
-import { changes, whatIfPriced } from '@halting/analysis'
+import {
+  suggestLimits,
+  type OtherLimits,
+  type SuggestedLimit,
+  type Trajectory,
+  type WhatIf,
+  changes,
+  whatIfPriced,
+} from '@halting/analysis'
 import type { Plot } from '../plots/plot.ts'
 import { limitWords, usedOf, type LimitName } from './limits.ts'
 

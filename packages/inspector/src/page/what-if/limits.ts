@@ -1,4 +1,4 @@
-import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
+import type { OtherLimits, Trajectory, WhatIf } from '@halting/analysis'
 import { counted, elapsed, many, money, spentText } from '@halting/analysis/words'
 
 /** Limits that are a number. */

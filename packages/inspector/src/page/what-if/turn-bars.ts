@@ -1,5 +1,4 @@
-import type { OtherLimits, Trajectory, WhatIf } from '@halting/core/steps'
-import { whatIfPriced } from '@halting/analysis'
+import { type OtherLimits, type Trajectory, type WhatIf, whatIfPriced } from '@halting/analysis'
 import { money } from '@halting/analysis/words'
 import { limitNames, limitWords } from './limits.ts'
 

@@ -1,4 +1,4 @@
-import type { Account, PastTurn, Trajectory } from '@halting/core/steps'
+import type { Account, PastTurn, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 

@@ -1,4 +1,4 @@
-import type { Account, Trajectory } from '@halting/core/steps'
+import type { Account, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnCall, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 

@@ -1,7 +1,6 @@
-import { suggestLimits } from '@halting/core/steps'
+import { suggestLimits, changes, whatIfPriced } from '@halting/analysis'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changes, whatIfPriced } from '@halting/analysis'
 import {
   savingsPlot,
   stoppedBy,

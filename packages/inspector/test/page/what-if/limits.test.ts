@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
-import { whatIf } from '@halting/core/steps'
+import { whatIf, changes, whatIfPriced } from '@halting/analysis'
 import { describe, expect, it } from 'vitest'
-import { changes, whatIfPriced } from '@halting/analysis'
 import { svgOfPicture } from '../../../src/page/picture/picture.ts'
 import {
   commandLine,

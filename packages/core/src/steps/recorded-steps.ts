@@ -3,7 +3,7 @@ import { mostOfGrant } from '../budget/recorded-amount.ts'
 import type { ToolStatus } from '../events.ts'
 import { isJsonObject } from '../json.ts'
 import { isToolResult, isToolUse, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
-import type { StepRecord } from '../steps/log.ts'
+import type { StepRecord } from './log.ts'
 import type { TranscriptEntry } from '../transcript.ts'
 
 /** Where the time of a run goes. `waiting`: rules, a dialog, the waits between attempts and for what runs in the background; `other`: the loop itself. */

@@ -1,15 +1,15 @@
-import type { Prices } from '../budget/prices.ts'
-import { unknownLimits } from '../account/limits.ts'
-import { isText, isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
+import type { Prices } from '@halting/core'
+import { isText, isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
 import {
+  waitMs,
   agentCallOf,
   ForeignCosts,
   isAnswered,
   type ForeignPayment,
   type ForeignRun,
   type ForeignTurn,
-} from '../steps/foreign-run.ts'
-import { waitMs } from '../guards/recent-turns.ts'
+} from '@halting/core/steps'
+import { unknownLimits } from '../account/limits.ts'
 import { hashOfTurn, type PastPayment, type PastTurn, type Trajectory } from './trajectory.ts'
 
 /** A run of another program, as limits see it. */

@@ -1,6 +1,22 @@
-import { spendsTurn, turnsBegun } from '../allowance.ts'
-import { limitsInForce } from '../account/limits.ts'
+import type { TerminalReason, TranscriptEntry } from '@halting/core'
 import {
+  spendsTurn,
+  isJsonObject,
+  isText,
+  isToolResult,
+  isToolUse,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  type RunProgress,
+} from '@halting/core/adapters'
+import {
+  turnsBegun,
+  boundsOfGrant,
+  type GrantBounds,
+  turnHash,
+  waitMs,
+  type RunLimits,
+  type AssistantEntry,
   callIdOf,
   isAtWorst,
   recordedStep,
@@ -8,17 +24,11 @@ import {
   type RecordedCall,
   type RecordedRequest,
   type RecordedStep,
-} from '../account/recorded-steps.ts'
-import { boundsOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
-import { turnHash, waitMs } from '../guards/recent-turns.ts'
-import { isJsonObject } from '../json.ts'
-import { isText, isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
-import type { RunLimits, RunProgress } from '../state.ts'
-import { beginningOf } from '../steps/check-records.ts'
-import { lastMomentOf } from '../steps/fold.ts'
-import type { StepRecord } from '../steps/log.ts'
-import type { TerminalReason } from '../endings/ending.ts'
-import type { AssistantEntry, TranscriptEntry } from '../transcript.ts'
+  beginningOf,
+  lastMomentOf,
+  type StepRecord,
+} from '@halting/core/steps'
+import { limitsInForce } from '../account/limits.ts'
 
 /** A call of a run that is over. */
 export interface PastCall {

@@ -1,4 +1,4 @@
-import { defaultRepeats, nearestCycle, withNewest } from '../guards/recent-turns.ts'
+import { defaultRepeats, nearestCycle, withNewest } from '@halting/core/steps'
 import { stopByBudgets } from './budget-stops.ts'
 import { stricter, type OtherLimits, type Parting, type Stop } from './other-limits.ts'
 import { withNudge } from './nudged.ts'

@@ -1,14 +1,10 @@
 // Holds a rule of docs/spec.md: R-FOR-10: what limits see of a run of another program is the same with its records and without them.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Prices } from '../../src/index.ts'
-import {
-  recordsOfForeign,
-  trajectoryOf,
-  trajectoryOfForeign,
-  type ForeignRun,
-  type ForeignTurn,
-} from '../../src/steps/index.ts'
+import type { Prices } from '@halting/core'
+import { recordsOfForeign, type ForeignRun, type ForeignTurn } from '@halting/core/steps'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { trajectoryOfForeign } from '../../src/what-if/foreign-trajectory.ts'
 
 const prices: Prices = {
   cost: (model) => (model === 'known' ? 0.01 : undefined),

@@ -1,5 +1,6 @@
-import { allowances, rankingOf, transitions, type Transition } from '../allowance.ts'
-import type { RunProgress } from '../state.ts'
+import type { Transition } from '@halting/core'
+import type { RunProgress } from '@halting/core/adapters'
+import { allowances, rankingOf, transitions } from '@halting/core/steps'
 
 /** How often the loop went round for one reason, and what that has used of its allowance. */
 export interface LapFigures {

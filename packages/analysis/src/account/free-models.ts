@@ -1,5 +1,5 @@
-import { isJsonObject } from '../json.ts'
-import type { StepRecord } from '../steps/log.ts'
+import { isJsonObject } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
 
 /** Models of a run that told tokens and no cost: they have no price, or one of nothing. */
 export function freeModels(records: readonly StepRecord[]): readonly string[] {

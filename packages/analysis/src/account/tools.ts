@@ -1,5 +1,4 @@
-import { usdOf } from '../budget/prices.ts'
-import { isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
+import { usdOf, isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep } from '@halting/core/steps'
 
 /** What the use of one tool came to. */
 export interface ToolFigures {

@@ -1,9 +1,6 @@
-import type { ToolStatus } from '../events.ts'
-import { isJsonObject } from '../json.ts'
-import { noUsage, type Usage } from '../messages.ts'
-import type { ModelErrorKind } from '../model/model-error.ts'
-import type { StepRecord } from '../steps/log.ts'
-import { isAtWorst, recordedSteps, type Phase, type RecordedRequest } from './recorded-steps.ts'
+import type { ToolStatus, Usage } from '@halting/core'
+import { isJsonObject, noUsage, type ModelErrorKind } from '@halting/core/adapters'
+import { type StepRecord, isAtWorst, recordedSteps, type Phase, type RecordedRequest } from '@halting/core/steps'
 
 /** One attempt at a model request that is on record, with what came of it. */
 export interface PastRequest {

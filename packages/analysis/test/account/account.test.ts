@@ -1,11 +1,23 @@
 // Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
 import { describe, expect, test } from 'vitest'
-import { agentTool, noProgress, stepLimit, StopSignal, type LoopOptions, type Terminal } from '../../src/index.ts'
-import { accountOf, timeByPhase, type Account, type RecordedStep } from '../../src/steps/index.ts'
-import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hanging, hook, json, reader, run, tool, until } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
-import type { StepRecord } from '../../src/index.ts'
+import { agentTool, noProgress, stepLimit, StopSignal, type LoopOptions, type Terminal } from '@halting/core'
+import type { RecordedStep, StepRecord } from '@halting/core/steps'
+import { createFakeClock, scriptedModel } from '@halting/core/testing'
+import { accountOf, type Account } from '../../src/account/account.ts'
+import { timeByPhase } from '../../src/account/time-by-phase.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hanging,
+  hook,
+  json,
+  reader,
+  run,
+  tool,
+  until,
+} from '../../../core/test/support/harness.ts'
+import { killedAfter } from '../../../core/test/support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })

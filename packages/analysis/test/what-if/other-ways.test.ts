@@ -1,9 +1,23 @@
 // Holds rules of docs/spec.md: R-IF-3 to R-IF-7, where a run is not known to go the same way, and what counts as lost.
 import { describe, expect, test } from 'vitest'
-import { agentTool, type LoopOptions, type Permissions, type StepRecord } from '../../src/index.ts'
-import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
-import { createFakeClock } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hanging, json, reader, run, tool, until } from '../support/harness.ts'
+import { agentTool, type LoopOptions, type Permissions } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import { createFakeClock } from '@halting/core/testing'
+import { accountOf } from '../../src/account/account.ts'
+import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
+import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hanging,
+  json,
+  reader,
+  run,
+  tool,
+  until,
+} from '../../../core/test/support/harness.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })

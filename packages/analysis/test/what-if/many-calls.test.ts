@@ -1,14 +1,10 @@
 // Sessions come from anybody: what one message holds costs what it is. Each of these took minutes, or ended the stack.
 import { expect, test } from 'vitest'
-import { loop, startRun, tool } from '../../src/index.ts'
-import {
-  createMemorySteps,
-  recordsOfForeign,
-  trajectoryOf,
-  trajectoryOfForeign,
-  type ForeignRun,
-} from '../../src/steps/index.ts'
-import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { loop, startRun, tool } from '@halting/core'
+import { createMemorySteps, recordsOfForeign, type ForeignRun } from '@halting/core/steps'
+import { createFakeClock, scriptedModel } from '@halting/core/testing'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
+import { trajectoryOfForeign } from '../../src/what-if/foreign-trajectory.ts'
 
 const prices = { cost: () => 0.01, worstCase: () => undefined }
 const many = 30_000

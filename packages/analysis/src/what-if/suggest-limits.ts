@@ -1,5 +1,4 @@
-import { nanosOf, usdOf } from '../budget/prices.ts'
-import { refuse } from '../given.ts'
+import { nanosOf, usdOf, refuse } from '@halting/core/steps'
 import type { OtherLimits } from './other-limits.ts'
 import type { Trajectory } from './trajectory.ts'
 import { cameToSomething, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'

@@ -1,5 +1,4 @@
-import { upperBoundOfMessages } from '../context/tokens.ts'
-import { noProgressNudge } from '../guards/no-progress.ts'
+import { upperBoundOfMessages, noProgressNudge } from '@halting/core/steps'
 import type { PastPayment, PastTurn } from './trajectory.ts'
 
 type Amount = Pick<PastPayment, 'nanos' | 'tokens'>

@@ -1,21 +1,21 @@
-import { usdOf } from '../budget/prices.ts'
-import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
-import { StopSignals } from '../endings/signals.ts'
-import type { TerminalReason } from '../endings/ending.ts'
-import type { RunIdentity, RunProgress } from '../state.ts'
-import { beginningOf } from '../steps/check-records.ts'
-import { lastMomentOf } from '../steps/fold.ts'
-import type { StepRecord } from '../steps/log.ts'
-import { lapFigures, rankingLeft, type LapFigures, type RankingLeft } from './laps.ts'
-import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
+import { StopSignal, StopSignals, type TerminalReason } from '@halting/core'
+import type { StopSignalJson } from '@halting/core/adapters'
 import {
+  usdOf,
+  type RunIdentity,
+  beginningOf,
+  type StepRecord,
+  recordedProgress,
+  type Totals,
   isAtWorst,
   recordedSteps,
   type Phase,
   type RecordedRequest,
   type RecordedStep,
   type RecordedWait,
-} from './recorded-steps.ts'
+} from '@halting/core/steps'
+import { lapFigures, rankingLeft, type LapFigures, type RankingLeft } from './laps.ts'
+import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
@@ -28,19 +28,6 @@ export interface AccountedEnding {
   readonly error: { readonly code: string; readonly message: string } | null
   /** Calls that were left behind because they did not heed the abort. */
   readonly stillRunning: readonly string[]
-}
-
-/** What a run came to. Costs are in US dollars. */
-export interface Totals {
-  readonly turns: number
-  /** Attempts at model requests that are on record. */
-  readonly requests: number
-  readonly tokens: number
-  /** What services told. */
-  readonly costUsd: number
-  /** With what nobody told, which is charged at worst case, and what open requests may cost. */
-  readonly committedUsd: number
-  readonly activeMs: number
 }
 
 /** What one phase of the run took. */
@@ -114,13 +101,12 @@ const longestList = 5
  */
 export function accountOf(records: readonly StepRecord[]): Account {
   const begin = beginningOf(records)
-  const { steps, requests, calls, budgetWaits } = recordedSteps(records)
+  const recorded = recordedSteps(records)
+  const { steps, requests, calls, budgetWaits } = recorded
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
-  const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
   const before = carriedInto(begin)
-  const isTurnOpen = spent.turnBegins && (ended !== undefined || !isAsked(requests, spent))
-  const totals = totalsOf(records, requests, spent, ended !== undefined)
+  const { spent, isTurnOpen, totals } = recordedProgress(records, recorded)
   const carried = notAbove(before, totals)
   const inForce = limitsInForce(records)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
@@ -187,49 +173,6 @@ function overriddenIn(records: readonly StepRecord[]): Account['overridden'] {
     const { by, signals } = record.lap.overridden
     return [{ by, request: record.lap.spent.request, signals }]
   })
-}
-
-function lastProgress(records: readonly StepRecord[]): RunProgress | undefined {
-  const lap = records.findLast((record) => record.type === 'lap' && record.lap.scope === '')
-  return lap?.type === 'lap' ? lap.lap.spent : undefined
-}
-
-function totalsOf(
-  records: readonly StepRecord[],
-  requests: readonly RecordedRequest[],
-  spent: RunProgress,
-  hasEnded: boolean,
-): Totals {
-  if (hasEnded) {
-    const { turns, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = spent
-    return {
-      turns,
-      // None is under way: a reply that is not on record was lost.
-      requests: requests.length,
-      tokens,
-      costUsd: usdOf(nanos),
-      committedUsd: usdOf(nanos + unknownNanos),
-      activeMs: now - startedAt,
-    }
-  }
-  const { at, start } = beginningOf(records)
-  const carried = start.spent
-  const done = requests.filter(({ isOpen }) => !isOpen)
-  const told = requests.reduce((sum, request) => sum + (isAtWorst(request) ? 0 : request.nanos), 0)
-  const all = requests.reduce((sum, { nanos }) => sum + nanos, 0)
-  return {
-    turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0),
-    requests: done.length,
-    tokens: carried.totalTokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: usdOf(carried.nanos + told),
-    committedUsd: usdOf(carried.nanos + carried.unknownNanos + all),
-    activeMs: carried.now - carried.startedAt + lastMomentOf(records) - at,
-  }
-}
-
-/** The request after the last lap is on record. */
-function isAsked(requests: readonly RecordedRequest[], spent: RunProgress): boolean {
-  return requests.some(({ scope, request, phase }) => scope === '' && phase === 'model' && request === spent.request)
 }
 
 function phasesOf(

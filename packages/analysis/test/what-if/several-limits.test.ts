@@ -1,8 +1,9 @@
 // Holds R-IF-3, R-IF-3a and R-IF-4 of docs/spec.md for several limits at once: the order of limits is that of the loop.
 import { describe, expect, test } from 'vitest'
-import { noProgress } from '../../src/index.ts'
-import { trajectoryOf, whatIf, type Trajectory, type WhatIf } from '../../src/steps/index.ts'
-import { drawn } from '../support/deep.ts'
+import { noProgress } from '@halting/core'
+import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'
+import { whatIf, type WhatIf } from '../../src/what-if/what-if.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
 import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
 
 const names = ['maxTurns', 'maxDurationMs', 'maxBudgetUsd', 'maxTotalTokens', 'noProgress'] as const

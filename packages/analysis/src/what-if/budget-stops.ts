@@ -1,4 +1,4 @@
-import { nanosOf, usdOf } from '../budget/prices.ts'
+import { nanosOf, usdOf } from '@halting/core/steps'
 import { stricter, type OtherLimits, type Parting, type Shortened, type Stop } from './other-limits.ts'
 import type { PastPayment, PastTurn, Trajectory } from './trajectory.ts'
 

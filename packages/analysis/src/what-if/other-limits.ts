@@ -1,4 +1,4 @@
-import type { TerminalReason } from '../endings/ending.ts'
+import type { TerminalReason } from '@halting/core'
 
 /** Limits to try. What is left out stays as it was; null takes a limit away. */
 export interface OtherLimits {

@@ -1,10 +1,12 @@
 // What sums over many runs are made of: each request and each call, as they are on record.
 import { describe, expect, test } from 'vitest'
-import { accountOf, recordedWork, type RecordedWork, type StepRecord } from '../../src/steps/index.ts'
-import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { agentTool, resume, type LoopOptions } from '../../src/index.ts'
-import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../support/harness.ts'
-import { killedBefore } from '../support/killed.ts'
+import { accountOf } from '../../src/account/account.ts'
+import { recordedWork, type RecordedWork } from '../../src/account/recorded-work.ts'
+import { agentTool, resume, type LoopOptions } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import { createFakeClock, scriptedModel } from '@halting/core/testing'
+import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../../../core/test/support/harness.ts'
+import { killedBefore } from '../../../core/test/support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })

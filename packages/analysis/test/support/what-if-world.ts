@@ -1,6 +1,7 @@
-import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import type { LoopOptions, ModelRequest, StepRecord } from '../../src/index.ts'
-import { calls, dollarATokenPrices, json, reader, run, tool } from './harness.ts'
+import type { LoopOptions, ModelRequest } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { calls, dollarATokenPrices, json, reader, run, tool } from '../../../core/test/support/harness.ts'
 
 /** A generator of numbers that is the same every time. */
 export function drawsOf(seed: number): (below: number) => number {

@@ -1,4 +1,4 @@
-import type { StepRecord } from '../steps/log.ts'
+import type { StepRecord } from '@halting/core/steps'
 
 /** Whether these records of a run are a copy of one that was made in another session, where it counts: what a fork has of its origin, or what was taken over. */
 export function isCopiedRun(records: readonly StepRecord[]): boolean {

@@ -1,11 +1,14 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { agentTool, noProgress, StopSignal, type LoopOptions } from '../../src/index.ts'
-import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
-import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, reader, run, tool } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
-import { drawn } from '../support/deep.ts'
+import { agentTool, noProgress, StopSignal, type LoopOptions } from '@halting/core'
+import { createFakeClock, scriptedModel } from '@halting/core/testing'
+import { accountOf } from '../../src/account/account.ts'
+import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
+import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'
+import { whatIf } from '../../src/what-if/what-if.ts'
+import { begin, calls, dollarATokenPrices, reader, run, tool } from '../../../core/test/support/harness.ts'
+import { killedAfter } from '../../../core/test/support/killed.ts'
+import { drawn } from '../../../core/test/support/deep.ts'
 import { drawsOf, liveRun } from '../support/what-if-world.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }

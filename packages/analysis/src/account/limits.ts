@@ -1,10 +1,13 @@
-import { turnsBegun } from '../allowance.ts'
-import { defaultRepeats, nearestCycle } from '../guards/recent-turns.ts'
-import type { RunLimits, RunProgress } from '../state.ts'
-import { beginningOf } from '../steps/check-records.ts'
-import type { StepRecord } from '../steps/log.ts'
-import { endings } from '../endings/table.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import { endings, type Terminal } from '@halting/core'
+import type { RunProgress } from '@halting/core/adapters'
+import {
+  turnsBegun,
+  defaultRepeats,
+  nearestCycle,
+  type RunLimits,
+  beginningOf,
+  type StepRecord,
+} from '@halting/core/steps'
 
 /** The limits that are told: those of the options, a cost guard's, and how often the same turns came. */
 export type LimitName = 'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'
