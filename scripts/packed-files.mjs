@@ -34,13 +34,13 @@ const more = {
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
   core: [1_010, 4_180],
-  models: [280, 1_115],
-  journal: [125, 480],
+  models: [320, 1_240],
+  journal: [132, 510],
   telemetry: [55, 215],
-  policy: [600, 2_300],
+  policy: [630, 2_400],
   agent: [960, 3_700],
   analysis: [260, 1_000],
-  restate: [195, 800],
+  restate: [220, 890],
   inspector: [200, 800],
 }
 
@@ -68,6 +68,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 1_670 * kilobyte, unpacked: 6_650 * kilobyte },
+    mostBytes: { packed: 1_890 * kilobyte, unpacked: 7_540 * kilobyte },
   },
 }
