@@ -36,7 +36,7 @@ function session(own: object, local: object) {
     ask: ['Bash(git push *)'],
   })
   const live = {
-    run: { flags, env },
+    run: { choices: flags, env },
     session: { snapshot: { cwd } },
     toolbox: { permissions },
     journal: { ended: [{ spent: { settings: { permissionUpdates: learned } } }] },
