@@ -1,7 +1,7 @@
 // What a long session costs with a window that fills up: tokens and dollars by provider's cache, and the time to prepare a turn. See README.md.
 // Run: node bench/context.mjs [--turns=2000] [--window=30000] [--only=money|time]. Needs a build.
 import { createHash } from 'node:crypto'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { contextLayers, plainContext } from '@halting/core/adapters'
 import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 
@@ -88,7 +88,7 @@ const tool = {
 async function session({ turns, window, context }) {
   const { model, figures } = provider({ window, turns })
   const system = 'You are a coding agent. '.repeat(60)
-  const running = loop(startRun({ prompt: 'Look at all files, and keep to what I say: never write to /etc.' }), { model, system, tools: [tool], context, maxTurns: turns + 1 })
+  const running = streamRun(startRun({ prompt: 'Look at all files, and keep to what I say: never write to /etc.' }), { model, system, tools: [tool], context, maxTurns: turns + 1 })
   const { terminal, state } = await running.ended
   if (terminal.reason !== 'completed') throw new Error(`${terminal.reason}: ${terminal.signal.message}`)
   return { ...figures, compactions: state.spent.compactions }
@@ -180,7 +180,7 @@ async function prepared({ turns, window, context }) {
     if (size === undefined) sizes.set(message, (size = Math.ceil(JSON.stringify(message).length / 4)))
     return size
   }
-  const { terminal } = await loop(startRun({ prompt: 'Go.' }), { model, tools: [small], context, maxTurns: turns + 1 }).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'Go.' }), { model, tools: [small], context, maxTurns: turns + 1 }).ended
   if (terminal.reason !== 'completed') throw new Error(`${terminal.reason}: ${terminal.signal.message}`)
   return (gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length) * 1_000
 }

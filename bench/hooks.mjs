@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { readHooks, ShellHooks } from '@halting/agent/hooks'
-import { loop, startRun, tool } from '@halting/core'
+import { streamRun, startRun, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const calls = Number(process.argv.find((word) => word.startsWith('--calls='))?.slice(8) ?? 30)
@@ -47,7 +47,7 @@ async function callWith(count) {
   const replies = Array.from({ length: calls }, (_, number) => ({ toolCalls: [{ name: 'Look', input: { number } }] }))
   const look = tool({ name: 'Look', description: '', execute: () => 'seen' })
   const options = { model: scriptedModel([...replies, 'done']), tools: [look], hooks: shell.hooks }
-  const whole = await timed(() => loop(startRun({ prompt: 'go' }), options).terminal)
+  const whole = await timed(() => streamRun(startRun({ prompt: 'go' }), options).result)
   await shell.end('other')
   return whole / calls
 }

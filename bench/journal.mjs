@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openJournal } from '@halting/journal'
-import { createMemorySteps, loop, startRun } from '@halting/core'
+import { createMemorySteps, streamRun, startRun } from '@halting/core'
 import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { inputOf, replyText, resultOf, toolName } from './lib/script.mjs'
 import { playOf, whose } from './lib/sessions.mjs'
@@ -101,7 +101,7 @@ async function played(size, { steps, readOnly = true, each, close = async () => 
     if (each !== undefined && turn > 1) await each(given[0].messages)
     return call(...given)
   }
-  const { terminal } = await loop(startRun({ prompt: 'Go.', sessionId: 'bench' }), { ...play, ...(steps !== undefined && { steps }) }).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'Go.', sessionId: 'bench' }), { ...play, ...(steps !== undefined && { steps }) }).ended
   const bytes = await close()
   if (terminal.reason !== 'completed' || turn !== size + 1) throw new Error(`${terminal.reason} after ${turn} requests`)
   return watch.read(bytes)

@@ -1,7 +1,7 @@
 // What each option of a run adds to a turn: the same run with and without it, in turns, each in a process of its own.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { CallableHook, createMemorySteps, loop, startRun } from '@halting/core'
+import { CallableHook, createMemorySteps, streamRun, startRun } from '@halting/core'
 import { heading, median, numberOf, table } from './lib/measure.mjs'
 import { deltas, inputOf, inputSchema, inputTokens, lastWords, outputTokens, replyText, resultOf, toolDescription, toolName } from './lib/script.mjs'
 
@@ -64,6 +64,6 @@ async function play(count, options) {
     },
   }
   const tool = { name: toolName, description: toolDescription, inputSchema, readOnly: true, execute: async ({ path }) => resultOf(path) }
-  const { reason } = await loop(startRun({ prompt: 'Go.' }), { model, tools: [tool], maxTurns: count + 1, ...options }).terminal
+  const { reason } = await streamRun(startRun({ prompt: 'Go.' }), { model, tools: [tool], maxTurns: count + 1, ...options }).result
   if (reason !== 'completed') throw new Error(`The run ended as ${reason}.`)
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { openJournal } from '@halting/journal'
-import { resume, loop, startRun } from '@halting/core'
+import { resume, streamRun, startRun } from '@halting/core'
 import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { playOf, whose, writeSession } from './lib/sessions.mjs'
 
@@ -115,7 +115,7 @@ async function goOn(file, size) {
     }
     const options = { ...play, maxTurns: size + 2 }
     const start = () => startRun({ transcript: journal.transcript, prompt: 'Go on.', sessionId: 'bench', runId: 'run2' })
-    const running = open === undefined ? loop(start(), { ...options, steps: journal.steps() }) : resume(open, options, journal.transcript, journal.log).loop
+    const running = open === undefined ? streamRun(start(), { ...options, steps: journal.steps() }) : resume(open, options, journal.transcript, journal.log).loop
     void running.ended.then(({ terminal }) => reject(new Error(`${terminal.reason}: ${terminal.signal.message}`)))
   })
   if (shown < size * 2) throw new Error(`the model was shown ${shown} messages of ${size} turns`)

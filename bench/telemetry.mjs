@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { telemetry } from '@halting/telemetry'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { anthropic } from '@halting/models'
 import { metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
@@ -58,9 +58,9 @@ const toolTaking = (ms) => ({
 
 /** Every event is read, as the program does. */
 async function run(model, tool, turns, onEvent) {
-  const running = loop(startRun({ prompt: 'Go.' }), { model, tools: [tool], maxTurns: turns + 1 })
+  const running = streamRun(startRun({ prompt: 'Go.' }), { model, tools: [tool], maxTurns: turns + 1 })
   for await (const event of running) onEvent(event)
-  const { reason } = await running.terminal
+  const { reason } = await running.result
   if (reason !== 'completed') throw new Error(`The run ended as ${reason}.`)
 }
 

@@ -6,7 +6,7 @@ const model = scriptedModel([{ toolCalls: [{ name: 'Delete', input: { path: 'old
 const remove = tool({
   name: 'Delete',
   description: 'Deletes a file',
-  input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   execute: ({ path }) => `deleted ${path}`,
 })
 const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'Delete old.txt?' }) }

@@ -1,5 +1,6 @@
 // examples/builder.mjs
-import { AgentBuilder, AgentState, tool, UseGuards, UseModel, UseTools } from '@halting/core'
+import { AgentState, tool } from '@halting/core'
+import { AgentBuilder, UseGuards, UseModel, UseTools } from '@halting/core/compat'
 import { scriptedModel } from '@halting/core/testing'
 
 const roll = tool({

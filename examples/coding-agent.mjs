@@ -25,7 +25,7 @@ const model = scriptedModel([
 const ticket = tool({
   name: 'Ticket',
   description: 'Closes a ticket',
-  input: { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] },
+  inputSchema: { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] },
   execute: ({ number }) => `closed ${number}`,
 })
 

@@ -1,5 +1,5 @@
 // examples/guards.mjs
-import { all, any, loop, noProgress, startRun, stepLimit, StopSignal, tool } from '@halting/core'
+import { all, any, streamRun, noProgress, startRun, stepLimit, StopSignal, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 /** A guard of our own: a condition over the figures of the run. */
@@ -19,5 +19,5 @@ const look = tool({
 })
 
 const stopWhen = any(noProgress(), all(stepLimit(3), expensive))
-const { reason, signal } = await loop(startRun({ prompt: 'Look.' }), { model, tools: [look], stopWhen }).terminal
+const { reason, signal } = await streamRun(startRun({ prompt: 'Look.' }), { model, tools: [look], stopWhen }).result
 console.log(`${reason}: ${signal.message}`)

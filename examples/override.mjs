@@ -1,5 +1,5 @@
 // examples/override.mjs
-import { CallableHook, loop, startRun, stepLimit, tool } from '@halting/core'
+import { CallableHook, streamRun, startRun, stepLimit, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
@@ -15,7 +15,7 @@ const insist = new CallableHook((context) => context.withState(context.state().w
   triggers: ['onStop'],
 })
 
-const running = loop(startRun({ prompt: 'Look.' }), {
+const running = streamRun(startRun({ prompt: 'Look.' }), {
   model,
   tools: [look],
   hooks: [insist],

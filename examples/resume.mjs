@@ -1,5 +1,5 @@
 // examples/resume.mjs
-import { createMemorySteps, loop, replay, resume, startRun, tool } from '@halting/core'
+import { createMemorySteps, streamRun, replay, resume, startRun, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const done = []
@@ -14,7 +14,7 @@ const script = [{ toolCalls: [{ name: 'Send' }] }, 'The mail is on its way.']
 
 // A whole run, with its record.
 const steps = createMemorySteps()
-await loop(startRun({ prompt: 'Send it.' }), { model: scriptedModel(script), tools, steps }).terminal
+await streamRun(startRun({ prompt: 'Send it.' }), { model: scriptedModel(script), tools, steps }).result
 const records = JSON.parse(JSON.stringify(steps.records))
 console.log(records.map(({ type, key = '' }) => `${type} ${key}`.trim()).join('\n'))
 
@@ -24,7 +24,7 @@ const resumed = resume(records.slice(0, cut), { model: scriptedModel(['I will lo
 for await (const event of resumed.loop) {
   if (event.type === 'tool_end') console.log(`resumed: ${event.name} is ${event.status}`)
 }
-console.log(`resumed: ${(await resumed.loop.terminal).reason}`)
+console.log(`resumed: ${(await resumed.loop.result).reason}`)
 
 // A replay runs nothing and comes to the same.
 const played = await replay(records, { model: scriptedModel([]), tools })

@@ -1,5 +1,5 @@
 // examples/summarize.mjs
-import { CallableHook, loop, startRun, stepLimit, tool } from '@halting/core'
+import { CallableHook, streamRun, startRun, stepLimit, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const look = tool({ name: 'Look', description: 'Looks', readOnly: true, execute: () => 'a long text' })
@@ -17,6 +17,6 @@ const summarize = new CallableHook(
 )
 
 const options = { model, tools: [look], hooks: [summarize], stopWhen: stepLimit(3) }
-const { terminal, state } = await loop(startRun({ prompt: 'Look.' }), options).ended
+const { terminal, state } = await streamRun(startRun({ prompt: 'Look.' }), options).ended
 console.log(terminal.reason, model.requests.map(({ messages }) => messages.length).join(' '))
 console.log(state.transcript.messages()[0].content)

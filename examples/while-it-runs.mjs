@@ -1,5 +1,5 @@
 // examples/while-it-runs.mjs
-import { loop, startRun, stepLimit, tool } from '@halting/core'
+import { streamRun, startRun, stepLimit, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 // Every reply takes a moment: time for a person to act.
@@ -9,7 +9,7 @@ const careful = scriptedModel([{ text: 'Nothing to see.', before }], { id: 'care
 const look = tool({ name: 'Look', description: 'Looks', readOnly: true, execute: () => 'an empty room' })
 
 const options = { model: quick, models: [careful], tools: [look], maxTurns: 2, stopWhen: stepLimit(8) }
-const running = loop(startRun({ prompt: 'What is in the house?' }), options)
+const running = streamRun(startRun({ prompt: 'What is in the house?' }), options)
 
 function act() {
   running.set({ model: 'careful', limits: { maxTurns: 5, maxTotalTokens: 500_000 } })
@@ -29,4 +29,4 @@ for await (const event of running) {
   if (event.type === 'figures')
     console.log(`${event.settledTokens} tokens; ${event.contextTokens} of ${event.contextWindow} in the window`)
 }
-console.log((await running.terminal).reason)
+console.log((await running.result).reason)

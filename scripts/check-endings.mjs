@@ -16,11 +16,11 @@ const exceptions = {
 }
 
 /** Types that name reasons of endings, or their categories. */
-const reasonTypes = /\b(?:TerminalReason|StopReason)\b|\bTerminal\['reason'\]|\bkeyof typeof endings\b/
+const reasonTypes = /\b(?:EndingReason|StopCategory)\b|\bRunResult\['reason'\]|\bkeyof typeof endings\b/
 
 /** Whether text is about the core's reasons: other packages have a type of the same name for what a model says. */
 const importsReasons =
-  /import[^;]*?\b(?:TerminalReason|StopReason|Terminal|endings)\b[^;]*?from '(?:@halting\/core|[^']*\/(?:ending|reason|terminal|table)\.ts)'/
+  /import[^;]*?\b(?:EndingReason|StopCategory|RunResult|endings)\b[^;]*?from '(?:@halting\/core|[^']*\/(?:ending|reason|terminal|table)\.ts)'/
 
 const reasons = reasonsIn(`${room}table.ts`)
 

@@ -9,7 +9,7 @@
 //   session builders     files that put the tools of a session together: they call `createCodingTools`
 //   read sessions        published packages with a file that imports one of `readers` and imports or declares one of `models`: it makes sums or models
 //                        of recorded sessions
-//   tables of an ending  constants typed by `TerminalReason`, whole or partial, and switches over at least half of its members
+//   tables of an ending  constants typed by `EndingReason`, whole or partial, and switches over at least half of its members
 //   told                 the words told, tells and tell in sources, not as parts of longer names
 //   documents            bytes of CHANGELOG.md, and of the largest page of the specification
 //   longest              the largest file in lines, and functions of more than 70 lines without their doc comments
@@ -69,7 +69,7 @@ const small = smallFilesWithOneImporter(tree)
 const { floors, upward, rooms } = layers(tree, 'packages/core/src')
 const builders = sessionBuilders(tree, wiring)
 const reading = packagesThatReadSessions(tree, { readers, models }).filter((name) => publishedPackages.includes(name))
-const tables = tablesOf(tree, 'TerminalReason')
+const tables = tablesOf(tree, 'EndingReason')
 const functions = longFunctions(tree)
 const specification = largestDocument(new Map(specPages().map((path) => [path, sizeOf(path)])))
 const largest = largestFile(tree)

@@ -1,5 +1,5 @@
 // Sessions of ours for the benchmarks: a run of so many turns, one call a turn, written through the journal as the program writes it.
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { openJournal } from '@halting/journal'
 import { inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from './script.mjs'
 
@@ -53,7 +53,7 @@ export async function writeSession(path, { turns, ends = true, resultBytes, sess
   const steps = journal.steps()
   const size = resultBytes === undefined ? {} : { resultBytes }
   const start = startRun({ prompt: 'Go.', sessionId })
-  if (ends) await loop(start, { ...playOf(turns, size), steps }).ended
-  else await new Promise((resolve) => void loop(start, { ...playOf(turns, { ...size, onLast: resolve }), steps }).ended)
+  if (ends) await streamRun(start, { ...playOf(turns, size), steps }).ended
+  else await new Promise((resolve) => void streamRun(start, { ...playOf(turns, { ...size, onLast: resolve }), steps }).ended)
   await journal.close()
 }

@@ -1,4 +1,4 @@
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { delay, deltas, inputOf, inputSchema, inputTokens, lastWords, outputTokens, replyText, resultOf, toolDescription, toolName } from '../lib/script.mjs'
 
 /** @import { Play, Played } from '../lib/script.mjs' */
@@ -56,7 +56,7 @@ function toolOf(play, count) {
 function start(play, count) {
   const signal = play.signal === undefined ? {} : { signal: play.signal }
   const grace = play.deaf === undefined ? {} : { graceMs: 0 }
-  return loop(startRun({ prompt: 'Go.' }), { model: modelOf(play, count), tools: [toolOf(play, count)], maxTurns: play.turns + 1, ...signal, ...grace })
+  return streamRun(startRun({ prompt: 'Go.' }), { model: modelOf(play, count), tools: [toolOf(play, count)], maxTurns: play.turns + 1, ...signal, ...grace })
 }
 
 /** Every event is read. @param {Play} play @returns {Promise<Played>} */
@@ -70,7 +70,7 @@ async function iterated(play) {
 /** Nobody reads events. @param {Play} play @returns {Promise<Played>} */
 async function awaited(play) {
   const count = { modelCalls: 0, toolCalls: 0 }
-  const { reason } = await start(play, count).terminal
+  const { reason } = await start(play, count).result
   return { ...count, ending: reason }
 }
 

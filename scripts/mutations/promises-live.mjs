@@ -231,7 +231,7 @@ export const promisesOfLiveRuns = [
   [
     'left: what there was before the lap',
     ['transition/allowances'],
-    ['turn/run.ts', 'left: allowancesLeft(laps, limits)', 'left: allowancesLeft(before, limits)'],
+    ['turn/run.ts', 'left: retriesLeft(laps, limits)', 'left: retriesLeft(before, limits)'],
   ],
   [
     'left: a number that is no JSON',

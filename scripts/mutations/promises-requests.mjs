@@ -81,8 +81,8 @@ export const promisesOfRequests = [
     ['tools/subagents'],
     [
       'turn/calls/run-agent.ts',
-      'ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTokens })',
-      'ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd), tokens: maxTokens })',
+      'ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens })',
+      'ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens })',
     ],
     [
       'turn/calls/run-agent.ts',
@@ -269,7 +269,7 @@ export const promisesOfRequests = [
   [
     'budget: more tokens than were asked for are passed over',
     ['callbacks'],
-    ['turn/after-reply.ts', 'run.spent.totalTokens > run.context.settings.maxTokens ?', 'run.spent.totalTokens < 0 ?'],
+    ['turn/after-reply.ts', 'run.spent.totalTokens > run.context.settings.maxTotalTokens ?', 'run.spent.totalTokens < 0 ?'],
   ],
   [
     'budget: an image that was removed is counted on',

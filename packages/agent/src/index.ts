@@ -7,7 +7,7 @@ export { createAgentTool, type AgentInput, type AgentToolOptions } from './agent
 export { generalAgent, type AgentDefinition } from './agents/definition.ts'
 export { modeOfAgent } from './agents/mode-of-agent.ts'
 export { hasAgents, hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
-export { isOwnHook } from '@halting/core/adapters'
+export { isBuiltinHook } from '@halting/core/adapters'
 export { commandEnvironment, type CommandEnvironmentOptions } from './coding-agent/command-environment.ts'
 export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
@@ -60,10 +60,10 @@ export {
   type LoadOptions,
   SettingsError,
   type NotificationChannel,
-  type KeeperOptions,
+  type SettingsWriterOptions,
   placeOfSuggestions,
   removeStoredRule,
-  settingsKeeper,
+  settingsWriter,
   type StoredRule,
   changeSettingsFile,
   ownSettingsFile,
@@ -114,7 +114,7 @@ export type { GlobInput } from './tools/find-files.ts'
 export type { GrepInput, GrepMode } from './tools/search-files.ts'
 export { createGlobTool } from './tools/glob.ts'
 export { createGrepTool } from './tools/grep.ts'
-export { inertGit, type InertGit, type InertGitLimits } from './tools/inert-git.ts'
+export { readOnlyGit, type ReadOnlyGit, type ReadOnlyGitLimits } from './tools/inert-git.ts'
 export { defaultLimits, type Environment, type Limits, limitsFrom } from './tools/limits.ts'
 export type { Sandbox } from '@halting/policy/sandbox'
 export type { NotebookEditInput } from './tools/edit-notebook.ts'
@@ -152,8 +152,8 @@ export {
   forkSession,
   removeFork,
   deleteSession,
-  keptSessions,
-  type KeptFile,
+  storedSessions,
+  type StoredSessionFile,
   type SessionSummary,
   ResumeRejectedError,
   headOfKept,
@@ -161,8 +161,8 @@ export {
   sessionFile,
   sessionFolder,
   type SessionPlace,
-  holdSession,
-  type HeldSession,
+  lockSession,
+  type LockedSession,
   openJournal,
   type JournalOptions,
   type SessionJournal,

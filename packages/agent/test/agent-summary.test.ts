@@ -1,7 +1,7 @@
 // Spec R-HOST-16: what a subagent does is summed up while it works: now and then, in the budget, and on record.
 import { agentSummaryHook, agentSummaryIn } from '@halting/agent/after'
 import { createAgentTool, generalAgent } from '@halting/agent'
-import { loop, startRun, type LoopEvent, type LoopOptions, type Tool } from '@halting/core'
+import { streamRun, startRun, type RunEvent, type RunOptions, type Tool } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 
@@ -10,7 +10,7 @@ const call = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ na
 const start = call('Agent', { prompt: 'Look.', description: 'looks' })
 
 /** An agent that works so many turns of so many milliseconds each. */
-async function working(turns: number, ms: number, more: Partial<LoopOptions> = {}) {
+async function working(turns: number, ms: number, more: Partial<RunOptions> = {}) {
   const clock = createFakeClock({ autoAdvance: true })
   const summed: string[] = []
   const model = scriptedModel(({ messages, system }) => {
@@ -30,9 +30,9 @@ async function working(turns: number, ms: number, more: Partial<LoopOptions> = {
     readOnly: true,
     execute: () => new Promise((resolve) => clock.after(ms, () => resolve('waited'))),
   }
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   const options = { model, clock, tools: [agent(), wait], hooks: [agentSummaryHook()], ...more }
-  const running = loop(startRun({ prompt: 'go' }), options)
+  const running = streamRun(startRun({ prompt: 'go' }), options)
   for await (const event of running) events.push(event)
   const told = events.flatMap((event) => (event.type === 'agent' ? (agentSummaryIn(event.event) ?? []) : []))
   const { terminal } = await running.ended
@@ -50,7 +50,7 @@ test('none of an agent that is quick, and none of the main conversation', async 
 })
 
 test('where the budget has no room for it, the agent goes on without', async () => {
-  const prices: NonNullable<LoopOptions['prices']> = {
+  const prices: NonNullable<RunOptions['prices']> = {
     cost: () => 0,
     worstCase: (_model, { outputTokens }) => (outputTokens === 256 ? 100 : 0),
   }
@@ -59,7 +59,7 @@ test('where the budget has no room for it, the agent goes on without', async () 
 })
 
 test('what it costs is in the figures of the run', async () => {
-  const prices: NonNullable<LoopOptions['prices']> = { cost: () => 0.01, worstCase: () => 0.01 }
+  const prices: NonNullable<RunOptions['prices']> = { cost: () => 0.01, worstCase: () => 0.01 }
   const without = (await working(8, 10_000, { prices, hooks: [] })).terminal.costUsd
   expect((await working(8, 10_000, { prices })).terminal.costUsd - without).toBeCloseTo(0.02)
 })

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { loop, resume, startRun, type LoopOptions, type ModelRequest } from '@halting/core'
+import { streamRun, resume, startRun, type RunOptions, type ModelRequest } from '@halting/core'
 import { isAgentTool, isToolResult, type SpawnContext } from '@halting/core/adapters'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -151,7 +151,7 @@ describe('the Agent tool', () => {
   })
 
   test('gives it its limits', () => {
-    const limits = { maxBudgetUsd: 0.5, maxTokens: 100_000, maxDurationMs: 600_000 }
+    const limits = { maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 600_000 }
     expect(spawned([definition(limits)])).toMatchObject(limits)
   })
 
@@ -372,7 +372,7 @@ describe('--agents', () => {
         disallowedTools: ['Edit', 'Bash(rm, x *)'],
         maxTurns: 2,
         maxBudgetUsd: 0.5,
-        maxTokens: 1_000,
+        maxTotalTokens: 1_000,
         maxDurationMs: 90_000,
         level: 'flag',
       },
@@ -418,7 +418,7 @@ const uses = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ na
 interface World {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
-  readonly options: LoopOptions
+  readonly options: RunOptions
   /** Results that models were shown, by the first words of the conversation. */
   readonly shown: (prompt: string) => readonly string[]
 }
@@ -468,7 +468,7 @@ function world(
 }
 
 async function ranIn({ workspace, options }: World): Promise<void> {
-  await loop(startRun({ prompt: 'go' }), options).terminal
+  await streamRun(startRun({ prompt: 'go' }), options).result
   await workspace.dispose()
 }
 
@@ -486,7 +486,7 @@ test('of agents side by side at a service that gives the same ids to their calls
   )
   // Both are judged before either is let.
   const waiting: (() => void)[] = []
-  const canUseTool: LoopOptions['canUseTool'] = async () => {
+  const canUseTool: RunOptions['canUseTool'] = async () => {
     await new Promise<void>((resolve) => {
       waiting.push(resolve)
       if (waiting.length === 2) for (const goOn of waiting) goOn()
@@ -500,7 +500,7 @@ test('of agents side by side at a service that gives the same ids to their calls
 test('a call with another path in the place of its own opens that one (R-PLACE-2)', async () => {
   const write = (file: string) => ({ file_path: join(cwd, file), content: 'x' })
   const made = world({ go: [uses('Write', write('asked.txt')), 'done'] }, { whenAsked: 'ask' })
-  const canUseTool: LoopOptions['canUseTool'] = async () => ({ behavior: 'allow', updatedInput: write('other.txt') })
+  const canUseTool: RunOptions['canUseTool'] = async () => ({ behavior: 'allow', updatedInput: write('other.txt') })
   await ranIn({ ...made, options: { ...made.options, canUseTool } })
   expect(['asked.txt', 'other.txt'].map((file) => existsSync(join(cwd, file)))).toEqual([false, true])
 })
@@ -648,9 +648,9 @@ describe('rules', () => {
 
   test('R-CMD-3a: in a mode that was set for the run a skill runs no more than Bash', async () => {
     const made = world({ go: [uses('Skill', { skill: 'touchy' }), 'end'] }, { mode: 'bypassPermissions' })
-    const running = loop(startRun({ prompt: 'go' }), made.options)
+    const running = streamRun(startRun({ prompt: 'go' }), made.options)
     running.set({ permissionMode: 'plan' })
-    await running.terminal
+    await running.result
     expect([made.shown('go')[0], existsSync(join(cwd, 'by-skill.txt'))]).toEqual([
       expect.stringContaining('not run: '),
       false,
@@ -722,7 +722,7 @@ test('a session that was killed at any record goes on inside its agents, and wri
 
   const whole = await openJournal(place('whole'))
   const first = world(scripts, rules)
-  await loop(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).terminal
+  await streamRun(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).result
   await whole.close()
   await first.workspace.dispose()
   expect(first.shown('go')).toEqual(['a has b', 'c'])

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-AGENT-1a, R-AGENT-11, R-BACK-13, R-JOUR-12b.
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loop, resume, startRun, type LoopOptions, type ModelRequest } from '@halting/core'
+import { streamRun, resume, startRun, type RunOptions, type ModelRequest } from '@halting/core'
 import { isToolResult, textOf, type SpawnContext } from '@halting/core/adapters'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -76,11 +76,11 @@ const uses = (name: string, input: object, text = ''): ScriptedReply => ({
 
 interface World {
   readonly workspace: Workspace
-  readonly options: LoopOptions
+  readonly options: RunOptions
   readonly requests: () => readonly ModelRequest[]
 }
 
-function world(script: Scripts | ((request: ModelRequest) => ScriptedReply), more: Partial<LoopOptions> = {}): World {
+function world(script: Scripts | ((request: ModelRequest) => ScriptedReply), more: Partial<RunOptions> = {}): World {
   const workspace = new Workspace({ cwd, env: { PATH: process.env['PATH'] ?? '' } })
   const allow = ['Bash(*)', 'TaskOutput', 'TaskStop']
   const permissions = createPermissions({
@@ -135,7 +135,7 @@ describe('an agent of the background', () => {
       ]
       return steps[turn] ?? 'done'
     })
-    const { terminal } = await loop(startRun({ prompt: 'go' }), made.options).ended
+    const { terminal } = await streamRun(startRun({ prompt: 'go' }), made.options).ended
     await made.workspace.dispose()
     expect(terminal.reason).toBe('completed')
     const told = toldTo(made, 'go')
@@ -150,7 +150,7 @@ describe('an agent of the background', () => {
   test.each(['stop', 'keep'] as const)('is stopped when the run ends where the policy is %s', async (atEnd) => {
     const made = world({ go: [asks({ prompt: 'a' }), 'done'], a: [uses('Bash', { command: 'sleep 1000' })] })
     const background = backgroundOf(made.workspace, { atEnd })
-    const { state } = await loop(startRun({ prompt: 'go' }), { ...made.options, background }).ended
+    const { state } = await streamRun(startRun({ prompt: 'go' }), { ...made.options, background }).ended
     await made.workspace.dispose()
     expect(toldTo(made, 'go')).toContain('It is stopped when the run ends.')
     const notes = state.transcript.since(0).flatMap((entry) => (entry.kind === 'attachment' ? (entry.tasks ?? []) : []))
@@ -170,7 +170,7 @@ describe('an agent of the background', () => {
       a: [uses('Bash', { command: 'sleep 0.3' }), 'a is done'],
     })
     const background = backgroundOf(made.workspace)
-    const { terminal } = await loop(startRun({ prompt: 'go' }), { ...made.options, background }).ended
+    const { terminal } = await streamRun(startRun({ prompt: 'go' }), { ...made.options, background }).ended
     await made.workspace.dispose()
     expect(terminal.reason).toBe('completed')
     expect(toldTo(made, 'go')).toMatch(/\[bash_1\] The command "sleep 0.1" ended with exit code 0/)
@@ -203,7 +203,7 @@ test('a session on disk that was killed at any line goes on inside its agents of
 
   const whole = await openJournal(place('whole'))
   const first = world(scripts)
-  await loop(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).terminal
+  await streamRun(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).result
   await whole.close()
   await first.workspace.dispose()
   expect(toldTo(first, 'go')).toContain('a has it')

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { backgroundOf } from '@halting/agent'
 import type { Sandbox } from '@halting/policy/sandbox'
-import { type ToolContext, loop, ModelError, startRun, Transcript } from '@halting/core'
+import { type ToolContext, streamRun, ModelError, startRun, Transcript } from '@halting/core'
 import type { AnyLeafTool, TaskStarted } from '@halting/core/adapters'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -111,7 +111,7 @@ describe('the end of a command in the background', () => {
       tools: watched,
       background,
     }
-    for await (const event of loop(startRun({ runId: 'run1', prompt: 'go' }), options))
+    for await (const event of streamRun(startRun({ runId: 'run1', prompt: 'go' }), options))
       if (event.type === 'message' && event.entry.kind === 'user')
         for (const { type } of event.entry.tasks ?? []) told.push([type, event.entry.origin])
     expect(told).toEqual([

@@ -21,11 +21,8 @@ import {
   type SdkResult,
   outputSchema,
   tool,
-  UseGuards,
-  UseHook,
-  StepsLimitHook,
-  UseTools,
 } from '@halting/core'
+import { UseGuards, UseHook, StepsLimitHook, UseTools } from '@halting/core/compat'
 import { scriptedModel, type ScriptedModel } from '@halting/core/testing'
 import { codingAgent, type CodingAgentOptions } from '@halting/agent'
 import { McpServer } from '@modelcontextprotocol/server'
@@ -606,7 +603,7 @@ describe('an agent that it builds (R-LIB-7)', () => {
     const greet = tool({
       name: 'Greet',
       description: 'Greets',
-      input: z.object({ name: z.string() }),
+      inputSchema: z.object({ name: z.string() }),
       readOnly: true,
       execute: ({ name }) => `Hello, ${name}.`,
     })

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, startRun, type AnyTool, type ToolContext } from '@halting/core'
+import { streamRun, startRun, type AnyTool, type ToolContext } from '@halting/core'
 import { isAgentTool } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ test.each([
     watched(tool, (signal) => void signals.add(signal)),
   )
   const toolCalls = Array.from({ length: count }, (_, index) => ({ id: `c${index}`, name, input: input(index) }))
-  const { terminal } = await loop(startRun({ prompt: 'go' }), {
+  const { terminal } = await streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([{ toolCalls }, 'Done.']),
     tools,
     toolConcurrency: count,

@@ -6,10 +6,10 @@ import { createCodingTools, Workspace } from '@halting/agent'
 import {
   QueryEngine,
   resume,
-  loop,
+  streamRun,
   startRun,
   createMemorySteps,
-  type LoopOptions,
+  type RunOptions,
   type Prices,
   type StepRecord,
 } from '@halting/core'
@@ -38,7 +38,7 @@ async function pageAt(body: () => string, type = 'text/html'): Promise<{ readonl
 } // prettier-ignore
 
 /** A run whose model fetches the page once, with a question, and then answers. */
-function world(url: string, reply: ScriptedReply | (() => ScriptedReply), given: Partial<LoopOptions> = {}) {
+function world(url: string, reply: ScriptedReply | (() => ScriptedReply), given: Partial<RunOptions> = {}) {
   const workspace = new Workspace({ cwd: temporaryFolder(), web: { privateHosts: ['127.0.0.1'] } })
   onTestFinished(() => workspace.dispose())
   const small = scriptedModel(typeof reply === 'function' ? reply : () => reply, { id: 'small', maxOutputTokens: 8_000 })
@@ -48,7 +48,7 @@ function world(url: string, reply: ScriptedReply | (() => ScriptedReply), given:
     ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'done' : { toolCalls: [call] }),
     { maxOutputTokens: 2_000 },
   )
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model,
     models: [small],
     prices,
@@ -59,9 +59,9 @@ function world(url: string, reply: ScriptedReply | (() => ScriptedReply), given:
   return { small, model, options }
 } // prettier-ignore
 
-async function runOf(options: LoopOptions) {
+async function runOf(options: RunOptions) {
   const steps = createMemorySteps({ clock: options.clock as never })
-  const { terminal, state } = await loop(startRun({ prompt: 'go' }), { ...options, steps }).ended
+  const { terminal, state } = await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
   return { terminal, state, records: steps.records, result: resultIn(state.transcript.messages()) }
 }
 

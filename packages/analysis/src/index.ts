@@ -11,7 +11,7 @@ export {
 } from './account/account.ts'
 export { isCopiedRun } from './account/copied-run.ts'
 export { freeModels } from './account/free-models.ts'
-export type { LapFigures, RankingLeft } from './account/laps.ts'
+export type { IterationFigures, RankingLeft } from './account/laps.ts'
 export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from './account/limits.ts'
 export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'
 export { timeByPhase } from './account/time-by-phase.ts'

@@ -1,7 +1,7 @@
 // Holds docs/guide/endings.md: what a person, a host and an editor see of every ending, by one real run of each through each face. `HALTING_WRITE=1` writes that
 // page anew. Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26, R-HOST-8, R-ACP-5, R-ACP-5a.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { endings, type TerminalReason } from '@halting/core'
+import { endings, type EndingReason } from '@halting/core'
 import { expect, test } from 'vitest'
 import { callProblems } from './support/acp-schema.ts'
 import { testFolder } from './support/acp-agent.ts'
@@ -11,7 +11,7 @@ import { endingRuns } from './support/ending-runs.ts'
 const page = new URL('../../../docs/guide/endings.md', import.meta.url)
 const isWritten = process.env['HALTING_WRITE'] === '1'
 // `Object.keys` of a record over the union gives the union.
-const reasons = Object.keys(endings) as TerminalReason[]
+const reasons = Object.keys(endings) as EndingReason[]
 
 const cell = (text: string): string => (text === '' ? '–' : text.replaceAll('|', String.raw`\|`).replaceAll('\n', ' '))
 const code = (text: string): string => `\`${text}\``
@@ -32,7 +32,7 @@ interface Facts {
 }
 
 /** One run through each face: what it tells, and its row of the table. */
-async function seen(reason: TerminalReason): Promise<{ readonly facts: Facts; readonly row: string }> {
+async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; readonly row: string }> {
   const run = endingRuns[reason]
   const cwd = testFolder()
   const { says, reason: named, offers } = await inTerminal(run)
@@ -69,7 +69,7 @@ function factsOf(result: ResultLine | undefined): Facts['result'] {
 }
 
 /** The same by the tables of the code. */
-function factsFor(reason: TerminalReason): Facts {
+function factsFor(reason: EndingReason): Facts {
   const ending = endings[reason]
   const isError = ending.subtype !== 'success'
   const wireName = reason === 'max_budget_usd' ? 'budget_exhausted' : reason
@@ -113,7 +113,7 @@ ${rows.map((row) => `| ${row} |`).join('\n')}
 `
 }
 
-const rows = new Map<TerminalReason, string>()
+const rows = new Map<EndingReason, string>()
 
 test.each(reasons)('%s is told by each face as the tables say', async (reason) => {
   const { facts, row } = await seen(reason)

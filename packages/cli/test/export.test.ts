@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJournal, wholeLines } from '@halting/journal'
-import { agentTool, tool, type Loop } from '@halting/core'
+import { agentTool, tool, type RunStream } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
 import { htmlOf, markdownOf } from '@halting/analysis/export'
@@ -203,7 +203,7 @@ async function sayEverywhere(text: string): Promise<string> {
     asks(['Edit', { old_string: text, new_string: text }]),
     says(text),
   ]
-  await keep(id, replies, { tools: [strange, fails] }, (running: Loop) => void running.followUp(text))
+  await keep(id, replies, { tools: [strange, fails] }, (running: RunStream) => void running.followUp(text))
   return id
 }
 

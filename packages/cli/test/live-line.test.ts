@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-TEXT-2, R-TEXT-2a.
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test, vi } from 'vitest'
 import { followActivity } from '../src/headless/activity.ts'
@@ -107,7 +107,7 @@ describe('what goes on', () => {
     maxRetries: 10,
     delayMs: 8_000,
     error: { ...error, retryAfterMs: null, requestId: null, usage: null, billed: 'nothing' },
-  } satisfies LoopEvent
+  } satisfies RunEvent
   const figures = {
     type: 'figures',
     settledUsd: 0.1234,
@@ -122,15 +122,15 @@ describe('what goes on', () => {
     contextWindow: null,
     usedMs: 0,
     leftMs: null,
-  } satisfies LoopEvent
-  const bash = (callId: string, command: string): LoopEvent => ({
+  } satisfies RunEvent
+  const bash = (callId: string, command: string): RunEvent => ({
     type: 'tool_start',
     callId,
     name: 'Bash',
     input: { command },
   })
 
-  function after(events: readonly LoopEvent[], ms: number): (columns: number) => string {
+  function after(events: readonly RunEvent[], ms: number): (columns: number) => string {
     let now = 0
     const activity = followActivity(() => now)
     activity.onEvent({ type: 'turn_start', request: 1, turn: 3 })
@@ -146,7 +146,7 @@ describe('what goes on', () => {
   })
 
   test('has the dollars, the tokens and what is reserved from whoever tells them last, agents of agents too', () => {
-    const ofAgent = (event: LoopEvent): LoopEvent => ({ type: 'agent', callId: 'a', agentType: 'Agent', event })
+    const ofAgent = (event: RunEvent): RunEvent => ({ type: 'agent', callId: 'a', agentType: 'Agent', event })
     const later = {
       ...figures,
       settledUsd: 0.0028,
@@ -166,8 +166,8 @@ describe('what goes on', () => {
     expect(line(120)).toContain('waiting for money that others reserved')
   })
 
-  const full = (contextTokens: number): LoopEvent => ({ ...figures, contextTokens, contextWindow: 100_000 })
-  const begins: LoopEvent = { type: 'compact_start', trigger: 'auto', tokens: 81_300 }
+  const full = (contextTokens: number): RunEvent => ({ ...figures, contextTokens, contextWindow: 100_000 })
+  const begins: RunEvent = { type: 'compact_start', trigger: 'auto', tokens: 81_300 }
 
   test('is how full the window is, where it fits, and that the conversation is made shorter', () => {
     const calm = after([full(81_300)], 0)
@@ -178,14 +178,14 @@ describe('what goes on', () => {
     expect(compacting(60)).toBe('turn 3 · compacting 81.3k tokens (4 s) · 0:04 · $0.1234')
     const boundary = { kind: 'compact_boundary', id: 'b', messages: [], trigger: 'auto' } as const
     const entry = { ...boundary, preTokens: 81_300, postTokens: 12_000 }
-    const ended: readonly LoopEvent[] = [
+    const ended: readonly RunEvent[] = [
       { type: 'compact_end', trigger: 'auto', compacted: true, message: '' },
       { type: 'message', entry },
     ]
     expect(after([full(1_500), begins, ...ended], 0)(79)).toBe(
       'turn 3 · working · 0:00 · ctx 12 % · 34.6k tokens · $0.1234',
     )
-    const inner: LoopEvent = { type: 'agent', callId: '1', agentType: 'x', event: full(90_000) }
+    const inner: RunEvent = { type: 'agent', callId: '1', agentType: 'x', event: full(90_000) }
     expect(after([full(20_000), inner], 0)(79)).toContain(' · ctx 20 % · ')
     expect(after([full(400)], 0)(79)).not.toContain('ctx')
   })
@@ -197,7 +197,7 @@ describe('what goes on', () => {
   })
 
   test('is what the model writes, the call whose input is long too', () => {
-    const update = (given: ModelUpdate): LoopEvent => ({
+    const update = (given: ModelUpdate): RunEvent => ({
       type: 'model_update',
       request: 1,
       entryId: 'e',
@@ -205,7 +205,7 @@ describe('what goes on', () => {
     })
     const content_block = { type: 'tool_use', name: 'Write' }
     const call = update({ type: 'api_event', event: { type: 'content_block_start', index: 1, content_block } })
-    const asked: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'opus' }
+    const asked: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'opus' }
     expect(after([asked], 5_000)(79)).toBe('turn 3 · waiting for opus (5 s) · 0:05')
     expect(after([asked, update({ type: 'thinking_delta', index: 0, text: 'hm' })], 0)(79)).toBe(
       'turn 3 · thinking · 0:00',
@@ -214,8 +214,8 @@ describe('what goes on', () => {
   })
 
   test('is the newest of several tools, those of a subagent too', () => {
-    const inner: LoopEvent = { type: 'agent', callId: '1', agentType: 'x', event: bash('2', 'make') }
-    const ended: LoopEvent = { type: 'tool_end', callId: '2', name: 'Bash', status: 'done', durationMs: 1 }
+    const inner: RunEvent = { type: 'agent', callId: '1', agentType: 'x', event: bash('2', 'make') }
+    const ended: RunEvent = { type: 'tool_end', callId: '2', name: 'Bash', status: 'done', durationMs: 1 }
     expect(after([bash('1', 'npm test'), inner], 0)(79)).toBe('turn 3 · Bash make (and 1 more) · 0:00')
     expect(after([bash('1', 'npm test'), bash('2', 'make'), ended], 0)(79)).toBe('turn 3 · Bash npm test · 0:00')
   })

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '@halting/journal'
-import { loop, startRun, tool } from '@halting/core'
+import { streamRun, startRun, tool } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -18,13 +18,13 @@ const damaged = Array.from({ length: 7 }, (_, index) => `cccccccc-1111-4333-8444
 /** A session as versions wrote it that measured by the time of day, where the clock was set back by 700 ms during each request. */
 async function keepSetBack(): Promise<void> {
   const steps = createMemorySteps()
-  await loop(startRun({ prompt: 'go', sessionId: setBack }), {
+  await streamRun(startRun({ prompt: 'go', sessionId: setBack }), {
     model: scriptedModel([asks(['Edit', {}]), says('done')], { maxOutputTokens: 1_000 }),
     tools: [tool({ name: 'Edit', description: '', execute: () => 'done' })],
     prices: { cost: () => 0.25, worstCase: () => 1 },
     maxTurns: 5,
     steps,
-  }).terminal
+  }).result
   const journal = await openJournal({ path: sessionPath(setBack), sessionId: setBack, cwd: here(), version: '0.1.0' })
   const asWritten = (record: StepRecord): StepRecord =>
     record.type === 'result' && record.key.includes('model:') ? { ...record, durationMs: -698 } : record

@@ -1,5 +1,5 @@
 // What is told of each step: a subagent may use the ids of calls that the main loop uses.
-import type { LoopEvent, SdkMessage } from '@halting/core'
+import type { RunEvent, SdkMessage } from '@halting/core'
 import { expect, test } from 'vitest'
 import { followActivity } from '../src/headless/activity.ts'
 import { createStepPrinter } from '../src/headless/step-printer.ts'
@@ -18,15 +18,15 @@ const shows = (parent: string | null, content: string): SdkMessage =>
     message: { content: [{ type: 'tool_result', tool_use_id: 'call_0', content }] },
     parent_tool_use_id: parent,
   }) as unknown as SdkMessage
-const begun = (name: string): LoopEvent => ({ type: 'tool_start', callId: 'call_0', name, input: {} })
-const ended = (name: string, durationMs: number): LoopEvent => ({
+const begun = (name: string): RunEvent => ({ type: 'tool_start', callId: 'call_0', name, input: {} })
+const ended = (name: string, durationMs: number): RunEvent => ({
   type: 'tool_end',
   callId: 'call_0',
   name,
   status: 'done',
   durationMs,
 })
-const inAgent = (event: LoopEvent): LoopEvent => ({ type: 'agent', callId: 'call_0', agentType: 'Agent', event })
+const inAgent = (event: RunEvent): RunEvent => ({ type: 'agent', callId: 'call_0', agentType: 'Agent', event })
 
 test('a result stands with the call of its own agent, and with its time', () => {
   const lines: string[] = []

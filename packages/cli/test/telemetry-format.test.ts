@@ -1,7 +1,7 @@
 // What the program sends is OTLP as its official definitions have it, in each encoding, and it says what the record of the run says.
 import { readJournal } from '@halting/journal'
 import { metricNames, telemetry } from '@halting/telemetry'
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { defaultResource } from '@opentelemetry/resources'
 import { expect, test } from 'vitest'
@@ -251,14 +251,14 @@ function comparable(received: readonly Received[]): unknown {
 test('all encodings say the same to the last digit, of broken texts, large numbers and none, too', async () => {
   const odd = 'half \ud83d of a pair \udc00, \u0000, \u2028, 日本 and 🙂'
   const usage = { input_tokens: 2 ** 53, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }
-  const run: Extract<LoopEvent, { readonly type: 'run_start' }>['run'] = {
+  const run: Extract<RunEvent, { readonly type: 'run_start' }>['run'] = {
     sessionId: odd,
     runId: 'run1',
     agentPath: '',
     executionCount: 1,
     depth: 0,
   }
-  const events: readonly LoopEvent[] = [
+  const events: readonly RunEvent[] = [
     { type: 'run_start', run, model: odd },
     { type: 'turn_start', request: 1, turn: 1 },
     { type: 'model_start', request: 1, attempt: 1, model: odd },

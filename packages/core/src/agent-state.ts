@@ -2,7 +2,7 @@ import { estimateMessages, roughTokens } from './context/tokens.ts'
 import { jsonOf, type Json, type JsonObject } from './json.ts'
 import { type MessageContent, type ModelMessage, type Usage, noUsage, textOf } from './messages.ts'
 import { ExecutionContinuation } from './endings/continuation.ts'
-import type { StopReason } from './endings/reason.ts'
+import type { StopCategory } from './endings/reason.ts'
 import type { StopSignal } from './endings/signal.ts'
 import type { StopSignals } from './endings/signals.ts'
 import { checkReplaced } from './replaced-messages.ts'
@@ -166,7 +166,7 @@ export class AgentState {
   }
 
   /** The most urgent reason; null before a run and while nothing stands. Never null after a run. */
-  stopReason(): StopReason | null {
+  stopReason(): StopCategory | null {
     return this.stopSignals().highest()?.reason ?? null
   }
 

@@ -1,5 +1,5 @@
 /** Why the loop goes round again (spec R-LAP-1): a closed set. */
-export type Transition =
+export type IterationReason =
   | 'next_turn'
   | 'user_input'
   | 'continuation_requested'
@@ -29,7 +29,7 @@ interface AllowanceRow {
 }
 
 /** What pays for each transition, and how often it may be taken. */
-export const allowances: { readonly [transition in Transition]: AllowanceRow } = {
+export const allowances: { readonly [transition in IterationReason]: AllowanceRow } = {
   next_turn: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   user_input: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   continuation_requested: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
@@ -48,41 +48,41 @@ export const allowances: { readonly [transition in Transition]: AllowanceRow } =
 }
 
 /** Whether the lap is a further turn that counts against `maxTurns`, and no recovery. */
-export function spendsTurn(transition: Transition): boolean {
+export function spendsTurn(transition: IterationReason): boolean {
   return allowances[transition].paidFrom === 'turns'
 }
 
 /** `Object.keys` of a record over the union gives the union. */
-export const transitions: readonly Transition[] = Object.freeze(Object.keys(allowances) as Transition[])
+export const transitions: readonly IterationReason[] = Object.freeze(Object.keys(allowances) as IterationReason[])
 
-type LapCounts = { readonly [transition in Transition]?: number }
+type LapCounts = { readonly [transition in IterationReason]?: number }
 
 /** What was spent of the allowances; what is left follows from the limits, which are not state. */
-export type SpentLaps = {
+export type SpentIterations = {
   /** Laps since the last refill. */
   readonly sinceRefill: LapCounts
   /** Laps of the whole run. */
   readonly inRun: LapCounts
 }
 
-export const noLaps: SpentLaps = Object.freeze({ sinceRefill: Object.freeze({}), inRun: Object.freeze({}) })
+export const noLaps: SpentIterations = Object.freeze({ sinceRefill: Object.freeze({}), inRun: Object.freeze({}) })
 
-export interface AllowanceLimits {
+export interface RetryLimits {
   /** Turns that may happen; at least 1. */
   readonly maxTurns: number
   /** Laps that the token target allows (`tokenTargetBound`); 0 without one. */
   readonly tokenTargetLaps: number
 }
 
-const count = (counts: LapCounts, transition: Transition): number => counts[transition] ?? 0
+const count = (counts: LapCounts, transition: IterationReason): number => counts[transition] ?? 0
 
 /** Turns that were begun and count against `maxTurns`. The first is not a lap. */
-export function turnsBegun({ inRun }: SpentLaps): number {
+export function turnsBegun({ inRun }: SpentIterations): number {
   return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input')
 }
 
 /** How often the loop may still go round for this reason; never below 0, also where a limit was lowered below what is spent. */
-export function lapsLeft(transition: Transition, spent: SpentLaps, limits: AllowanceLimits): number {
+export function lapsLeft(transition: IterationReason, spent: SpentIterations, limits: RetryLimits): number {
   const row = allowances[transition]
   switch (row.paidFrom) {
     case 'turns':
@@ -95,7 +95,7 @@ export function lapsLeft(transition: Transition, spent: SpentLaps, limits: Allow
 }
 
 /** Pays for one lap. `refills`: a turn always does, a token continuation when it made progress (spec R-LAP-3). */
-export function spendLap(transition: Transition, spent: SpentLaps, madeProgress: boolean): SpentLaps {
+export function spendLap(transition: IterationReason, spent: SpentIterations, madeProgress: boolean): SpentIterations {
   const row = allowances[transition]
   const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }
   if (row.paidFrom === 'turns' || (row.paidFrom === 'tokenTarget' && madeProgress))
@@ -108,7 +108,7 @@ export function spendLap(transition: Transition, spent: SpentLaps, madeProgress:
 export type Ranking = readonly [turns: number, gate: number, others: number]
 
 /** The ranking that every iteration lowers, from what is left of each retry limit. */
-export function rankingOf(spent: SpentLaps, limits: AllowanceLimits): Ranking {
+export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking {
   let others = allOwnLaps
   others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')
   return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
@@ -122,7 +122,7 @@ function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
   let laps = 0
   for (const key in counts) {
     // The keys of the counts are transitions.
-    const transition = key as Transition
+    const transition = key as IterationReason
     const row = allowances[transition]
     if (row.paidFrom === 'own' && row.resets === resets) laps += count(counts, transition)
   }
@@ -133,10 +133,10 @@ function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
  * How often each transition may still be taken, if the options leave it open at all; null where there is no limit, so that it is JSON.
  * `next_turn` and `user_input` draw on one allowance.
  */
-export type AllowancesLeft = { readonly [transition in Transition]: number | null }
+export type RetriesLeft = { readonly [transition in IterationReason]: number | null }
 
 /** Written out, since every lap tells it; what `lapsLeft` says of each. */
-export function allowancesLeft(spent: SpentLaps, limits: AllowanceLimits): AllowancesLeft {
+export function retriesLeft(spent: SpentIterations, limits: RetryLimits): RetriesLeft {
   const { sinceRefill, inRun } = spent
   const turns = lapsLeft('next_turn', spent, limits)
   const turnsLeft = turns === Infinity ? null : turns

@@ -1,4 +1,4 @@
-import { allowances, transitions, type Transition } from './allowance.ts'
+import { allowances, transitions, type IterationReason } from './allowance.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { noPrices, type RequestBound } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
@@ -14,7 +14,7 @@ import type { Guard } from './guards/guard.ts'
 import type { StopHook } from './hooks/stop-hooks.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
-import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
+import { guardsOf, settingsOf, type RunOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { isAgentTool, modelsOfAgents } from './tools/tool.ts'
 import { many } from './text.ts'
@@ -43,7 +43,7 @@ export interface Certificate {
 }
 
 /** The bounds that follow from the options. @throws ConfigurationError for options that cannot be run. */
-export function certificate(options: LoopOptions): Certificate {
+export function certificate(options: RunOptions): Certificate {
   const settings = settingsOf(options)
   const turns = turnsBound(settings.maxTurns, guardsOf(options), options)
   const laps = lapsBound(turns, settings, options)
@@ -61,7 +61,7 @@ export function certificate(options: LoopOptions): Certificate {
 }
 
 /** Turns of a run that these guards look at. */
-function turnsBound(maxTurns: number, guards: readonly Guard[], options: LoopOptions): Bound {
+function turnsBound(maxTurns: number, guards: readonly Guard[], options: RunOptions): Bound {
   // A hook may override a guard on steps once: what it measures never falls below its limit again.
   const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0
   const value = Math.min(maxTurns, ...guards.flatMap(({ bounds }) => (bounds?.turns ?? Infinity) + granted))
@@ -79,9 +79,9 @@ const limitGuards: ReadonlySet<unknown> = new Set([
 ])
 
 /** The transitions that these options leave open at all. */
-function openTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
+function openTransitions(options: RunOptions, settings: RunSettings): readonly IterationReason[] {
   const { model, fallbackModel } = options
-  const closed: { readonly [transition in Transition]?: boolean } = {
+  const closed: { readonly [transition in IterationReason]?: boolean } = {
     continuation_requested: (options.hooks?.length ?? 0) === 0,
     stop_hook_blocking: options.stopHooks?.some(({ of: whose = 'run' }) => whose === 'run') !== true,
     structured_output_retry: settings.output === null,
@@ -95,7 +95,7 @@ function openTransitions(options: LoopOptions, settings: RunSettings): readonly 
   return transitions.filter((transition) => allowances[transition].paidFrom === 'own' && closed[transition] !== true)
 }
 
-function lapsBound(turns: Bound, settings: RunSettings, options: LoopOptions): Bound {
+function lapsBound(turns: Bound, settings: RunSettings, options: RunOptions): Bound {
   if (!turns.bounded) return turns
   const gate = tokenTargetBound(settings.tokenBudget)
   if (gate === Infinity) return { bounded: false, because: 'tokenBudget is Infinity' }
@@ -104,7 +104,7 @@ function lapsBound(turns: Bound, settings: RunSettings, options: LoopOptions): B
 }
 
 /** Laps of a run: those that refill, and the other allowances, once a run or once for every refill. */
-function lapsFor(refilling: number, open: readonly Transition[]): number {
+function lapsFor(refilling: number, open: readonly IterationReason[]): number {
   const sum = (resets: 'refill' | 'run'): number =>
     open.reduce(
       (total, transition) => total + (allowances[transition].resets === resets ? allowances[transition].laps : 0),
@@ -116,7 +116,7 @@ function lapsFor(refilling: number, open: readonly Transition[]): number {
 /** Layers that may each compact once in a lap: before the request, and the two after a 413. */
 const compactionsALap = 3
 
-function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings): Bound {
+function requestsBound(laps: Bound, options: RunOptions, settings: RunSettings): Bound {
   if (!laps.bounded) return laps
   const attempts = settings.maxRetries + 1
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
@@ -140,23 +140,23 @@ function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings)
   }
 }
 
-function agentTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
+function agentTransitions(options: RunOptions, settings: RunSettings): readonly IterationReason[] {
   const stopHooks = (options.stopHooks ?? []).flatMap((hook): readonly StopHook[] =>
     hook.of === 'agents' ? [{ id: hook.id, handle: (input) => hook.handle(input) }] : [],
   )
   return openTransitions({ ...options, stopHooks }, { ...settings, output: null, wrapUp: false })
 }
 
-function hasPlainContext({ context = plainContext }: LoopOptions): boolean {
+function hasPlainContext({ context = plainContext }: RunOptions): boolean {
   return context === plainContext
 }
 
-function tokensBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
-  if (settings.maxTokens !== Infinity)
+function tokensBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
+  if (settings.maxTotalTokens !== Infinity)
     return {
       bounded: true,
-      value: settings.maxTokens,
-      because: `${nameOfTokenLimit(options, settings)}, reserved before each request`,
+      value: settings.maxTotalTokens,
+      because: `${options.maxTotalTokens === settings.maxTotalTokens ? 'maxTotalTokens' : 'a guard on tokens'}, reserved before each request`,
     }
   const perRequest = modelsOf(options).map((model) => ({
     model,
@@ -167,11 +167,6 @@ function tokensBound(requests: Bound, options: LoopOptions, settings: RunSetting
     perRequest,
     "requests, each within the model's window; set maxTotalTokens for a bound of your own",
   )
-}
-
-function nameOfTokenLimit({ maxTotalTokens, maxTokens }: LoopOptions, settings: RunSettings): string {
-  if (maxTotalTokens === settings.maxTokens) return 'maxTotalTokens'
-  return maxTokens === settings.maxTokens ? 'maxTokens' : 'a guard on tokens'
 }
 
 /** The dearest request, as often as requests are made. */
@@ -205,7 +200,7 @@ function tokensOfExtra(model: Model): number {
   return extraOf(model).reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0)
 }
 
-function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
+function usdBound(requests: Bound, options: RunOptions, settings: RunSettings): Bound {
   const { maxBudgetUsd, maxRunUsd } = settings
   const { spentBeforeUsd = 0 } = options
   const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
@@ -234,12 +229,12 @@ function requestBounds(model: Model): readonly (ModelBound & RequestBound)[] {
 }
 
 /** Those that the run begins with, and those that its compactions and its subagents ask. */
-function modelsOf({ model, fallbackModel, context, tools = [], ...options }: LoopOptions): readonly Model[] {
+function modelsOf({ model, fallbackModel, context, tools = [], ...options }: RunOptions): readonly Model[] {
   const ofAgents = options.maxSubagents === 0 ? [] : modelsOfAgents(tools)
   return [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? []), ...ofAgents]
 }
 
-function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: LoopOptions): Bound {
+function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: RunOptions): Bound {
   if (maxDurationMs === Infinity)
     return { bounded: false, because: 'maxDurationMs is not set: a request or a tool may take any time' }
   if (graceMs === Infinity)
@@ -254,7 +249,7 @@ function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: L
   }
 }
 
-function notesOf(options: LoopOptions): readonly string[] {
+function notesOf(options: RunOptions): readonly string[] {
   const notes: string[] = []
   if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0)
     notes.push(

@@ -110,6 +110,7 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['instructions', 'system'],
   ['abortsignal', 'signal'],
   ['timeoutms', 'maxDurationMs'],
+  ['maxtokens', 'maxTotalTokens for the whole run, or maxOutputTokens of the model for one reply'],
 ])
 
 /** Looks at every option for its type. @throws ConfigurationError for what is none, and for a name that nobody knows: a limit is never ignored. */

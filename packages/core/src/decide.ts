@@ -1,9 +1,9 @@
 import { lastAnswerPrompt } from './prompts.ts'
-import { lapsLeft, type Transition } from './allowance.ts'
+import { lapsLeft, type IterationReason } from './allowance.ts'
 import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
 import { noProgressNudge } from './guards/no-progress.ts'
-import type { Ended } from './run-context.ts'
+import type { FinishedRun } from './run-context.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import type { LapDetails, Run } from './turn/run.ts'
@@ -13,7 +13,7 @@ import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
  * The only way round the loop, and the only way out of it: undefined means that the run goes round again.
  * Every lap is paid for out of its transition's allowance, here and nowhere else (spec R-LOOP-3). What is not paid for ends (R-LAP-5).
  */
-export function decide(run: Run, outcome: Outcome): Eventually<Ended | undefined> {
+export function decide(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
   if (outcome.routes.length === 0) return endOrGoOn(run, outcome.draft())
   return after(takeFirstOpen(run, outcome.routes), (taken) =>
     taken === 'taken' ? undefined : endOrGoOn(run, taken ?? outcome.draft()),
@@ -39,7 +39,7 @@ function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
 }
 
 /** What a resume leaves unasked is of this turn. A subagent may have more of its record ahead: it pays at its end. */
-function goRound(run: Run, transition: Transition, details?: LapDetails): Eventually<undefined> {
+function goRound(run: Run, transition: IterationReason, details?: LapDetails): Eventually<undefined> {
   const paid = run.identity.depth === 0 ? payLostRequests(run) : undefined
   return after(paid, () => {
     run.lap(transition, details)
@@ -47,7 +47,7 @@ function goRound(run: Run, transition: Transition, details?: LapDetails): Eventu
   })
 }
 
-function endOrGoOn(run: Run, draft: Draft): Eventually<Ended | undefined> {
+function endOrGoOn(run: Run, draft: Draft): Eventually<FinishedRun | undefined> {
   return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
     if (nudged === 'taken') return undefined
     draft.keep?.(run)

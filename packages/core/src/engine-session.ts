@@ -1,31 +1,31 @@
-import type { LoopEvent } from './events.ts'
-import type { Loop } from './iterate.ts'
+import type { RunEvent } from './events.ts'
+import type { RunStream } from './iterate.ts'
 import { uuidOf } from './hash.ts'
 import { knownModels } from './model/named-models.ts'
 import type { QueryOptions } from './query-options.ts'
-import type { Ended } from './run-context.ts'
+import type { FinishedRun } from './run-context.ts'
 import { contextOf, settingsOf } from './options.ts'
 import { resultMessage } from './sdk/result-message.ts'
 import type { SdkPermissionDenial, SdkResult } from './sdk/sdk-messages.ts'
 import { SessionAccount } from './session-account.ts'
 import { countedRuns } from './steps/fold-session.ts'
-import type { StepLog } from './steps/log.ts'
+import type { StepStore } from './steps/log.ts'
 import type { ModelFigures } from './endings/terminal.ts'
 
 /** The run that goes on. */
 export interface Running {
-  readonly loop: Loop
+  readonly loop: RunStream
   /** Puts what the run came to into the session, once, whoever asks first: its reader or the run that takes its place. */
   settle(): Promise<Settled>
 }
 
-export interface Settled extends Ended {
+export interface Settled extends FinishedRun {
   readonly sessionCostUsd: number
   readonly sessionUsage: { readonly [model: string]: ModelFigures }
 }
 
 /** `settle` is called once, when the run has ended and somebody wants to know. */
-export function runningOf(loop: Loop, settle: (ended: Ended, of: Running) => Settled): Running {
+export function runningOf(loop: RunStream, settle: (ended: FinishedRun, of: Running) => Settled): Running {
   let settled: Promise<Settled> | undefined
   const running: Running = { loop, settle: () => (settled ??= loop.ended.then((ended) => settle(ended, running))) }
   return running
@@ -48,10 +48,10 @@ export function resultOf<Output>(
 export interface EngineSession {
   readonly options: QueryOptions
   readonly account: SessionAccount
-  readonly last: Ended | undefined
+  readonly last: FinishedRun | undefined
   readonly isRunning: boolean
   /** Where records go; undefined where none are kept, or each run has a driver of its own. */
-  readonly log: StepLog | undefined
+  readonly log: StepStore | undefined
 }
 
 /** What earlier processes have spent, without the run that another one goes on from. */
@@ -75,7 +75,7 @@ export function engineSession(engine: object): EngineSession {
   return session()
 }
 
-export function tellListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: LoopEvent): void {
+export function tellListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: RunEvent): void {
   try {
     onEvent?.(event)
   } catch {

@@ -9,11 +9,11 @@ import { isName, isPrompt, optional } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { leavable, type Leaving } from './leaving.ts'
-import { loop, type Loop, type LoopContext } from './iterate.ts'
+import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
 import type { MessageContent } from './messages.ts'
 import type { Model } from './model/model.ts'
-import { contextOf, settingsOf, type LoopOptions } from './options.ts'
-import type { Ended } from './run-context.ts'
+import { contextOf, settingsOf, type RunOptions } from './options.ts'
+import type { FinishedRun } from './run-context.ts'
 import { initMessage } from './sdk/init-message.ts'
 import type { SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
 import { compactCommand, lastAnswerPrompt, Prompts } from './prompts.ts'
@@ -37,12 +37,12 @@ import {
 import { startRun } from './start.ts'
 import type { LearnedContext } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
-import { StepsDriver } from './steps/driver.ts'
-import { runIdOf, type KeptSession } from './steps/fold-session.ts'
+import { DurableStepEngine } from './steps/driver.ts'
+import { runIdOf, type StoredSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
 import { wallTimeOf } from './steps/clock.ts'
 import { systemClock } from './steps/system-clock.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { RunResult } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 
@@ -63,8 +63,8 @@ export class QueryEngine<Output = unknown> {
   #current: Running | undefined
   #account: SessionAccount
   /** What an earlier process left, until a run begins. */
-  #left: KeptSession | undefined
-  #last: Ended | undefined
+  #left: StoredSession | undefined
+  #last: FinishedRun | undefined
   #runId: string | undefined
   #learned: LearnedContext | undefined
   /** What was set for the session, in place of the options. */
@@ -78,7 +78,7 @@ export class QueryEngine<Output = unknown> {
     settingsOf(options)
     this.#options = completeOptions(options)
     // Plain JavaScript may give it: the records of all runs would be one.
-    if ((options as LoopOptions).steps !== undefined)
+    if ((options as RunOptions).steps !== undefined)
       throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
     const { session } = options
     const transcript = options.transcript ?? session?.transcript ?? Transcript.empty()
@@ -105,7 +105,7 @@ export class QueryEngine<Output = unknown> {
   }
 
   /** How the last run ended. */
-  get lastTerminal(): Terminal | undefined {
+  get lastTerminal(): RunResult | undefined {
     return this.#last?.terminal
   }
 
@@ -146,12 +146,12 @@ export class QueryEngine<Output = unknown> {
     this.#current?.loop.answer(key, decision)
   }
 
-  /** Stops a subagent that works in the background of the run that goes on, as `Loop.stopAgent` does. */
+  /** Stops a subagent that works in the background of the run that goes on, as `RunStream.stopAgent` does. */
   async stopAgent(id: string): Promise<boolean> {
     return (await this.#current?.loop.stopAgent(id)) ?? false
   }
 
-  /** A message for the run that goes on; without one it waits for the next. Gives its id, as `Loop.steer` does. */
+  /** A message for the run that goes on; without one it waits for the next. Gives its id, as `RunStream.steer` does. */
   steer(content: MessageContent, id?: string): string {
     return this.#inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) })
   }
@@ -172,7 +172,7 @@ export class QueryEngine<Output = unknown> {
   }
 
   /**
-   * Sets model, permission mode, thinking and limits for the run that goes on, as `Loop.set` does, and for those after it.
+   * Sets model, permission mode, thinking and limits for the run that goes on, as `RunStream.set` does, and for those after it.
    * @throws ConfigurationError for what cannot be set; then nothing is.
    */
   set(change: SettingsChange): void {
@@ -309,7 +309,7 @@ export class QueryEngine<Output = unknown> {
     yield resultOf(this.#options, { sessionId, runId, denials, ...(await current.settle()) })
   }
 
-  #currentOf(loop: Loop): Running {
+  #currentOf(loop: RunStream): Running {
     return runningOf(loop, (ended, current) => {
       const { terminal, state } = ended
       if (this.#current === current) this.#current = undefined
@@ -330,7 +330,7 @@ export class QueryEngine<Output = unknown> {
     else this.#account.takeBackLast(this.#last.state.spent)
   }
 
-  #begin(what: RunRequest, prompt: MessageContent | undefined, runId: string): Loop {
+  #begin(what: RunRequest, prompt: MessageContent | undefined, runId: string): RunStream {
     const { promptId } = what
     const start = startRun({
       ...asked(what),
@@ -347,27 +347,27 @@ export class QueryEngine<Output = unknown> {
     const driver =
       session === undefined
         ? undefined
-        : new StepsDriver({ log: session.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
+        : new DurableStepEngine({ log: session.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
     const steps = this.#options.stepsFor?.(runId) ?? driver
     const { options, owner } = this.#shared()
     const { nanos, unknownNanos, totalTokens } = start.spent
     owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
-    return loop(start, { ...options, ...(steps !== undefined && { steps }) }, owner)
+    return streamRun(start, { ...options, ...(steps !== undefined && { steps }) }, owner)
   }
 
-  #goOn({ open = [], log, transcript }: KeptSession): Loop {
+  #goOn({ open = [], log, transcript }: StoredSession): RunStream {
     const { options, owner } = this.#shared()
-    return resumeOn(open, options, transcript, (turn) => new StepsDriver({ ...turn, log }), owner).loop
+    return resumeOn(open, options, transcript, (turn) => new DurableStepEngine({ ...turn, log }), owner).loop
   }
 
   /** What was set in this process holds for a run of an earlier one too, in place of what is on its record. */
-  #setAgain(running: Loop): void {
+  #setAgain(running: RunStream): void {
     const { permissionUpdates: _, isPastFallback: __, ...set } = this.#inForce ?? {}
     if (Object.keys(set).length > 0) running.set(set)
   }
 
   /** A new prompt on a run that did not end closes that one first: calls get results, and nothing new is asked (spec R-SESS-4). */
-  async #closeOpen(left: KeptSession): Promise<void> {
+  async #closeOpen(left: StoredSession): Promise<void> {
     this.#left = undefined
     const running = this.#goOn(left)
     running.abort('interrupt')
@@ -376,13 +376,13 @@ export class QueryEngine<Output = unknown> {
   }
 
   /** Options of each run, and what it shares with the others. */
-  #shared(): { readonly options: LoopOptions; readonly owner: LoopContext & { readonly ledger: Ledger } } {
+  #shared(): { readonly options: RunOptions; readonly owner: RunSurroundings & { readonly ledger: Ledger } } {
     const { stepsFor: _stepsFor, session: _session, ...options } = this.#options
     const { ledger } = this.#account
     // What was spent before is on the ledger already.
-    const { maxTokens, maxRunUsd } = settingsOf(options)
+    const { maxTotalTokens, maxRunUsd } = settingsOf(options)
     const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)
-    const own = ledger.branch({ tokens: maxTokens, nanos: nanosOf(maxRunUsd) })
+    const own = ledger.branch({ tokens: maxTotalTokens, nanos: nanosOf(maxRunUsd) })
     const owner = { inbox: this.#inbox, ledger: own, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
     return { options: { ...options, spentBeforeUsd }, owner }
   }

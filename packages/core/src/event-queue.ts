@@ -1,4 +1,4 @@
-import type { LoopEvent } from './events.ts'
+import type { RunEvent } from './events.ts'
 import type { Eventually } from './eventually.ts'
 
 /** Turns of the microtask queue that a reader may take for one event: some read through several generators. */
@@ -7,7 +7,7 @@ const ticksPerEvent = 16
 const finished: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined })
 
 /** Events between the loop, or what comes after it, and a reader. A slow reader slows nobody; without a reader nothing is kept. */
-export class EventQueue<Event extends object = LoopEvent> {
+export class EventQueue<Event extends object = RunEvent> {
   #events: Event[] = []
   #head = 0
   #isListening = false

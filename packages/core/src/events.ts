@@ -1,8 +1,8 @@
-import type { AllowancesLeft, Ranking, Transition } from './allowance.ts'
+import type { RetriesLeft, Ranking, IterationReason } from './allowance.ts'
 import type { BudgetCompletionEvent } from './budget/token-target.ts'
 import type { CompactionTrigger } from './context/port.ts'
 import type { WindowFigures } from './context/window.ts'
-import type { Checkpoint, GuardRemaining } from './guards/guard.ts'
+import type { CancellationPoint, GuardRemaining } from './guards/guard.ts'
 import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
 import type { Json } from './json.ts'
@@ -12,7 +12,7 @@ import type { ModelUpdate } from './model/model.ts'
 import type { SettingsChange } from './settings/settings-change.ts'
 import type { RunIdentity } from './state.ts'
 import type { StopSignal } from './endings/signal.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { RunResult } from './endings/terminal.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
 /** How a tool call came to its result. */
@@ -53,7 +53,7 @@ export interface FundsWanted {
  * run_end
  * ```
  */
-export type LoopEvent =
+export type RunEvent =
   | { readonly type: 'run_start'; readonly run: RunIdentity; readonly model: string }
   | { readonly type: 'turn_start'; readonly request: number; readonly turn: number }
   | { readonly type: 'model_start'; readonly request: number; readonly attempt: number; readonly model: string }
@@ -166,7 +166,7 @@ export type LoopEvent =
       readonly name: string
       readonly input: unknown
       readonly message: string
-      /** For `Loop.answer`; null when the run ends instead of waiting. */
+      /** For `RunStream.answer`; null when the run ends instead of waiting. */
       readonly key: string | null
     }
   | {
@@ -183,7 +183,7 @@ export type LoopEvent =
       readonly outcome: HookOutcome | StopHookOutcome
       readonly durationMs: number
     }
-  | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint }
+  | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: CancellationPoint }
   | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
   /** `tokens`: what the conversation has, estimated. */
   | { readonly type: 'compact_start'; readonly trigger: CompactionTrigger; readonly tokens: number }
@@ -198,11 +198,11 @@ export type LoopEvent =
   | { readonly type: 'guards'; readonly remaining: readonly GuardRemaining[] }
   | {
       readonly type: 'lap'
-      readonly transition: Transition
+      readonly transition: IterationReason
       readonly before: Ranking
       readonly after: Ranking
       /** How often each transition may still be taken, once this lap is paid for. */
-      readonly left: AllowancesLeft
+      readonly left: RetriesLeft
     }
   /** Something was set by a person; from here on it counts. Only here may the ranking rise. */
   | { readonly type: 'settings'; readonly change: SettingsChange }
@@ -215,9 +215,9 @@ export type LoopEvent =
       readonly description?: string
       /** It works in the background: its call has ended. */
       readonly inBackground?: true
-      readonly event: LoopEvent
+      readonly event: RunEvent
     }
   | { readonly type: 'background'; readonly name: string; readonly error: string | null }
-  | { readonly type: 'run_end'; readonly terminal: Terminal }
+  | { readonly type: 'run_end'; readonly terminal: RunResult }
 
-export type Emit = (event: LoopEvent) => void
+export type Emit = (event: RunEvent) => void

@@ -1,12 +1,12 @@
-import type { LoopEvent } from './events.ts'
+import type { RunEvent } from './events.ts'
 
-type Figures = Extract<LoopEvent, { readonly type: 'figures' }>
+type Figures = Extract<RunEvent, { readonly type: 'figures' }>
 
 /**
  * The figures of the whole run in an event, whoever reports them: the run itself, or a subagent on any level. `isOwn`: by the run itself; the window of the model is
  * that of whoever reports, so only then it is the run's. Undefined for all other events.
  */
-export function figuresIn(event: LoopEvent): { readonly figures: Figures; readonly isOwn: boolean } | undefined {
+export function figuresIn(event: RunEvent): { readonly figures: Figures; readonly isOwn: boolean } | undefined {
   let inner = event
   while (inner.type === 'agent') inner = inner.event
   return inner.type === 'figures' ? { figures: inner, isOwn: inner === event } : undefined

@@ -3,11 +3,11 @@ import { HaltingError, isInstance, messageOf } from './errors.ts'
 import type { StopHookInput } from './hooks/stop-hooks.ts'
 import { isJsonObject } from './json.ts'
 import { noUsage, type AssistantMessage } from './messages.ts'
-import type { Ended } from './run-context.ts'
+import type { FinishedRun } from './run-context.ts'
 import type { RunState } from './state.ts'
 import { StopSignal } from './endings/signal.ts'
 import { endings } from './endings/table.ts'
-import type { RunSummary, Terminal } from './endings/terminal.ts'
+import type { RunSummary, RunResult } from './endings/terminal.ts'
 import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
@@ -18,7 +18,7 @@ import { activeMs, committedUsd } from './turn/figures.ts'
 import { leaveBrokenTasks, leaveTasks } from './turn/tasks.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
-export async function finish(run: Run, draft: Draft): Promise<Ended> {
+export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
   const ended = await conclude(run, draft, 'with_hooks')
   await run.ports.steps.end(run.endOf(ended.terminal))
   run.emit({ type: 'run_end', terminal: ended.terminal })
@@ -28,7 +28,7 @@ export async function finish(run: Run, draft: Draft): Promise<Ended> {
 /**
  * The end of a run that broke: still exactly one terminal, and a result for every call, without asking anybody who might break again.
  */
-export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
+export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedRun> {
   const error = brokenError(thrown)
   const { code, message } = error
   const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
@@ -53,7 +53,7 @@ function staysOpen({ code, details }: HaltingError): boolean {
 }
 
 /** What has to be said, results for calls that have none, the last hooks, and the terminal. `alone`: nobody is asked. */
-async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<Ended> {
+async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
   if (draft.reason !== 'needs_approval') closeOpenCalls(run)
   sayEnding(run, draft)
   if (how === 'with_hooks') {
@@ -125,9 +125,9 @@ async function lastHooks(run: Run, draft: Draft): Promise<void> {
   addHookMessages(run, last.messages)
 }
 
-function terminalFor(state: RunState, draft: Draft): Terminal {
+function terminalFor(state: RunState, draft: Draft): RunResult {
   const { spent } = state
-  const terminal: Terminal = {
+  const terminal: RunResult = {
     reason: draft.reason,
     signal: draft.signal,
     signals: state.continuation.stopSignals(),

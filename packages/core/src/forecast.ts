@@ -2,7 +2,7 @@ import { plus, nothing, type Amount } from './budget/ledger.ts'
 import { askPrices, nanosOf, usdOf } from './budget/prices.ts'
 import { estimateMessages } from './context/tokens.ts'
 import { noUsage, type MessageContent, type Usage } from './messages.ts'
-import { contextOf, type LoopOptions } from './options.ts'
+import { contextOf, type RunOptions } from './options.ts'
 import { startRun } from './start.ts'
 import { worstCase } from './turn/request/charge.ts'
 import { outputCap } from './turn/request/current-model.ts'
@@ -32,7 +32,7 @@ const readTokens = 1_500
 const mostTurns = 1_000
 
 /** Estimates a run before it begins: asks nobody. @throws ConfigurationError for options that cannot be run. */
-export function forecast(options: LoopOptions, prompt: MessageContent = ''): Forecast {
+export function forecast(options: RunOptions, prompt: MessageContent = ''): Forecast {
   const { spent, transcript } = startRun({ prompt })
   const asking: Asking = { context: contextOf(options), spent, transcript }
   const { settings, model } = asking.context
@@ -40,7 +40,7 @@ export function forecast(options: LoopOptions, prompt: MessageContent = ''): For
   const needs = needsOf(asking)
   const limits = {
     nanos: nanosOf(Math.min(settings.maxBudgetUsd - (options.spentBeforeUsd ?? 0), settings.maxRunUsd)),
-    tokens: settings.maxTokens,
+    tokens: settings.maxTotalTokens,
   }
   const first = needs(input)
   const canBegin = isWithin(first, limits)

@@ -8,7 +8,7 @@ import type { TranscriptEntry } from './transcript.ts'
 
 /**
  * What people hand in while a run goes on: messages, and requests to stop at the next checkpoint.
- * Taken from by `Steps.control` only, so that what was taken is on record.
+ * Taken from by `StepEngine.control` only, so that what was taken is on record.
  */
 export interface Inbox {
   /** Steering messages; with `all` the follow-ups too. Undefined when there are none. They cannot be retracted any more. */

@@ -1,25 +1,14 @@
-// The public face of @halting/core: what whoever runs an agent, or gives it tools, hooks and guards, needs.
-// Drivers of the Steps port find theirs in `@halting/core/steps`, tests in `@halting/core/testing`. Adapters and host programs find the types
+// `@halting/core`: what a program needs that runs an agent, or gives it tools, hooks and guards. Stores and engines find theirs in `@halting/core/steps`,
+// tests in `@halting/core/testing`, code written for the document on stop signals in `@halting/core/compat`. Providers, hosts and frontends find the types
 // that these names are made of in `@halting/core/adapters`.
 
 // Running an agent, by how much is decided for the caller.
 export { QueryEngine } from './engine.ts'
 export type { QueryOptions } from './query-options.ts'
 export { query, type Query } from './query.ts'
-export { AgentBuilder } from './builder/agent-builder.ts'
-export { Agent, type ApprovalRequest, type ExecuteOptions } from './builder/agent.ts'
-export {
-  UseCooperativeCancellation,
-  UseGuards,
-  UseHook,
-  UseModel,
-  UseTools,
-  type AgentConfiguration,
-  type Capability,
-} from './builder/capability.ts'
 export { AgentExecution, AgentState } from './agent-state.ts'
-export { loop, type Loop } from './iterate.ts'
-export type { LoopOptions } from './options.ts'
+export { streamRun, type RunStream } from './iterate.ts'
+export type { RunOptions } from './options.ts'
 export type { LimitsChange, SettingsChange } from './settings/settings-change.ts'
 export { startRun, type StartOptions } from './start.ts'
 export { replay, resume } from './resume.ts'
@@ -30,37 +19,25 @@ export { certificate, type Bound, type Certificate } from './certificate.ts'
 
 // What a run is, tells and comes to.
 export type { RunState } from './state.ts'
-export type { Ended, ErrorPolicy } from './run-context.ts'
+export type { FinishedRun, ErrorPolicy } from './run-context.ts'
 export { outputSchema, type OutputSchema } from './output-schema.ts'
-export type { LoopEvent, ToolStatus } from './events.ts'
-export type { Transition } from './allowance.ts'
-export type { Ending, TerminalReason } from './endings/ending.ts'
+export type { RunEvent, ToolStatus } from './events.ts'
+export type { IterationReason } from './allowance.ts'
+export type { Ending, EndingReason } from './endings/ending.ts'
 export { endings } from './endings/table.ts'
-export type { RunSummary, Terminal } from './endings/terminal.ts'
+export type { RunSummary, RunResult } from './endings/terminal.ts'
 export { Transcript, type TranscriptEntry } from './transcript.ts'
 
 // Stopping and going on.
-export { StopReason } from './endings/reason.ts'
+export { StopCategory } from './endings/reason.ts'
 export { StopSignal } from './endings/signal.ts'
 export { StopSignals } from './endings/signals.ts'
-export { ExecutionContinuation } from './endings/continuation.ts'
 export { AgentStopException } from './endings/stop-exception.ts'
-export type { Checkpoint, Guard, GuardRemaining, GuardView } from './guards/guard.ts'
+export type { CancellationPoint, Guard, GuardRemaining, GuardView } from './guards/guard.ts'
 export { all, any, not } from './guards/combinators.ts'
-export {
-  costLimit,
-  CostLimitHook,
-  ExecutionTimeLimitHook,
-  finishReason,
-  FinishReasonHook,
-  stepLimit,
-  StepsLimitHook,
-  timeLimit,
-  tokenLimit,
-  TokenUsageLimitHook,
-} from './guards/limits.ts'
+export { costLimit, finishReason, stepLimit, timeLimit, tokenLimit } from './guards/limits.ts'
 export { noProgress } from './guards/no-progress.ts'
-export { InMemoryCancellationSource, type CanProvideCancellationSignal } from './cancel/source.ts'
+export type { CancellationSource } from './cancel/source.ts'
 export { RunAbort, type AbortCause } from './cancel/abort.ts'
 
 // Hooks.
@@ -90,7 +67,7 @@ export type {
 } from './messages.ts'
 export type { BudgetLease } from './budget/lease.ts'
 export type { Prices } from './budget/prices.ts'
-export type { ContextDefence } from './context/port.ts'
+export type { ContextManager } from './context/port.ts'
 
 // Messages in the SDK message format.
 export type { SdkMessage, SdkResult } from './sdk/sdk-messages.ts'

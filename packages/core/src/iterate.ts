@@ -4,7 +4,7 @@ import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
 import { nanosOf } from './budget/prices.ts'
 import { ConfigurationError, isInstance } from './errors.ts'
-import type { Emit, LoopEvent } from './events.ts'
+import type { Emit, RunEvent } from './events.ts'
 import { fieldsOf, refuse } from './given.ts'
 import { disregard } from './eventually.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
@@ -14,8 +14,8 @@ import { runLoop } from './loop.ts'
 import { openCallsOf } from './open-calls.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
-import { contextOf, ledgerOf, type LoopOptions } from './options.ts'
-import type { Ended, RunContext, RunPorts, RunSettings } from './run-context.ts'
+import { contextOf, ledgerOf, type RunOptions } from './options.ts'
+import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsChange, type SettingsInForce } from './settings/settings-change.ts'
@@ -26,7 +26,7 @@ import { steadyClock } from './steps/clock.ts'
 import { StallableSteps } from './steps/stallable.ts'
 import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './endings/signal.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { RunResult } from './endings/terminal.ts'
 import { Transcript } from './transcript.ts'
 import { Run } from './turn/run.ts'
 import { checkAnswer, InvalidAnswer } from './tools/answer-shape.ts'
@@ -34,11 +34,11 @@ import { answerOf, changesPermissions, keptAnswer } from './tools/can-use-tool.t
 import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 
 /** A run that goes on, or has ended. */
-export interface Loop extends AsyncIterable<LoopEvent> {
+export interface RunStream extends AsyncIterable<RunEvent> {
   /** How it ended. Never rejects. Asking for it starts the run, if nothing else did. */
-  readonly terminal: Promise<Terminal>
+  readonly result: Promise<RunResult>
   /** The terminal and the state it ended in. */
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<FinishedRun>
   readonly hasStarted: boolean
   /** Aborts what is in flight, and ends. */
   abort(cause?: AbortCause): void
@@ -68,8 +68,8 @@ export interface Loop extends AsyncIterable<LoopEvent> {
   stopAgent(id: string): Promise<boolean>
 }
 
-/** What `loop` shares with an owner of several runs, and what a resume brings along. */
-export interface LoopContext {
+/** What `streamRun` shares with an owner of several runs, and what a resume brings along. */
+export interface RunSurroundings {
   readonly inbox?: OpenInbox
   readonly ledger?: Ledger
   /** The ledger above that one which `maxBudgetUsd` limits, where the budget is that of a session. */
@@ -92,7 +92,7 @@ export interface LoopContext {
  * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
  * @throws ConfigurationError at once, for options that cannot be run.
  */
-export function loop(start: RunState, options: LoopOptions, context: LoopContext = {}): Loop {
+export function streamRun(start: RunState, options: RunOptions, context: RunSurroundings = {}): RunStream {
   const run = contextOf(options)
   checkState(start)
   const { settings } = contextWith(run, start.spent.settings)
@@ -139,14 +139,14 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   }
   const events = new EventQueue()
   const put: Emit = (event) => events.put(event)
-  let running: Promise<Ended> | undefined
+  let running: Promise<FinishedRun> | undefined
 
-  const execute = async (): Promise<Ended> => {
+  const execute = async (): Promise<FinishedRun> => {
     // Whoever starts a run has the rest of their turn to say more.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
     const stopListening = onStalled(() => stallable.break())
-    let ended: Ended
+    let ended: FinishedRun
     try {
       const state = context.resumed === true ? start : begun(start, run, ports, put)
       const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
@@ -165,16 +165,16 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     abort.dispose()
     events.close()
     try {
-      disregard(options.onTerminal?.(ended.terminal))
+      disregard(options.onResult?.(ended.terminal))
     } catch {
       // The run has ended; what a listener does with that is its own affair.
     }
     return ended
   }
-  const started = (): Promise<Ended> => (running ??= execute())
+  const started = (): Promise<FinishedRun> => (running ??= execute())
 
   return {
-    get terminal() {
+    get result() {
       return started().then(({ terminal }) => terminal)
     },
     get ended() {
@@ -247,20 +247,20 @@ function ledgerOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUs
 
 /** Where the limits of dollars and tokens are kept. */
 function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledger | undefined): void {
-  const { maxBudgetUsd, maxRunUsd, maxTokens: tokens } = settings
+  const { maxBudgetUsd, maxRunUsd, maxTotalTokens: tokens } = settings
   const ownUsd = sessionLedger === undefined ? Math.min(maxBudgetUsd, maxRunUsd) : maxRunUsd
   ledger.setLimits({ nanos: nanosOf(ownUsd), tokens })
   sessionLedger?.setLimits({ nanos: nanosOf(maxBudgetUsd) })
 }
 
 function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
-  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDurationMs } = settings
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs } = settings
   const orNull = (limit: number): number | null => (limit === Infinity ? null : limit)
   return {
     maxTurns: orNull(maxTurns),
     maxBudgetUsd: orNull(maxBudgetUsd),
     maxRunUsd: orNull(maxRunUsd),
-    maxTotalTokens: orNull(maxTokens),
+    maxTotalTokens: orNull(maxTotalTokens),
     maxDurationMs: orNull(maxDurationMs),
     spentBeforeUsd,
   }

@@ -3,7 +3,7 @@ import type { Emit } from './events.ts'
 import { after, type Eventually } from './eventually.ts'
 import { finishBroken } from './finish.ts'
 import { joinStaging } from './turn/collapse.ts'
-import type { Ended, RunContext, RunPorts } from './run-context.ts'
+import type { FinishedRun, RunContext, RunPorts } from './run-context.ts'
 import type { RunState } from './state.ts'
 import { afterReply } from './turn/after-reply.ts'
 import { actOnApproved } from './turn/act.ts'
@@ -16,7 +16,7 @@ import { beginAgents } from './turn/background-agents.ts'
 import { Run } from './turn/run.ts'
 
 /** The one loop. Everything that runs an agent calls this. It never rejects: a run that breaks ends as `error`. */
-export async function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<Ended> {
+export async function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<FinishedRun> {
   const run = new Run(context, ports, start, emit)
   try {
     beginAgents(run) // those of the background that a process before this one began

@@ -3,8 +3,8 @@ import { tokenTargetBound } from './budget/token-target.ts'
 import { isBudgetLease, type BudgetLease } from './budget/lease.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
-import type { CanProvideCancellationSignal } from './cancel/source.ts'
-import { plainContext, type ContextDefence } from './context/port.ts'
+import type { CancellationSource } from './cancel/source.ts'
+import { plainContext, type ContextManager } from './context/port.ts'
 import { checkedTokens, roughTokens, type Tokens } from './context/tokens.ts'
 import {
   checkOptions,
@@ -52,9 +52,9 @@ import type { OutputSchema } from './output-schema.ts'
 import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
 import { steadyClock, type Clock } from './steps/clock.ts'
-import type { Steps } from './steps/steps.ts'
+import type { StepEngine } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { RunResult } from './endings/terminal.ts'
 import { isToolAliases, type ToolAliases } from './tools/called-tool.ts'
 import { isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
@@ -64,14 +64,14 @@ import { isLargeResults, type LargeResults } from './tools/large-results.ts'
 import { modelsOfAgents, type AnyTool } from './tools/tool.ts'
 
 /** Everything that a run can be given; all but the model has a default. */
-export interface LoopOptions {
+export interface RunOptions {
   readonly model: Model
   /** Takes over when the model is overloaded three times in a row, or as often as `maxRetries` lets it be asked. */
   readonly fallbackModel?: Model
-  /** Further models that may be chosen by their id while a run goes on (`Loop.set`). */
+  /** Further models that may be chosen by their id while a run goes on (`RunStream.set`). */
   readonly models?: readonly Model[]
   /**
-   * Makes a model by a name that people know, for `Loop.set({ model })` with a name that none of the others has as its id. Undefined for none; what it
+   * Makes a model by a name that people know, for `RunStream.set({ model })` with a name that none of the others has as its id. Undefined for none; what it
    * throws is told to whoever sets it. A name is asked about once.
    */
   readonly modelNamed?: (name: string) => Model | undefined
@@ -80,7 +80,7 @@ export interface LoopOptions {
   readonly system?: string
   readonly tools?: readonly AnyTool[]
   /**
-   * Gives further tools by their names, which `Loop.set({ tools })` adds while a run goes on: those of a server that answers late, or that a
+   * Gives further tools by their names, which `RunStream.set({ tools })` adds while a run goes on: those of a server that answers late, or that a
    * search has found. One that is not there (any more) is left out.
    */
   readonly moreTools?: (name: string) => AnyTool | undefined
@@ -98,8 +98,6 @@ export interface LoopOptions {
   readonly lease?: BudgetLease
   /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
   readonly maxTotalTokens?: number
-  /** The same as `maxTotalTokens`, under the name that it had first. Elsewhere this name caps one reply. */
-  readonly maxTokens?: number
   /** Active milliseconds; a call in flight is aborted. */
   readonly maxDurationMs?: number
   /** Output tokens to use up before an answer is taken as final (spec R-GATE-2). */
@@ -121,14 +119,14 @@ export interface LoopOptions {
   readonly hooks?: readonly Hook[]
   readonly stopHooks?: readonly StopHook[]
   readonly postRun?: readonly PostRunTask[]
-  readonly cancellation?: readonly CanProvideCancellationSignal[]
+  readonly cancellation?: readonly CancellationSource[]
   /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent` (spec R-BACK-1). */
   readonly background?: Background
 
   readonly prices?: Prices
   readonly tokens?: Tokens
   /** What keeps the conversation within the model's window; `plainContext` when absent, `contextLayers()` for all there is. */
-  readonly context?: ContextDefence
+  readonly context?: ContextManager
   /** Tokens of input that fit, in place of what the models say. A refusal that says less is believed all the same. */
   readonly contextWindow?: number
   /** Keeps results that are too large to be shown whole (spec R-TOOL-18). Without it every result is shown as its tool gave it. */
@@ -136,12 +134,12 @@ export interface LoopOptions {
   /** What the service takes of images and documents, where it is not what the Messages API takes (spec R-MEDIA-1). */
   readonly mediaLimits?: Partial<MediaLimits>
   /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
-  readonly steps?: Steps
+  readonly steps?: StepEngine
   readonly clock?: Clock
   /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */
   readonly signal?: AbortSignal
   /** Called once, with the terminal, also when nobody listens any more. */
-  readonly onTerminal?: (terminal: Terminal) => void
+  readonly onResult?: (terminal: RunResult) => void
 
   /** Least output tokens worth asking for; 1,024. */
   readonly minUsefulTokens?: number
@@ -164,7 +162,7 @@ export interface LoopOptions {
 }
 
 /** What each option must be: one without a check does not compile. A limit is looked at here for its type alone. */
-const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
+const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   model: isModel,
   fallbackModel: isModel,
   models: isListOf(isModel),
@@ -178,7 +176,6 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   maxBudgetUsd: isNumber,
   lease: isBudgetLease,
   maxTotalTokens: isNumber,
-  maxTokens: isNumber,
   maxDurationMs: isNumber,
   tokenBudget: isNumberOrNull,
   stopWhen: isGuards,
@@ -203,7 +200,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   steps: isDriver,
   clock: isClock,
   signal: isSignal,
-  onTerminal: isFunction,
+  onResult: isFunction,
   minUsefulTokens: isNumber,
   maxRetries: isNumber,
   graceMs: isNumber,
@@ -219,7 +216,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
 const optionChecks: OptionChecks = { ...loopChecks, ...engineOptionChecks }
 
 /** The options with every default filled in. @throws ConfigurationError for what cannot be run. */
-export function settingsOf(options: LoopOptions): RunSettings {
+export function settingsOf(options: RunOptions): RunSettings {
   checkOptions(options, optionChecks)
   const guard = guardBounds(options)
   const settings: RunSettings = {
@@ -229,7 +226,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     lease: options.lease ?? null,
     maxRunUsd: guard.usd ?? Infinity,
-    maxTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
+    maxTotalTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
     maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
     tokenBudget: options.tokenBudget ?? null,
     minUsefulTokens: options.minUsefulTokens ?? 1_024,
@@ -255,32 +252,25 @@ export function settingsOf(options: LoopOptions): RunSettings {
   return settings
 }
 
-/** One limit with two names. @throws ConfigurationError where they say different things, or nothing that can be kept to. */
-function totalTokensLimit({ maxTotalTokens, maxTokens }: LoopOptions): number {
-  for (const [name, limit] of Object.entries({ maxTotalTokens, maxTokens })) {
-    if (limit !== undefined && !(limit > 0))
-      throw new ConfigurationError(`${name} must be above 0, but it is ${limit}. Leave it out for no limit.`)
-  }
-  const limit = maxTotalTokens ?? maxTokens ?? Infinity
-  if (maxTokens === undefined || maxTokens === limit) return limit
-  throw new ConfigurationError(
-    `maxTotalTokens (${maxTotalTokens}) and maxTokens (${maxTokens}) are two names of one limit. Give one of them.`,
-  )
+/** @throws ConfigurationError for a limit that cannot be applied. */
+function totalTokensLimit({ maxTotalTokens: limit }: RunOptions): number {
+  if (limit === undefined || limit > 0) return limit ?? Infinity
+  throw new ConfigurationError(`maxTotalTokens must be above 0, but it is ${limit}. Leave it out for no limit.`)
 }
 
-export function guardsOf(options: LoopOptions): readonly Guard[] {
+export function guardsOf(options: RunOptions): readonly Guard[] {
   const { stopWhen } = options
   if (stopWhen === undefined) return []
   return 'evaluate' in stopWhen ? [stopWhen] : stopWhen
 }
 
-function guardBounds(options: LoopOptions): NonNullable<Guard['bounds']> {
+function guardBounds(options: RunOptions): NonNullable<Guard['bounds']> {
   return any(...guardsOf(options)).bounds ?? {}
 }
 
 const counts = ['maxRetries', 'maxSubagents', 'maxSubagentDepth', 'stopHookBlockCap'] as const
 
-function validate(settings: RunSettings, options: LoopOptions): void {
+function validate(settings: RunSettings, options: RunOptions): void {
   checkLimits(settings)
   for (const name of [...counts, 'toolConcurrency'] as const) {
     if (settings[name] !== Infinity && !Number.isInteger(settings[name])) {
@@ -301,28 +291,28 @@ function validate(settings: RunSettings, options: LoopOptions): void {
 }
 
 /** The models of the options; each once. */
-function modelsOf({ model, fallbackModel, models = [] }: LoopOptions): readonly Model[] {
+function modelsOf({ model, fallbackModel, models = [] }: RunOptions): readonly Model[] {
   return [...new Set([model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...models])]
 }
 
 /** A choice is on record by its id. */
-function checkModels({ models = [], ...options }: LoopOptions): void {
+function checkModels({ models = [], ...options }: RunOptions): void {
   if (models.length === 0) return
   const ids = modelsOf({ models, ...options }).map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   if (twice !== undefined) throw new ConfigurationError(`There are two models ${twice}: one could not be chosen.`)
 }
 
-/** What runs of these options share. Holds for every `LoopOptions` object once, however many runs it has. */
-export function contextOf(options: LoopOptions): RunContext {
+/** What runs of these options share. Holds for every `RunOptions` object once, however many runs it has. */
+export function contextOf(options: RunOptions): RunContext {
   let context = contexts.get(options)
   if (context === undefined) contexts.set(options, (context = newContext(options)))
   return context
 }
 
-const contexts = new WeakMap<LoopOptions, RunContext>()
+const contexts = new WeakMap<RunOptions, RunContext>()
 
-function newContext(options: LoopOptions): RunContext {
+function newContext(options: RunOptions): RunContext {
   const settings = settingsOf(options)
   const tools = toolsByName(options.tools ?? [])
   return {
@@ -365,5 +355,5 @@ export function sessionLedger({ lease, maxBudgetUsd }: Pick<RunSettings, 'lease'
 export function ledgerOf(settings: RunSettings, spentBeforeUsd = 0): Ledger {
   const session = sessionLedger(settings)
   session.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
-  return session.branch({ nanos: nanosOf(settings.maxRunUsd), tokens: settings.maxTokens })
+  return session.branch({ nanos: nanosOf(settings.maxRunUsd), tokens: settings.maxTotalTokens })
 }

@@ -1,16 +1,16 @@
 import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
-import type { LoopEvent } from './events.ts'
+import type { RunEvent } from './events.ts'
 import { shown } from './given.ts'
-import type { LoopOptions } from './options.ts'
+import type { RunOptions } from './options.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { PrepareContent } from './prompts.ts'
 import type { SdkInitInfo } from './sdk/sdk-messages.ts'
-import type { KeptSession } from './steps/fold-session.ts'
+import type { StoredSession } from './steps/fold-session.ts'
 import type { Transcript } from './transcript.ts'
 
-/** What `query` and `QueryEngine` are given: the options of `loop`, and what concerns the session and its messages. */
-export interface QueryOptions<Output = unknown> extends Omit<LoopOptions, 'steps'> {
+/** What `query` and `QueryEngine` are given: the options of `streamRun`, and what concerns the session and its messages. */
+export interface QueryOptions<Output = unknown> extends Omit<RunOptions, 'steps'> {
   readonly output?: OutputSchema<Output>
   /** A UUID; that of `session`, or one derived from the clock, when absent. */
   readonly sessionId?: string
@@ -22,17 +22,17 @@ export interface QueryOptions<Output = unknown> extends Omit<LoopOptions, 'steps
    * The session as an earlier process left it, which goes on under the same `sessionId`: its transcript, what it has cost, the run that did not
    * end, and where new records go. In place of `transcript`, `runsBefore` and `spentBeforeUsd`.
    */
-  readonly session?: KeptSession
+  readonly session?: StoredSession
   readonly includePartialMessages?: boolean
   readonly includeHookEvents?: boolean
   /** What `system/init` tells beside tools and model. */
   readonly init?: Partial<SdkInitInfo>
   /** A driver for each run. Without it no record is kept, so no run can be resumed or replayed. */
-  readonly stepsFor?: (runId: string) => NonNullable<LoopOptions['steps']>
+  readonly stepsFor?: (runId: string) => NonNullable<RunOptions['steps']>
   /** Changes a prompt with images or documents before its run begins: makes them smaller, for instance. */
   readonly prepareContent?: PrepareContent
   /** Sees everything that the loop tells, before the SDK messages made of it. */
-  readonly onEvent?: (event: LoopEvent) => void
+  readonly onEvent?: (event: RunEvent) => void
 }
 
 /** All layers: a session that is talked to for long makes room by itself. */
@@ -61,6 +61,6 @@ export function runsBeforeOf({
   throw new ConfigurationError(`runsBefore must be a whole number of at least 0, but it is ${runsBefore}.`)
 }
 
-function runsOf({ ended, open }: KeptSession): number {
+function runsOf({ ended, open }: StoredSession): number {
   return ended.length + (open === undefined ? 0 : 1)
 }

@@ -1,22 +1,22 @@
-import type { LoopEvent } from './events.ts'
+import type { RunEvent } from './events.ts'
 import { ConfigurationError } from './errors.ts'
 import { createInbox, inboxIdsOf } from './inbox.ts'
-import { loop, type Loop, type LoopContext } from './iterate.ts'
-import { contextOf, ledgerOf, settingsOf, type LoopOptions } from './options.ts'
+import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
+import { contextOf, ledgerOf, settingsOf, type RunOptions } from './options.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
-import { StepsDriver, type AnswerableSteps, type StepsOptions } from './steps/driver.ts'
-import type { StepLog, StepRecord } from './steps/log.ts'
+import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './steps/driver.ts'
+import type { StepStore, StepRecord } from './steps/log.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { endedAgentsIn } from './steps/ended-agents.ts'
 import { foldRun, inboxIdsIn, recordedStart } from './steps/fold.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { RunResult } from './endings/terminal.ts'
 import { Transcript } from './transcript.ts'
 
 /** A run that goes on from its record, and the driver that keeps the whole record from now on. */
 export interface Resumed {
-  readonly loop: Loop
+  readonly loop: RunStream
   readonly steps: MemorySteps
 }
 
@@ -26,27 +26,27 @@ export interface Resumed {
  * @throws ConfigurationError when the run has ended: going on after that is a new run (`startRun` with `carry`). Also for what is no record
  * of one run.
  */
-export function resume(records: readonly StepRecord[], options: LoopOptions, before?: Transcript): Resumed
+export function resume(records: readonly StepRecord[], options: RunOptions, before?: Transcript): Resumed
 /** The same with a log of your own, which holds these records already: what happens from now on is appended to it. */
 export function resume(
   records: readonly StepRecord[],
-  options: LoopOptions,
+  options: RunOptions,
   before: Transcript | undefined,
-  log: StepLog,
-): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps }
+  log: StepStore,
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableStepEngine }
 export function resume(
   records: readonly StepRecord[],
-  options: LoopOptions,
+  options: RunOptions,
   before: Transcript = Transcript.empty(),
-  log?: StepLog,
-): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps } {
+  log?: StepStore,
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableStepEngine } {
   return resumeOn(records, options, before, ({ past, ...open }) =>
-    log === undefined ? createMemorySteps({ ...open, past }) : new StepsDriver({ ...open, log }),
+    log === undefined ? createMemorySteps({ ...open, past }) : new DurableStepEngine({ ...open, log }),
   )
 }
 
 /** What a driver that goes on with a run begins with. */
-export interface OpenTurn extends Omit<StepsOptions, 'log'> {
+export interface OpenTurn extends Omit<StepEngineOptions, 'log'> {
   /** Records from before the open turn, those of `agents` with them. */
   readonly past: readonly StepRecord[]
 }
@@ -54,11 +54,11 @@ export interface OpenTurn extends Omit<StepsOptions, 'log'> {
 /** The same on a driver that is made for it; an owner of several runs keeps their inbox and the ledger above theirs. */
 export function resumeOn(
   records: readonly StepRecord[],
-  options: LoopOptions,
+  options: RunOptions,
   before: Transcript,
-  make: (turn: OpenTurn) => AnswerableSteps,
-  owner: Pick<LoopContext, 'inbox' | 'ledger' | 'sessionLedger' | 'orphanedTools'> = {},
-): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps } {
+  make: (turn: OpenTurn) => AnswerableStepEngine,
+  owner: Pick<RunSurroundings, 'inbox' | 'ledger' | 'sessionLedger' | 'orphanedTools'> = {},
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableStepEngine } {
   const folded = foldRun(records, before)
   if (folded.kind === 'ended') {
     throw new ConfigurationError(`This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
@@ -72,7 +72,7 @@ export function resumeOn(
   const ledger = owner.ledger ?? ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const { state } = folded
-  const context: LoopContext = {
+  const context: RunSurroundings = {
     ...owner,
     resumed: true,
     recordedUntil,
@@ -81,14 +81,14 @@ export function resumeOn(
     inForce,
     endedAgents: endedAgentsIn(folded.replay),
   }
-  return { loop: loop(state, { ...options, steps }, context), steps }
+  return { loop: streamRun(state, { ...options, steps }, context), steps }
 }
 
 /** What a record told when it was played back, and how it ended. */
 export interface Replayed {
   /** What the run told, but for what came live from inside effects. */
-  readonly events: readonly LoopEvent[]
-  readonly terminal: Terminal
+  readonly events: readonly RunEvent[]
+  readonly terminal: RunResult
 }
 
 /**
@@ -97,7 +97,7 @@ export interface Replayed {
  */
 export async function replay(
   records: readonly StepRecord[],
-  options: LoopOptions,
+  options: RunOptions,
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
   const begin = beginningOf(records)
@@ -108,13 +108,17 @@ export async function replay(
     clock: frozenClock,
   })
   const start = recordedStart(begin, before)
-  const events: LoopEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
+  const events: RunEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
   for (const entry of begin.start.added) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
   // What belongs after a run belonged after the run itself.
-  const replayed = loop(start, { ...rest, steps, clock: frozenClock, postRun: [] }, { resumed: true, replayed: true })
+  const replayed = streamRun(
+    start,
+    { ...rest, steps, clock: frozenClock, postRun: [] },
+    { resumed: true, replayed: true },
+  )
   for await (const event of replayed) events.push(event)
-  return { events, terminal: await replayed.terminal }
+  return { events, terminal: await replayed.result }
 }
 
 /**
@@ -124,7 +128,7 @@ export async function replay(
 function settingsOnRecord(
   records: readonly StepRecord[],
   before: SettingsInForce | null,
-  options: LoopOptions,
+  options: RunOptions,
 ): SettingsInForce | null {
   const context = contextOf(options)
   let inForce = before

@@ -1,5 +1,5 @@
 import type { CameToEnd } from './agent-figures.ts'
-import type { AllowanceLimits } from './allowance.ts'
+import type { RetryLimits } from './allowance.ts'
 import type { Background } from './background.ts'
 import type { BudgetLease } from './budget/lease.ts'
 import type { HeldBack, Ledger } from './budget/ledger.ts'
@@ -7,8 +7,8 @@ import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
 import type { Deadline } from './cancel/deadline.ts'
 import type { OrphanedTools } from './cancel/orphaned-tools.ts'
-import type { CanProvideCancellationSignal } from './cancel/source.ts'
-import type { ContextDefence } from './context/port.ts'
+import type { CancellationSource } from './cancel/source.ts'
+import type { ContextManager } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
 import type { RegisteredGuard } from './guards/registry.ts'
 import type { Emit } from './events.ts'
@@ -23,8 +23,8 @@ import type { OutputSchema } from './output-schema.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
-import type { StepKey, Steps } from './steps/steps.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { StepKey, StepEngine } from './steps/steps.ts'
+import type { RunResult } from './endings/terminal.ts'
 import type { LargeResults } from './tools/large-results.ts'
 import type { CanUseTool, PermissionAnswer } from './tools/can-use-tool.ts'
 import type { PermissionUpdate } from './tools/permission-update.ts'
@@ -50,7 +50,7 @@ export interface RunSettings {
   readonly lease: BudgetLease | null
   /** A cost guard's bound, for this run alone. */
   readonly maxRunUsd: number
-  readonly maxTokens: number
+  readonly maxTotalTokens: number
   readonly maxDurationMs: number
   /** The target of tokens to use up (spec R-GATE-1); null for none. */
   readonly tokenBudget: number | null
@@ -102,7 +102,7 @@ export interface RunContext {
   /** The tool that a call by another name is of. */
   readonly toolAliases: ReadonlyMap<string, string>
   readonly guards: readonly RegisteredGuard[]
-  readonly cancellation: readonly CanProvideCancellationSignal[]
+  readonly cancellation: readonly CancellationSource[]
   /** What goes on beside the run; null: nothing does. */
   readonly background: Background | null
   readonly hooks: HookRegistry
@@ -115,19 +115,19 @@ export interface RunContext {
   readonly timers: Clock
   readonly prices: Prices
   readonly tokens: Tokens
-  readonly contextDefence: ContextDefence
+  readonly contextDefence: ContextManager
   /** Keeps what is too large to be shown; null: every result is shown whole. */
   readonly largeResults: LargeResults | null
   readonly mediaLimits: MediaLimits
   readonly settings: RunSettings
-  readonly limits: AllowanceLimits
+  readonly limits: RetryLimits
   /** The loop itself, for subagents. */
   readonly runLoop: RunLoop
 }
 
 /** What one run has for itself. */
 export interface RunPorts {
-  readonly steps: Steps
+  readonly steps: StepEngine
   /** The run goes on from its record, with a program that may be another: what is on record stands (spec R-RES-10). Not so in a replay. */
   readonly isResumed: boolean
   readonly abort: AbortScope
@@ -160,10 +160,10 @@ export interface RunPorts {
 }
 
 /** How a run ended, and the state it ended in. */
-export interface Ended {
-  readonly terminal: Terminal
+export interface FinishedRun {
+  readonly terminal: RunResult
   readonly state: RunState
 }
 
 /** The one loop. It never rejects. */
-type RunLoop = (context: RunContext, ports: RunPorts, start: RunState, emit: Emit) => Promise<Ended>
+type RunLoop = (context: RunContext, ports: RunPorts, start: RunState, emit: Emit) => Promise<FinishedRun>

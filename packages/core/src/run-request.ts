@@ -3,11 +3,11 @@ import { fieldsOf } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import { openCallsOf } from './open-calls.ts'
 import { goOnPrompt } from './prompts.ts'
-import type { Ended } from './run-context.ts'
+import type { FinishedRun } from './run-context.ts'
 import type { StartOptions } from './start.ts'
 import type { RunProgress } from './state.ts'
-import type { KeptSession } from './steps/fold-session.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { StoredSession } from './steps/fold-session.ts'
+import type { RunResult } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -20,7 +20,7 @@ export interface RunRequest {
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   readonly compact?: { readonly instructions: string }
   readonly lastAnswer?: true
-  readonly open?: KeptSession
+  readonly open?: StoredSession
   readonly carried?: { readonly carry: RunProgress; readonly continues: string }
 }
 
@@ -38,14 +38,14 @@ export function asked({ approvals, compact, lastAnswer, carried, promptId }: Run
 /** The session as a resume finds it. */
 export interface WhatIsLeft {
   /** What an earlier process left, until a run begins. */
-  readonly left: KeptSession | undefined
+  readonly left: StoredSession | undefined
   /** The last run of this process. */
-  readonly last: Ended | undefined
+  readonly last: FinishedRun | undefined
   readonly transcript: Transcript
 }
 
 /** Nothing was said to the calls that the run ended with: their questions stay. */
-function waitingIn(terminal: Terminal | undefined): RunRequest['approvals'] {
+function waitingIn(terminal: RunResult | undefined): RunRequest['approvals'] {
   if (terminal?.reason !== 'needs_approval') return undefined
   const { pending } = terminal.signal.context
   const waiting = Array.isArray(pending) ? pending.map((call: unknown) => fieldsOf(call) ?? {}) : []

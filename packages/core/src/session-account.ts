@@ -7,7 +7,7 @@ import { sessionLedger } from './options.ts'
 import type { RunSettings } from './run-context.ts'
 import { foldRun, type LedgerSoFar } from './steps/fold.ts'
 import { countedRuns, type EndedRun, type FoldedSession } from './steps/fold-session.ts'
-import type { ModelFigures, Terminal } from './endings/terminal.ts'
+import type { ModelFigures, RunResult } from './endings/terminal.ts'
 
 /** What the runs of a session have cost, and the ledger above theirs. */
 export class SessionAccount {
@@ -15,7 +15,7 @@ export class SessionAccount {
   /** Names for what comes after its runs. */
   readonly stageIds: StageIds
   /** The run that came last; what goes on from it carries its figures. Not in the sums yet. */
-  #last: Terminal | undefined
+  #last: RunResult | undefined
   #costUsd: number
   readonly #usage = new Map<string, ModelFigures>()
 
@@ -65,7 +65,7 @@ export class SessionAccount {
   }
 
   /** What a run came to; the ledger has it already. */
-  add(terminal: Terminal): void {
+  add(terminal: RunResult): void {
     if (this.#last !== undefined) this.#add(this.#last.costUsd, this.#last.summary.modelUsage)
     this.#last = terminal
   }

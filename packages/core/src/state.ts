@@ -1,4 +1,4 @@
-import { noLaps, type SpentLaps, type Transition } from './allowance.ts'
+import { noLaps, type SpentIterations, type IterationReason } from './allowance.ts'
 import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
@@ -6,8 +6,8 @@ import type { SettingsInForce } from './settings/settings-change.ts'
 import type { OpenAgent } from './open-agent.ts'
 import { ExecutionContinuation } from './endings/continuation.ts'
 import type { StopSignalJson } from './endings/signal.ts'
-import type { TerminalReason } from './endings/ending.ts'
-import type { Terminal } from './endings/terminal.ts'
+import type { EndingReason } from './endings/ending.ts'
+import type { RunResult } from './endings/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript, TranscriptEntry } from './transcript.ts'
 
@@ -43,7 +43,7 @@ export type RunProgress = {
   readonly turns: number
   /** The next request begins a turn; a recovery goes on with one. */
   readonly turnBegins: boolean
-  readonly laps: SpentLaps
+  readonly laps: SpentIterations
   /** Requests that reached the model. */
   readonly requests: number
   readonly assistantMessages: number
@@ -53,7 +53,7 @@ export type RunProgress = {
   readonly usage: Usage
   /** With subagents and compaction. */
   readonly modelUsage: { readonly [model: string]: { readonly usage: Usage; readonly nanos: number } }
-  /** Input and output of all requests, subagents too: what `maxTokens` limits. */
+  /** Input and output of all requests, subagents too: what `maxTotalTokens` limits. */
   readonly totalTokens: number
   /** Settled cost that somebody told, subagents too, in nano-dollars. */
   readonly nanos: number
@@ -117,15 +117,15 @@ export type LearnedContext = Pick<RunProgress, 'tokenRatio' | 'windows' | 'share
 
 /** An ending that is decided but not reached. */
 type StoredEnding = {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly signal: StopSignalJson
   readonly signals: readonly StopSignalJson[]
 }
 
 /** One time round the loop, as recorded: why, what was spent in all, and the messages it added. */
-export type Lap = {
+export type Iteration = {
   readonly scope: string
-  readonly transition: Transition
+  readonly transition: IterationReason
   readonly spent: RunProgress
   readonly added: readonly TranscriptEntry[]
   /** Signals that a continuation request overrode, and by whom. */
@@ -157,7 +157,7 @@ export type RunLimits = {
 
 /** How a run ended: with the messages since its last lap, and all that it spent. */
 export type RunEnd = {
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly added: readonly TranscriptEntry[]
   readonly spent: RunProgress
 }

@@ -31,7 +31,7 @@ export type UserEntry = {
   readonly id: string
   readonly message: UserMessage
   readonly origin: UserOrigin
-  /** The id under which it was handed in (`Loop.steer`, `Loop.followUp`): that message is taken. */
+  /** The id under which it was handed in (`RunStream.steer`, `RunStream.followUp`): that message is taken. */
   readonly inboxId?: string
   /** The id of the hook that said it; absent where a stop hook sent the model back, and in records of before. */
   readonly hook?: string

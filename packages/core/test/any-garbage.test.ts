@@ -8,7 +8,7 @@ import {
   type AgentTool,
   type HookContext,
   type HookTrigger,
-  type Terminal,
+  type RunResult,
   type Tool,
 } from '../src/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedModel } from '../src/testing/index.ts'
@@ -170,7 +170,7 @@ function changed(given: unknown, value: unknown): unknown {
     : odd
 }
 
-function world(drawn: readonly Behaviour[], told: Terminal[]): { given: Given; model: ScriptedModel } {
+function world(drawn: readonly Behaviour[], told: RunResult[]): { given: Given; model: ScriptedModel } {
   const answers = (where: string, otherwise: (...given: never[]) => unknown) => acts(drawn, where, otherwise)
   const isOdd = (where: string) => drawn.some((each) => each.where === where)
   const odd = (where: string, otherwise: unknown): unknown => {
@@ -263,7 +263,7 @@ function world(drawn: readonly Behaviour[], told: Terminal[]): { given: Given; m
     maxTurns: 4,
     maxDurationMs: 60_000,
     maxRetries: 2,
-    onTerminal: (terminal) => {
+    onResult: (terminal) => {
       told.push(terminal)
       return answers('terminal', () => undefined)()
     },
@@ -287,7 +287,7 @@ test(
       fc.asyncProperty(
         fc.uniqueArray(behaviour, { minLength: 1, maxLength: 3, selector: ({ where }) => where }),
         async (drawn) => {
-          const told: Terminal[] = []
+          const told: RunResult[] = []
           const { given } = world(drawn, told)
           const going = begin([], given)
           const steered = drawn.find(({ where }) => where === 'steer')

@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-LOOP-6, R-LOOP-6a: what cannot be run is told before anything starts, with what to do. Plain JavaScript has no compiler.
 import { describe, expect, test } from 'vitest'
+import * as compat from '../src/compat/index.ts'
 import * as core from '../src/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 
@@ -11,9 +12,9 @@ type Methods = {
   ]: Untyped
 }
 // Every value of the entry is called in some way.
-const js = core as unknown as { readonly [name in keyof typeof core]: Untyped }
+const js = { ...core, ...compat } as unknown as { readonly [name in keyof typeof core | keyof typeof compat]: Untyped }
 const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = js
-const { certificate, createMemorySteps, loop, query, startRun, tool, agentTool, all, any, finishReason } = js
+const { certificate, createMemorySteps, streamRun, query, startRun, tool, agentTool, all, any, finishReason } = js
 const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = js
 
 const model = () => scriptedModel(['answer'])
@@ -21,15 +22,15 @@ const execute = () => 'x'
 const description = 'Looks'
 const look = tool({ name: 'Look', description, execute })
 const run = (options: object, start: unknown = { prompt: 'go' }) =>
-  loop(startRun(start), { model: model(), clock: createFakeClock(), ...options })
+  streamRun(startRun(start), { model: model(), clock: createFakeClock(), ...options })
 const engine = (options: object = {}) => new QueryEngine({ model: model(), clock: createFakeClock(), ...options })
 const hooked = (options: object) => run({ hooks: [new CallableHook(() => {}, { id: 'a', ...options })] })
 const handmade = (change: object) =>
   run({ tools: [{ name: 'Look', description, inputSchema: { type: 'object' }, readOnly: true, execute, ...change }] })
 
 const cases: readonly (readonly [name: string, does: () => unknown, says: string])[] = [
-  ['no options', () => loop(startRun({ prompt: 'go' })), 'The options must be an object with a model, but they are undefined.'],
-  ['options that are a model id', () => loop(startRun({ prompt: 'go' }), 'claude'), 'The options must be an object with a model, but they are "claude".'],
+  ['no options', () => streamRun(startRun({ prompt: 'go' })), 'The options must be an object with a model, but they are undefined.'],
+  ['options that are a model id', () => streamRun(startRun({ prompt: 'go' }), 'claude'), 'The options must be an object with a model, but they are "claude".'],
   ['no model', () => run({ model: undefined }), 'There is no model to ask. Give one: { model }.'],
   ['a model that is null', () => run({ model: null }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is null.'],
   ['a model that is a name', () => run({ model: 'claude' }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is "claude".'],
@@ -70,9 +71,10 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['tool without a description', () => tool({ name: 'A', execute }), 'The description of A must be a text, but it is undefined.'],
   ['tool without execute', () => tool({ name: 'A', description }), 'The execute of A must be a function, but it is undefined.'],
   ['tool with a handler', () => tool({ name: 'A', description, handler: execute }), 'A tool has no handler: give it as execute.'],
-  ['tool with parameters', () => tool({ name: 'A', description, parameters: { type: 'object' }, execute }), 'A tool has no parameters: give it as input.'],
-  ['tool with a list of schemas', () => tool({ name: 'A', description, input: { path: 'string' }, execute }), 'The input of A is no JSON Schema: it says only path.'],
-  ['tool with a type that is none', () => tool({ name: 'A', description, input: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has a type that JSON Schema does not know: "strnig".'],
+  ['tool with parameters', () => tool({ name: 'A', description, parameters: { type: 'object' }, execute }), 'A tool has no parameters: give it as inputSchema.'],
+  ['tool with the former name of its schema', () => tool({ name: 'A', description, input: { type: 'object' }, execute }), 'A tool has no input: give it as inputSchema.'],
+  ['tool with a list of schemas', () => tool({ name: 'A', description, inputSchema: { path: 'string' }, execute }), 'The input of A is no JSON Schema: it says only path.'],
+  ['tool with a type that is none', () => tool({ name: 'A', description, inputSchema: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has a type that JSON Schema does not know: "strnig".'],
   ['tool with unknown outcome', () => tool({ name: 'A', description, onUnknownOutcome: 'x', execute }), `The onUnknownOutcome of A must be 'rerun' or 'tell', but it is "x".`],
   ['agentTool without spawn', () => agentTool({ name: 'A', description }), 'The spawn of A must be a function, but it is undefined.'],
   ['permissions that are a function', () => run({ permissions: () => true }), 'permissions must be an object with denies and decide, but it is a function.'],
@@ -98,7 +100,7 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['a policy that is a name', () => run({ errorPolicy: 'tools' }), 'errorPolicy must be a function, but it is "tools".'],
   ['thinking that is true', () => run({ thinking: true }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is true."],
   ['thinking of no type', () => run({ thinking: { type: 'on' } }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is an object."],
-  ['a listener that is a text', () => run({ onTerminal: 'x' }), 'onTerminal must be a function, but it is "x".'],
+  ['a listener that is a text', () => run({ onResult: 'x' }), 'onResult must be a function, but it is "x".'],
   ['context that is a text', () => run({ userContext: 'x' }), 'userContext must be an object, but it is "x".'],
   ['a limit by another name', () => run({ maxSteps: 5 }), 'There is no option maxSteps. Use maxTurns.'],
   ['an option that is misspelt', () => run({ maxturn: 5 }), 'There is no option maxturn. Use maxTurns.'],
@@ -108,8 +110,8 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['messages for a transcript', () => run({}, { prompt: 'x', transcript: [] }), 'transcript must be a Transcript, but it is a list. Transcript.of(entries) makes one.'],
   ['a session that is a number', () => run({}, { prompt: 'x', sessionId: 5 }), 'sessionId must be a text that is not empty, but it is 5.'],
   ['counters that are none', () => run({}, { prompt: 'x', carry: {} }), 'carry must be the `spent` of a state that a run ended in, but it is an object.'],
-  ['a prompt for a state', () => loop('go', { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is "go".'],
-  ['start options for a state', () => loop({ prompt: 'go' }, { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is an object.'],
+  ['a prompt for a state', () => streamRun('go', { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is "go".'],
+  ['start options for a state', () => streamRun({ prompt: 'go' }, { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is an object.'],
   ['nothing for query', () => query(), 'query must be given { prompt, options }, but it is undefined.'],
   ['a prompt alone for query', () => query('go'), 'query must be given { prompt, options }, but it is "go".'],
   ['query without options', () => query({ prompt: 'go' }), 'The options must be an object with a model, but they are undefined.'],
@@ -180,12 +182,12 @@ test('what is absent, or set to nothing, is left to the default', async () => {
     tokenBudget: null,
   }
   // The compiler refuses an option that is there and undefined; a program in plain JavaScript has such.
-  const options = given as unknown as core.LoopOptions
-  expect((await core.loop(core.startRun({ prompt: 'go' }), options).terminal).reason).toBe('completed')
+  const options = given as unknown as core.RunOptions
+  expect((await core.streamRun(core.startRun({ prompt: 'go' }), options).result).reason).toBe('completed')
 })
 
 test('options of an engine may be certified, and run by a loop', () => {
   const options = { model: model(), sessionId: 'a', onEvent: () => {}, includeHookEvents: true }
   expect(core.certificate(options).halts).toBe(true)
-  expect(() => core.loop(core.startRun({ prompt: 'go' }), options)).not.toThrow()
+  expect(() => core.streamRun(core.startRun({ prompt: 'go' }), options)).not.toThrow()
 })

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import {
   CallableHook,
   ConfigurationError,
-  loop,
+  streamRun,
   startRun,
   type Guard,
   type HookContext,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type Model,
   type StopHookOutcome,
   type ToolOutput,
@@ -142,7 +142,7 @@ describe('what a model gives', () => {
       const ran: string[] = []
       const result = await ended([{ ...reply, usage: { output_tokens: 50_000 } }], {
         tools: [tool('Write', () => (ran.push('Write'), 'x'))],
-        maxTokens: 40_000,
+        maxTotalTokens: 40_000,
       })
       const { terminal } = result
       expect([terminal.reason, terminal.signal.context, ran]).toEqual([
@@ -258,11 +258,11 @@ describe('a callback that throws', () => {
 })
 
 describe('a person who is waited for', () => {
-  const asking: Pick<LoopOptions, 'permissions' | 'tools'> = {
+  const asking: Pick<RunOptions, 'permissions' | 'tools'> = {
     permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) },
     tools: [tool('Write', 'written')],
   }
-  const needed = (events: readonly LoopEvent[]) =>
+  const needed = (events: readonly RunEvent[]) =>
     events.flatMap((event) => (event.type === 'approval_needed' ? [event] : []))
   const event = { type: 'approval_needed', callId: 'call_0_0', name: 'Write', input: {}, message: 'May I?' }
 
@@ -301,7 +301,7 @@ test('a deaf tool that started early is named when the message is cut', async ()
 })
 
 test('two readers of one iterator are both answered', async () => {
-  const running = loop(startRun({ prompt: 'go' }), {
+  const running = streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([calls('Read'), 'done']),
     tools: [reader('Read')],
     clock: createFakeClock(),
@@ -326,7 +326,7 @@ test.each([
   ['tokenBudget', NaN, 'tokenBudget must be a number of tokens or null.'],
 ])('%s of %d is refused before anything runs', (name, value, message) => {
   const options = { model: scriptedModel([]), [name]: value }
-  expect(() => loop(startRun({ prompt: 'go' }), options)).toThrow(new ConfigurationError(message))
+  expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow(new ConfigurationError(message))
 })
 
 test('a run that breaks asks nobody any more: no hook, no stop hook, no task after the run', async () => {

@@ -4,16 +4,13 @@ import { describe, expect, test } from 'vitest'
 import {
   any,
   certificate,
-  CostLimitHook,
   ConfigurationError,
   noProgress,
-  StepsLimitHook,
-  TokenUsageLimitHook,
-  UseGuards,
   type AgentTool,
-  type ContextDefence,
-  type LoopOptions,
+  type ContextManager,
+  type RunOptions,
 } from '../src/index.ts'
+import { CostLimitHook, StepsLimitHook, TokenUsageLimitHook, UseGuards } from '../src/compat/index.ts'
 import { plainContext, type Compaction } from '../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run } from './support/harness.ts'
@@ -50,30 +47,28 @@ describe('a certificate', () => {
   test('takes bounds of your own as they are', () => {
     const { tokens, usd, seconds } = certificate({
       model,
-      maxTokens: 5_000,
+      maxTotalTokens: 5_000,
       maxBudgetUsd: 2,
       prices: dollarATokenPrices,
       maxDurationMs: 60_000,
       graceMs: 500,
     })
     expect([tokens, usd, seconds]).toEqual([
-      { bounded: true, value: 5_000, because: 'maxTokens, reserved before each request' },
+      { bounded: true, value: 5_000, because: 'maxTotalTokens, reserved before each request' },
       { bounded: true, value: 2, because: 'maxBudgetUsd, reserved before each request' },
       { bounded: true, value: 60.5, because: 'maxDurationMs, and the grace time of what is in flight' },
     ])
   })
 
   test('names the limit of tokens as it was given', () => {
-    const because = (options: Partial<LoopOptions>) => certificate({ model, ...options }).tokens.because
+    const because = (options: Partial<RunOptions>) => certificate({ model, ...options }).tokens.because
     expect([
       because({ maxTotalTokens: 5_000 }),
-      because({ maxTotalTokens: 5_000, maxTokens: 5_000 }),
-      because({ maxTokens: 5_000, stopWhen: new TokenUsageLimitHook(9_000) }),
-      because({ maxTokens: 5_000, stopWhen: new TokenUsageLimitHook(900) }),
+      because({ maxTotalTokens: 5_000, stopWhen: new TokenUsageLimitHook(9_000) }),
+      because({ maxTotalTokens: 5_000, stopWhen: new TokenUsageLimitHook(900) }),
     ]).toEqual([
       'maxTotalTokens, reserved before each request',
       'maxTotalTokens, reserved before each request',
-      'maxTokens, reserved before each request',
       'a guard on tokens, reserved before each request',
     ])
   })
@@ -102,7 +97,7 @@ describe('a certificate', () => {
   })
 
   describe('says that the promise is off', () => {
-    const off = (options: Partial<LoopOptions>) => {
+    const off = (options: Partial<RunOptions>) => {
       const { halts, requests, tokens, usd } = certificate({ model, prices: dollarATokenPrices, ...options })
       return [halts, requests, tokens, usd]
     }
@@ -138,7 +133,7 @@ describe('a certificate', () => {
         model,
         prices: dollarATokenPrices,
         maxRetries: Infinity,
-        maxTokens: 9,
+        maxTotalTokens: 9,
         maxBudgetUsd: 8,
       })
       expect([bounds.halts, bounds.tokens, bounds.usd]).toMatchObject([false, { value: 9 }, { value: 8 }])
@@ -162,7 +157,7 @@ describe('a certificate', () => {
   })
 
   test('counts what a session has spent before against its budget', () => {
-    const usdOf = (options: Partial<LoopOptions>) =>
+    const usdOf = (options: Partial<RunOptions>) =>
       certificate({ model, prices: dollarATokenPrices, maxBudgetUsd: 10, ...options }).usd
     expect([
       usdOf({ spentBeforeUsd: 4 }),
@@ -178,7 +173,7 @@ describe('a certificate', () => {
   test('counts the compactions of the main loop and of subagents: three a lap, with four requests each, and their retries', () => {
     const context = { ...plainContext }
     const plain = { model, maxRetries: 0, maxTurns: 2 }
-    const requests = (options: Partial<LoopOptions>) => {
+    const requests = (options: Partial<RunOptions>) => {
       const bound = certificate({ ...plain, ...options }).requests
       return bound.bounded ? bound.value : Number.NaN
     }
@@ -191,7 +186,7 @@ describe('a certificate', () => {
 
   test('counts the models that compactions ask', () => {
     const wide = { ...model, id: 'wide', contextWindow: 50_000 }
-    const tokens = (context: ContextDefence) => {
+    const tokens = (context: ContextManager) => {
       const bound = certificate({ model, maxTurns: 1, context }).tokens
       return bound.bounded ? bound.value : Number.NaN
     }
@@ -308,7 +303,7 @@ describe('no run exceeds its certificate', () => {
         }
         const main = scriptedModel(next, { maxOutputTokens: 200, defaultOutputTokens: 100 })
         const fallbackModel = scriptedModel(next, { id: 'fallback' })
-        const options: LoopOptions & { readonly clock: ReturnType<typeof createFakeClock> } = {
+        const options: RunOptions & { readonly clock: ReturnType<typeof createFakeClock> } = {
           model: main,
           clock: createFakeClock({ autoAdvance: true }),
           tools: [reader('Look'), ...(choice.agents ? [agent] : [])],

@@ -3,17 +3,15 @@ import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
   ConfigurationError,
-  InMemoryCancellationSource,
-  loop,
+  streamRun,
   startRun,
-  StepsLimitHook,
   StopSignal,
-  TokenUsageLimitHook,
   type Guard,
   type HookContext,
-  type StopReason,
-  type TerminalReason,
+  type StopCategory,
+  type EndingReason,
 } from '../src/index.ts'
+import { InMemoryCancellationSource, StepsLimitHook, TokenUsageLimitHook } from '../src/compat/index.ts'
 import { agentStateOf } from '../src/turn/agent-view.ts'
 import { terminalOf } from '../src/endings/terminal.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
@@ -86,7 +84,7 @@ describe('the lap of a last answer', () => {
 
 describe('a thrown AgentStopException', () => {
   // Frozen: which terminal each category that a guard, hook or tool raises ends in.
-  const terminals: { readonly [reason in StopReason]: TerminalReason } = {
+  const terminals: { readonly [reason in StopCategory]: EndingReason } = {
     error: 'error',
     stop_requested: 'stop_requested',
     user_requested: 'user_requested',
@@ -101,7 +99,7 @@ describe('a thrown AgentStopException', () => {
     unknown: 'error',
   }
 
-  test.each(Object.entries(terminals) as [StopReason, TerminalReason][])(
+  test.each(Object.entries(terminals) as [StopCategory, EndingReason][])(
     'with the reason %s ends as %s',
     async (reason, terminalReason) => {
       const signal = new StopSignal({ reason, message: 'because', context: { a: 1 }, source: 'Signal' })
@@ -317,7 +315,9 @@ describe('limits', () => {
   })
 
   test.each([0, -1, 1.5, Number.NaN])('maxTurns %s is a configuration error', (maxTurns) => {
-    expect(() => loop(startRun({ prompt: 'go' }), { model: scriptedModel([]), maxTurns })).toThrow(ConfigurationError)
+    expect(() => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel([]), maxTurns })).toThrow(
+      ConfigurationError,
+    )
   })
 
   test('maxTurns N lets N turns happen', async () => {
@@ -325,7 +325,7 @@ describe('limits', () => {
       expect((await run(() => calls('Look'), { tools, maxTurns })).model.requests).toHaveLength(maxTurns)
   })
 
-  test('maxTokens counts input, cached too, and output of all requests', async () => {
+  test('maxTotalTokens counts input, cached too, and output of all requests', async () => {
     const usage = { input_tokens: 1, output_tokens: 2, cache_creation_input_tokens: 4, cache_read_input_tokens: 8 }
     const { state, terminal } = await run(
       [
@@ -340,30 +340,22 @@ describe('limits', () => {
     ])
   })
 
-  test('maxTotalTokens limits the whole run; maxTokens is its other name', async () => {
+  test('maxTotalTokens limits the whole run', async () => {
     const usage = { input_tokens: 40_000, output_tokens: 10 }
-    const limited = async (limits: { readonly maxTotalTokens?: number; readonly maxTokens?: number }) => {
-      const { terminal } = await run(() => ({ ...calls('Look'), usage }), { tools, ...limits })
-      return [terminal.reason, terminal.signal.context['limit']]
-    }
-    expect(await limited({ maxTotalTokens: 60_000 })).toEqual(['token_limit', 60_000])
-    expect(await limited({ maxTotalTokens: 60_000, maxTokens: 60_000 })).toEqual(['token_limit', 60_000])
-    expect(await limited({ maxTokens: 60_000 })).toEqual(['token_limit', 60_000])
+    const { terminal } = await run(() => ({ ...calls('Look'), usage }), { tools, maxTotalTokens: 60_000 })
+    expect([terminal.reason, terminal.signal.context['limit']]).toEqual(['token_limit', 60_000])
   })
 
   test.each([
-    [
-      { maxTotalTokens: 5, maxTokens: 6 },
-      'maxTotalTokens (5) and maxTokens (6) are two names of one limit. Give one of them.',
-    ],
     [{ maxTotalTokens: 0 }, 'maxTotalTokens must be above 0, but it is 0. Leave it out for no limit.'],
-    [{ maxTokens: -1 }, 'maxTokens must be above 0, but it is -1. Leave it out for no limit.'],
+    [{ maxTotalTokens: -1 }, 'maxTotalTokens must be above 0, but it is -1. Leave it out for no limit.'],
+    [{ maxTotalTokens: Number.NaN }, 'maxTotalTokens must be above 0, but it is NaN. Leave it out for no limit.'],
     [
-      { maxTotalTokens: Number.NaN, maxTokens: Number.NaN },
-      'maxTotalTokens must be above 0, but it is NaN. Leave it out for no limit.',
+      { maxTokens: 5 },
+      'There is no option maxTokens. Use maxTotalTokens for the whole run, or maxOutputTokens of the model for one reply.',
     ],
   ])('%j is a configuration error', (limits, message) => {
-    expect(() => loop(startRun({ prompt: 'go' }), { model: scriptedModel([]), ...limits })).toThrow(
+    expect(() => streamRun(startRun({ prompt: 'go' }), { model: scriptedModel([]), ...limits })).toThrow(
       new ConfigurationError(message),
     )
   })

@@ -13,7 +13,7 @@ const of = (options: Given) => forecast({ model, prices, ...options }, 'go')
 describe('what the first request needs is known before', () => {
   test.each<[string, Given, number]>([
     ['a budget', { maxBudgetUsd: 500 }, needed],
-    ['tokens', { maxTokens: 500 }, needed],
+    ['tokens', { maxTotalTokens: 500 }, needed],
     ['a budget with a last answer', { maxBudgetUsd: 500, wrapUp: true }, needed + needed + 1_000 + 1_024],
   ])('by %s', async (_what, limits, expected) => {
     const { first, canBegin, likely } = of(limits)
@@ -21,7 +21,7 @@ describe('what the first request needs is known before', () => {
     const { terminal } = await run([], { model, prices, ...limits })
     const { needed: tokens, neededUsd = tokens, limitNeeded, limitNeededUsd = limitNeeded } = terminal.signal.context
     expect([neededUsd, limitNeededUsd]).toEqual([expected, expected])
-    const enough = limits.maxTokens === undefined ? { maxBudgetUsd: expected } : { maxTokens: expected }
+    const enough = limits.maxTotalTokens === undefined ? { maxBudgetUsd: expected } : { maxTotalTokens: expected }
     expect(of({ ...limits, ...enough }).canBegin).toBe(true)
     expect((await run([], { model, prices, ...limits, ...enough })).model.requests.length).toBeGreaterThan(0)
   })
@@ -40,7 +40,7 @@ describe('the likely course names the limit that ends it', () => {
   test.each<[string, Given]>([
     ['maxTurns', { maxTurns: 5 }],
     ['maxBudgetUsd', { maxBudgetUsd: 100_000 }],
-    ['maxTokens', { maxTokens: 100_000 }],
+    ['maxTokens', { maxTotalTokens: 100_000 }],
   ])('%s', (endsBy, limits) => {
     const { likely } = of(limits)
     expect(likely.endsBy).toBe(endsBy)
@@ -60,7 +60,7 @@ test('a budget in which no request fits says so, in figures', async () => {
   expect(dollars.terminal.signal.message).toBe(
     `No request fits a budget of $500: the first one may cost up to $${needed}`,
   )
-  const tokens = await run([], { model, maxTokens: 500 })
+  const tokens = await run([], { model, maxTotalTokens: 500 })
   expect(tokens.terminal.signal.message).toBe(`No request fits a limit of 500 tokens: the first one may need ${needed}`)
 })
 

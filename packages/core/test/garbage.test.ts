@@ -10,7 +10,7 @@ import {
   type Permissions,
   type StopHook,
 } from '../src/index.ts'
-import { plainContext, type ContextDefence } from '../src/context/port.ts'
+import { plainContext, type ContextManager } from '../src/context/port.ts'
 import type { ModelUpdate } from '../src/model/model.ts'
 import { scriptedModel, transcriptProblems } from '../src/testing/index.ts'
 import { bug, circle, garbage, revoked, throwing } from './support/garbage.ts'
@@ -167,7 +167,7 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
   })
 
   test('from a layer of the context defence, or from the estimate of tokens', async () => {
-    const layers: readonly (readonly [keyof ContextDefence, autoCompact: boolean])[] = [
+    const layers: readonly (readonly [keyof ContextManager, autoCompact: boolean])[] = [
       ['beforeRequest', true],
       ['blockingLimit', false],
     ]
@@ -194,7 +194,7 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
 
   test('from a compaction, which then gave up', async () => {
     for (const [, work] of ways(make)) {
-      const context: ContextDefence = {
+      const context: ContextManager = {
         ...plainContext,
         autoCompact: true,
         beforeRequest: () => ({ trigger: 'auto', run: work }),
@@ -241,7 +241,7 @@ describe.each(sampled(garbage, { deep: 2, quick: 3 }))('a run ends in order when
   })
 
   test('from whoever hears of the end', async () => {
-    const result = await begin(script(), { tools, onTerminal: () => { throw make() } }).end() // prettier-ignore
+    const result = await begin(script(), { tools, onResult: () => { throw make() } }).end() // prettier-ignore
     expect(result.terminal.reason).toBe('completed')
   })
 })
@@ -409,7 +409,7 @@ test('a conversation that the service would refuse is no compaction', async () =
     [[{ role: 'user', content: 'hello' }, { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'X', input: {} }] }], 'without a result'],
   ] // prettier-ignore
   for (const [messages, why] of refused) {
-    const context: ContextDefence = {
+    const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
       beforeRequest: () => ({
@@ -426,7 +426,7 @@ test('a conversation that the service would refuse is no compaction', async () =
 test('a compaction that asks for nothing is refused, and goes on', async () => {
   for (const [, make] of garbage) {
     const replies: string[] = []
-    const context: ContextDefence = {
+    const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
       beforeRequest: () => ({

@@ -1,14 +1,7 @@
 // Holds rules of docs/spec.md: R-ORD-1 to R-ORD-6.
 import { describe, expect, test } from 'vitest'
-import {
-  AgentStopException,
-  FinishReasonHook,
-  InMemoryCancellationSource,
-  StepsLimitHook,
-  StopSignal,
-  type Permissions,
-  type Prices,
-} from '../src/index.ts'
+import { AgentStopException, StopSignal, type Permissions, type Prices } from '../src/index.ts'
+import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../src/compat/index.ts'
 import { plainContext } from '../src/adapters/index.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, resultTexts, run, said, tool } from './support/harness.ts'
@@ -93,10 +86,10 @@ describe('before a turn', () => {
   })
 
   test('in the reservation dollars come before tokens', async () => {
-    expect((await run(['answer'], { prices: dollarATokenPrices, maxBudgetUsd: 1, maxTokens: 1 })).terminal.reason).toBe(
-      'max_budget_usd',
-    )
-    expect((await run(['answer'], { maxTokens: 1 })).terminal.reason).toBe('token_limit')
+    expect(
+      (await run(['answer'], { prices: dollarATokenPrices, maxBudgetUsd: 1, maxTotalTokens: 1 })).terminal.reason,
+    ).toBe('max_budget_usd')
+    expect((await run(['answer'], { maxTotalTokens: 1 })).terminal.reason).toBe('token_limit')
   })
 })
 

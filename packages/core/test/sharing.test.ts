@@ -1,6 +1,7 @@
 // Holds invariants T1 to T3 of src/transcript.ts: what runs share is never seen.
 import { expect, test } from 'vitest'
-import { AgentBuilder, AgentState, loop, startRun, type Model, type ModelMessage, type StopHook } from '../src/index.ts'
+import { AgentState, streamRun, startRun, type Model, type ModelMessage, type StopHook } from '../src/index.ts'
+import { AgentBuilder } from '../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 import { calls, hook, reader, until } from './support/harness.ts'
 
@@ -44,8 +45,8 @@ test('of two executions of one state at once, neither is shown what the other sa
 test('a run that breaks before it says anything does not take what another run said', async () => {
   const start = startRun({ prompt: 'go' })
   const options = { model: scriptedModel(['answer']), clock: clock() }
-  await loop(start, options).terminal
-  const broken = loop(start, {
+  await streamRun(start, options).result
+  const broken = streamRun(start, {
     ...options,
     stopWhen: {
       name: 'broken',
@@ -121,7 +122,7 @@ test('what a tool, a hook or a stop hook does to the list of messages that it is
   const stopping: StopHook = { id: 'stopping', handle: ({ messagesForQuery }) => meddle(messagesForQuery) }
   const model = scriptedModel([calls('Look'), 'done'])
   const options = { model, clock: clock(), tools: [look], hooks: [watching], stopHooks: [stopping] }
-  const { terminal } = await loop(startRun({ prompt: 'go' }), options).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'go' }), options).ended
   expect([terminal.reason, model.requests.map(({ messages }) => messages.length)]).toEqual(['completed', [1, 3]])
   expect(kept.map(({ length }) => length)).toEqual([1, 3, 3])
 })

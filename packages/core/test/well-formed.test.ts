@@ -31,7 +31,7 @@ const request = (messages: readonly ModelMessage[], more: Partial<ModelRequest> 
   system: '',
   messages,
   tools: [],
-  maxTokens: 1,
+  maxOutputTokens: 1,
   idempotencyKey: 'k',
   ...more,
 })

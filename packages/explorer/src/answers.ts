@@ -1,5 +1,5 @@
 import {
-  type ContextDefence,
+  type ContextManager,
   type Guard,
   CallableHook,
   type Hook,
@@ -197,7 +197,7 @@ export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Too
 }
 
 /** A context defence whose layers may each have something to give, once. */
-export function contextOf({ choices, time, snapshots }: Asked): ContextDefence {
+export function contextOf({ choices, time, snapshots }: Asked): ContextManager {
   const layer = (name: 'auto' | 'collapse' | 'reactive', view: ContextView) => {
     const { length } = view.state.transcript
     snapshots.handedOut('the context defence', view.state)

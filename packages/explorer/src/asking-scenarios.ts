@@ -18,7 +18,7 @@ const verdicts: readonly ReplyKind[] = [
 async function mayGoOn(ask: AskModel, about: string): Promise<boolean> {
   const replies = await Promise.all(
     ['one', 'two'].map((judge) =>
-      ask({ system: 'Judge.', messages: [{ role: 'user', content: `${judge}: ${about}` }], maxTokens: 1_000 }),
+      ask({ system: 'Judge.', messages: [{ role: 'user', content: `${judge}: ${about}` }], maxOutputTokens: 1_000 }),
     ),
   )
   return replies.every((reply) => reply.kind === 'answered' && textOf(reply.message.content) !== '')

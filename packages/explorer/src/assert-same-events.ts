@@ -1,16 +1,16 @@
-import type { LoopEvent, ModelMessage, TranscriptEntry } from '@halting/core'
+import type { RunEvent, ModelMessage, TranscriptEntry } from '@halting/core'
 import { project } from './core-internals.ts'
 
 // Compares what a run told with what another run told, and with what is on the transcript.
 
-type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
-export function isLive(event: LoopEvent): boolean {
+export function isLive(event: RunEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
   return liveEvents.has(event.type)
 }
 
-const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
+const liveEvents: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'budget_wait',
   'figures',
   'model_update',
@@ -22,7 +22,7 @@ const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
 ])
 
 /** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
-export function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
+export function assertTold(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
   const [a, b] = [inOrder(actual), inOrder(expected)]
   for (let index = 0; index < Math.max(a.length, b.length); index++) {
     if (!isAlike(a[index], b[index])) assertSame(a[index], b[index], `${what}, number ${index},`)
@@ -30,12 +30,12 @@ export function assertTold(actual: readonly LoopEvent[], expected: readonly Loop
 }
 
 /** What agents of the background told, each by its call, and what the others did. */
-function apart(events: readonly LoopEvent[]): {
-  readonly main: readonly LoopEvent[]
-  readonly beside: ReadonlyMap<string, readonly LoopEvent[]>
+function apart(events: readonly RunEvent[]): {
+  readonly main: readonly RunEvent[]
+  readonly beside: ReadonlyMap<string, readonly RunEvent[]>
 } {
-  const main: LoopEvent[] = []
-  const beside = new Map<string, LoopEvent[]>()
+  const main: RunEvent[] = []
+  const beside = new Map<string, RunEvent[]>()
   for (const event of events) {
     if (event.type !== 'agent' || event.inBackground !== true) main.push(event)
     else beside.set(event.callId, [...(beside.get(event.callId) ?? []), event])
@@ -44,15 +44,15 @@ function apart(events: readonly LoopEvent[]): {
 }
 
 /** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
-export function assertToldLast(whole: readonly LoopEvent[], part: readonly LoopEvent[], what: string): void {
+export function assertToldLast(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
   const [of, told] = [apart(whole), apart(part)]
   assertTold(of.main.slice(of.main.length - told.main.length), told.main, what)
   for (const [callId, events] of told.beside)
     assertTold(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
 }
 
-function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
-  const ordered: LoopEvent[] = []
+function inOrder(events: readonly RunEvent[]): readonly RunEvent[] {
+  const ordered: RunEvent[] = []
   const agents = new Map<string, AgentEvent[]>()
   const flush = (): void => {
     for (const callId of [...agents.keys()].toSorted()) ordered.push(...inOrderWithin(agents.get(callId) ?? []))
@@ -70,7 +70,7 @@ function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
 }
 
 /** Of one agent. */
-function inOrderWithin(events: readonly AgentEvent[]): readonly LoopEvent[] {
+function inOrderWithin(events: readonly AgentEvent[]): readonly RunEvent[] {
   const [first] = events
   return first === undefined ? [] : inOrder(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
 }
@@ -87,7 +87,7 @@ export function assertMessages(
   }
 }
 
-export function messagesOf(events: readonly LoopEvent[]): readonly TranscriptEntry[] {
+export function messagesOf(events: readonly RunEvent[]): readonly TranscriptEntry[] {
   const entries: TranscriptEntry[] = []
   for (const event of events) if (event.type === 'message') entries.push(event.entry)
   return entries
@@ -95,9 +95,9 @@ export function messagesOf(events: readonly LoopEvent[]): readonly TranscriptEnt
 
 /** Each agent's own events, on every level, by the call that it answers. */
 export function eventsOfAgents(
-  events: readonly LoopEvent[],
-  agents: Map<string, LoopEvent[]> = new Map(),
-): ReadonlyMap<string, readonly LoopEvent[]> {
+  events: readonly RunEvent[],
+  agents: Map<string, RunEvent[]> = new Map(),
+): ReadonlyMap<string, readonly RunEvent[]> {
   for (const event of events) {
     if (event.type !== 'agent') continue
     eventsOfAgents([event.event], agents)
@@ -110,7 +110,7 @@ export function eventsOfAgents(
 
 /** What a subagent's model was shown is what had been told of the subagent by then. */
 export function assertShown(
-  agents: ReadonlyMap<string, readonly LoopEvent[]>,
+  agents: ReadonlyMap<string, readonly RunEvent[]>,
   shown: ReadonlyMap<string, readonly ModelMessage[]>,
   what: string,
 ): void {

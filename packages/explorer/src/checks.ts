@@ -1,14 +1,14 @@
 import {
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   replay,
   startRun,
   type RunState,
-  type Terminal,
+  type RunResult,
   type StepRecord,
 } from '@halting/core'
 import { type Ranking, isJsonObject } from '@halting/core/adapters'
-import { type Lap, foldRun } from '@halting/core/steps'
+import { type Iteration, foldRun } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { accountOf, trajectoryOf, type OtherLimits, unknownLimits, whatIf } from '@halting/analysis'
 import { ranksBelow, nanosOf, usdOf } from './core-internals.ts'
@@ -27,12 +27,12 @@ import type { HandedIn, Scenario, World } from './world.ts'
 /** What one run on a path came to. */
 export interface Walked {
   readonly start: RunState
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly state: RunState
-  readonly events: readonly LoopEvent[]
+  readonly events: readonly RunEvent[]
   readonly records: readonly StepRecord[]
   /** Laps that this run made, subagents' too. */
-  readonly laps: readonly Lap[]
+  readonly laps: readonly Iteration[]
   readonly effects: ReadonlyMap<string, number>
   readonly handedIn: readonly HandedIn[]
   /** It goes on with a run that was on record. */
@@ -59,7 +59,7 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
 }
 
 /** Nothing breaks a run from inside: neither a bug, a write to what was handed out, nor a stranger whose answer is not needed. */
-function checkUnbroken({ reason, error }: Terminal, { mayBreak }: World, where: string): void {
+function checkUnbroken({ reason, error }: RunResult, { mayBreak }: World, where: string): void {
   if (reason !== 'error' || error === undefined) return
   const writes =
     error.cause instanceof TypeError && /read only|extensible|Cannot (add|define|delete)/.test(error.message)
@@ -101,7 +101,7 @@ function checkDuration({ terminal, records }: Walked, { isOtherProgram }: World,
     fail(`${where} took ${last - begin.at} ms and tells of ${terminal.durationMs}`)
 }
 
-function checkRanking(events: readonly LoopEvent[], where: string): void {
+function checkRanking(events: readonly RunEvent[], where: string): void {
   let last: Ranking | undefined
   for (const event of events) {
     // Where a person set a limit on turns the ranking may rise: there, and nowhere else.
@@ -170,7 +170,7 @@ export function checkOpenFigures(records: readonly StepRecord[], where: string):
 }
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */
-export async function checkReplay(walked: Walked, options: LoopOptions, where = 'the run'): Promise<void> {
+export async function checkReplay(walked: Walked, options: RunOptions, where = 'the run'): Promise<void> {
   const { terminal, state, events: told } = walked
   const replayed = await replay(walked.records, options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
@@ -194,7 +194,7 @@ export function checkEffects(
   }
 }
 
-export function terminalOf(terminal: Terminal): unknown {
+export function terminalOf(terminal: RunResult): unknown {
   const { error, ...rest } = terminal
   return { ...rest, error: error?.message }
 }

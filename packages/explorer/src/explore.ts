@@ -1,4 +1,4 @@
-import type { Transition, TerminalReason, StepRecord } from '@halting/core'
+import type { IterationReason, EndingReason, StepRecord } from '@halting/core'
 import { drawPaths, explorePaths, type Path } from './choices.ts'
 import { everyKill, noKill, sampledKills, thinnedKills, type Kills } from './kills.ts'
 import { skimPath, walkPath } from './walk.ts'
@@ -10,8 +10,8 @@ export interface Exploration {
   readonly paths: number
   /** Kills, each with resume and replay. */
   readonly kills: number
-  readonly terminals: { readonly [reason in TerminalReason]?: number }
-  readonly transitions: { readonly [transition in Transition]?: number }
+  readonly terminals: { readonly [reason in EndingReason]?: number }
+  readonly transitions: { readonly [transition in IterationReason]?: number }
 }
 
 export interface ExploreOptions {

@@ -5,7 +5,7 @@ import {
   type HookContext,
   type HookTrigger,
   type StopHookInput,
-  type LoopOptions,
+  type RunOptions,
   StopSignal,
   AgentStopException,
   type PermissionRequest,
@@ -219,11 +219,11 @@ function asking(strangers: readonly Stranger[], choices: Choices, only: readonly
 
 /** The same options, where what these strangers give is asked of the path. */
 export function withStrangers(
-  options: LoopOptions,
+  options: RunOptions,
   strangers: readonly Stranger[],
   choices: Choices,
   only: readonly string[] | undefined,
-): LoopOptions {
+): RunOptions {
   const ask = asking(strangers, choices, only)
   const has = (...who: readonly Stranger[]): boolean => who.some((each) => strangers.includes(each))
   const triggers = strangers.flatMap((who) =>
@@ -274,7 +274,7 @@ export function withStrangers(
     ...(has('after the run') && {
       postRun: [{ name: 'stranger', start: () => ask('after the run', '', undefined, () => Promise.resolve()) }],
     }),
-    ...(has('terminal') && { onTerminal: (terminal) => ask('terminal', '', terminal, () => undefined) }),
+    ...(has('terminal') && { onResult: (terminal) => ask('terminal', '', terminal, () => undefined) }),
   }
 }
 
@@ -319,7 +319,7 @@ function strangeStopHook(ask: Ask) {
   return (input: StopHookInput) => ask('stop hook', String(input.messagesForQuery.length), input, () => ({}))
 }
 
-function strangeGuard(ask: Ask): LoopOptions['stopWhen'] {
+function strangeGuard(ask: Ask): RunOptions['stopWhen'] {
   const place = ({ checkpoint, steps, totalTokens }: GuardView): string => `${checkpoint} ${steps} ${totalTokens}`
   return {
     name: 'stranger',
@@ -329,7 +329,7 @@ function strangeGuard(ask: Ask): LoopOptions['stopWhen'] {
   }
 }
 
-function strangePrices({ prices }: LoopOptions, ask: Ask): NonNullable<LoopOptions['prices']> {
+function strangePrices({ prices }: RunOptions, ask: Ask): NonNullable<RunOptions['prices']> {
   return {
     cost: (model, usage) => ask('cost', JSON.stringify(usage), usage, () => prices?.cost(model, usage)),
     // Looked at once when options are checked, which is not the run.
@@ -340,7 +340,7 @@ function strangePrices({ prices }: LoopOptions, ask: Ask): NonNullable<LoopOptio
   }
 }
 
-function strangeContext(ask: Ask): NonNullable<LoopOptions['context']> {
+function strangeContext(ask: Ask): NonNullable<RunOptions['context']> {
   const layer = (trigger: 'auto' | 'collapse' | 'reactive', { state }: ContextView) => {
     const place = `${trigger} ${state.transcript.length}`
     const messages = [{ role: 'user', content: 'so far, so good' }] as const

@@ -30,7 +30,7 @@ export const strangeScenarios: readonly Scenario[] = [
     depth: 2,
     deviations: 2,
     fallback: true,
-    options: { maxTurns: 3, maxTokens: 60_000, maxRetries: 2 },
+    options: { maxTurns: 3, maxTotalTokens: 60_000, maxRetries: 2 },
   },
   {
     name: 'replies that begin, and are none',
@@ -48,7 +48,7 @@ export const strangeScenarios: readonly Scenario[] = [
     strangers: [],
     depth: 2,
     deviations: 2,
-    options: { maxTurns: 2, wrapUp: true, maxBudgetUsd: 0.4, maxTokens: 60_000 },
+    options: { maxTurns: 2, wrapUp: true, maxBudgetUsd: 0.4, maxTotalTokens: 60_000 },
   },
   {
     name: 'usages that lie, without a limit',
@@ -147,7 +147,7 @@ export const strangeScenarios: readonly Scenario[] = [
     strangeWays: ['gives a circle', 'throws an object without a prototype', 'changes all to garbage'],
     depth: 1,
     deviations: 2,
-    options: { maxTurns: 3, maxTokens: 60_000 },
+    options: { maxTurns: 3, maxTotalTokens: 60_000 },
   },
   {
     name: 'answers of a person that are none',

@@ -1,4 +1,4 @@
-import type { ContextDefence } from '@halting/core'
+import type { ContextManager } from '@halting/core'
 import { plainContext, type Compaction } from '@halting/core/adapters'
 
 /** Makes room without asking anybody. */
@@ -13,7 +13,11 @@ export const room: Compaction['run'] = async () => ({
 const asking = (trigger: Compaction['trigger']): Compaction => ({
   trigger,
   async run({ ask }) {
-    const question = { system: 'Summarize.', messages: [{ role: 'user', content: 'all' }], maxTokens: 2_000 } as const
+    const question = {
+      system: 'Summarize.',
+      messages: [{ role: 'user', content: 'all' }],
+      maxOutputTokens: 2_000,
+    } as const
     const first = await ask(question)
     const reply = first.kind === 'failed' ? await ask(question) : first
     if (reply.kind !== 'answered') return { kind: 'gave_up', message: reply.kind }
@@ -22,7 +26,7 @@ const asking = (trigger: Compaction['trigger']): Compaction => ({
 })
 
 /** Layers that ask a model, each where it may. */
-export const askingContext: ContextDefence = {
+export const askingContext: ContextManager = {
   ...plainContext,
   autoCompact: true,
   beforeRequest: ({ state: { spent } }) =>

@@ -1,24 +1,17 @@
-import {
-  CallableHook,
-  type HookContext,
-  type LoopOptions,
-  StopSignal,
-  type TerminalReason,
-  allowAll,
-} from '@halting/core'
+import { CallableHook, type HookContext, type RunOptions, StopSignal, type EndingReason, allowAll } from '@halting/core'
 import { askingContext } from './layers.ts'
 
 /** Options with which a run goes on that began with others. */
 export interface OtherProgram {
   /** What it has in the place of the same. */
-  readonly options: (was: LoopOptions) => Partial<LoopOptions>
+  readonly options: (was: RunOptions) => Partial<RunOptions>
   /** How a run may end under it that ended otherwise under its own, beside `completed`. */
-  readonly endings: readonly TerminalReason[]
+  readonly endings: readonly EndingReason[]
 }
 
 const withHook =
   (trigger: 'beforeToolUse' | 'afterStep' | 'beforeStep', handle: (context: HookContext) => HookContext) =>
-  ({ hooks = [] }: LoopOptions): Partial<LoopOptions> => ({
+  ({ hooks = [] }: RunOptions): Partial<RunOptions> => ({
     hooks: [...hooks, new CallableHook(handle, { triggers: [trigger], id: `other-${trigger}` })],
   })
 
@@ -85,6 +78,6 @@ export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'more turns': { options: () => ({ maxTurns: 9 }), endings: [] },
   'fewer turns, and a last answer': { options: () => ({ maxTurns: 2, wrapUp: true }), endings: ['max_turns'] },
   'less money': { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] },
-  'fewer tokens': { options: () => ({ maxTokens: 5_000 }), endings: ['token_limit'] },
+  'fewer tokens': { options: () => ({ maxTotalTokens: 5_000 }), endings: ['token_limit'] },
   'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
 }

@@ -144,7 +144,7 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
         kind: 'prompt_too_long',
         message: 'the service says no room',
         status: 400,
-        contextLimit: { used: 100, limit: 100 + Math.ceil(request.maxTokens / 2), includesOutput: true },
+        contextLimit: { used: 100, limit: 100 + Math.ceil(request.maxOutputTokens / 2), includesOutput: true },
       })
     case 'throws':
       throw new TypeError('the adapter has a bug')

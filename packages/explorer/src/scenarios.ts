@@ -1,12 +1,6 @@
 import { abortScenarios } from './abort-scenarios.ts'
-import {
-  type AbortCause,
-  FinishReasonHook,
-  CallableHook,
-  StopSignal,
-  AgentStopException,
-  type AnyTool,
-} from '@halting/core'
+import { type AbortCause, CallableHook, StopSignal, AgentStopException, type AnyTool } from '@halting/core'
+import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
 import { agentScenarios } from './agent-hooks.ts'
 import { askingScenarios } from './asking-scenarios.ts'
@@ -45,7 +39,7 @@ const deviating: readonly Scenario[] = [
     depth: 4,
     deviations: 2,
     fallback: true,
-    options: { maxTurns: 3, wrapUp: true, maxBudgetUsd: 0.3, maxTokens: 60_000 },
+    options: { maxTurns: 3, wrapUp: true, maxBudgetUsd: 0.3, maxTotalTokens: 60_000 },
   },
   {
     name: 'last answers',
@@ -340,8 +334,8 @@ const stubborn: readonly Scenario[] = [
     },
   }),
   forever('a finish reason', 'read', { options: { stopWhen: new FinishReasonHook(['tool_use']) } }),
-  forever('tokens', 'read', { options: { maxTokens: 20_000 } }),
-  forever('tokens, with a last answer', 'read', { options: { maxTokens: 30_000, wrapUp: true } }),
+  forever('tokens', 'read', { options: { maxTotalTokens: 20_000 } }),
+  forever('tokens, with a last answer', 'read', { options: { maxTotalTokens: 30_000, wrapUp: true } }),
   forever('dollars', 'read', { options: { maxBudgetUsd: 0.07 } }),
   forever('subagents', 'task', { options: { maxTurns: 8, maxSubagents: 5 } }),
   forever('a guard that throws', 'read', {

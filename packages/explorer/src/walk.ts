@@ -1,13 +1,13 @@
 import {
-  type Transition,
-  type LoopEvent,
-  loop,
+  type IterationReason,
+  type RunEvent,
+  streamRun,
   type Json,
   replay,
   startRun,
   type RunState,
-  type Terminal,
-  type TerminalReason,
+  type RunResult,
+  type EndingReason,
   type StepRecord,
   createMemorySteps,
   type MemorySteps,
@@ -18,11 +18,11 @@ import {
   type Eventually,
   ledgerOf,
   settingsOf,
-  type Lap,
+  type Iteration,
   foldRun,
   type EffectScope,
   type StepOptions,
-  type Steps,
+  type StepEngine,
 } from '@halting/core/steps'
 import { after, inboxIdsIn } from './core-internals.ts'
 import {
@@ -44,8 +44,8 @@ import { assertMessages, assertSame, assertToldLast, fail, isLive, messagesOf } 
 import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
 
 export interface PathReport {
-  readonly terminal: TerminalReason
-  readonly transitions: readonly Transition[]
+  readonly terminal: EndingReason
+  readonly transitions: readonly IterationReason[]
   readonly kills: number
 }
 
@@ -210,7 +210,7 @@ function mayAskOtherwise({ handedIn, records }: Walked, length: number): boolean
   return agents.size > 1
 }
 
-function withoutCommitted(terminal: Terminal): unknown {
+function withoutCommitted(terminal: RunResult): unknown {
   return untimed({ ...terminal, committedUsd: 0, totalTokens: 0 })
 }
 
@@ -284,14 +284,14 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   const { resumed = false, recordedUntil = 0, leaves = false } = walkOptions
   const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
-  const laps: Lap[] = []
-  const running = loop(
+  const laps: Iteration[] = []
+  const running = streamRun(
     start,
     { ...world.options, steps: withMoments(steps, { steps, world, laps }) },
     { inbox: world.inbox, ledger, resumed, recordedUntil },
   )
   const reader = running[Symbol.asyncIterator]()
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   let left = false
   const { available: atFirst } = ledger.figures()
   const hasSetLimits = start.spent.settings?.limits !== undefined || Math.min(atFirst.nanos, atFirst.tokens) < 0
@@ -322,11 +322,11 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
 interface Moments {
   readonly steps: MemorySteps
   readonly world: World
-  readonly laps: Lap[]
+  readonly laps: Iteration[]
 }
 
 /** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
-function withMoments(inner: Steps, moments: Moments): Steps {
+function withMoments(inner: StepEngine, moments: Moments): StepEngine {
   const { steps, world, laps } = moments
   return {
     get replaying() {
@@ -397,7 +397,7 @@ function openIntents(records: readonly StepRecord[]): number {
 }
 
 /** Work that had been speculated on before the kill is done again: the time it takes is not the same. */
-function untimed(terminal: Terminal): unknown {
+function untimed(terminal: RunResult): unknown {
   const { summary, ...rest } = terminal
   return terminalOf({ ...rest, durationMs: 0, summary: { ...summary, apiMs: 0 } })
 }

@@ -10,7 +10,7 @@ import {
   type Model,
   type ModelReply,
   type ModelRequest,
-  type LoopOptions,
+  type RunOptions,
   type SettingsChange,
   StopSignal,
   AgentStopException,
@@ -46,7 +46,7 @@ import { createVirtualTime } from './virtual-time.ts'
 export interface Scenario {
   readonly name: string
   /** Options of every run in it. */
-  readonly options?: Partial<LoopOptions>
+  readonly options?: Partial<RunOptions>
   /** What the model may answer to each request; the first is the plain answer while there are turns to go. */
   readonly replies: readonly ReplyKind[]
   /** What it answers once `depth` requests were made. */
@@ -104,7 +104,7 @@ export interface Scenario {
 /** One world: everything that a path's runs touch, and what they did to it. */
 export interface World {
   /** Those of the program that runs now. */
-  options: LoopOptions
+  options: RunOptions
   readonly inbox: OpenInbox
   readonly clock: Clock
   /** How often each effect with a side effect was begun, by idempotency key. */
@@ -237,7 +237,7 @@ export function createWorld(
     ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
   const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
-  const plainOptions: LoopOptions = {
+  const plainOptions: RunOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
     tools: toolsOf(asked, effects, commands, scenario.prechecks === true ? { precheck: precheckOf(asked) } : {}),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { assertTold } from '../src/assert-same-events.ts'
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 
-function told(...events: readonly unknown[]): readonly LoopEvent[] {
-  return events as readonly LoopEvent[]
+function told(...events: readonly unknown[]): readonly RunEvent[] {
+  return events as readonly RunEvent[]
 }
 
 function compare(actual: readonly unknown[], expected: readonly unknown[]): () => void {

@@ -1,23 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   CallableHook,
-  InMemoryCancellationSource,
-  loop,
+  streamRun,
   noProgress,
   startRun,
   stepLimit,
   type AnyTool,
   type HookTrigger,
-  type Loop,
-  type LoopEvent,
-  type LoopOptions,
+  type RunStream,
+  type RunEvent,
+  type RunOptions,
   type Model,
   type RunState,
   createMemorySteps,
   type StepRecord,
 } from '@halting/core'
+import { InMemoryCancellationSource } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
-import { ledgerOf, settingsOf, type Clock, type Steps } from '@halting/core/steps'
+import { ledgerOf, settingsOf, type Clock, type StepEngine } from '@halting/core/steps'
 import { type ReplyKind, replyOf } from '../src/replies.ts'
 import { askingContext } from '../src/layers.ts'
 
@@ -36,7 +36,7 @@ export type Schedule = (waiting: readonly Name[]) => Name
 
 /** What one run came to, to be compared. */
 interface Outcome {
-  readonly events: readonly LoopEvent[]
+  readonly events: readonly RunEvent[]
   readonly records: readonly StepRecord[]
   readonly state: RunState
   readonly figures: unknown
@@ -45,12 +45,12 @@ interface Outcome {
 
 /** Everything that the two share: options, and all that is in them. */
 export interface Shared {
-  readonly options: LoopOptions
+  readonly options: RunOptions
   readonly starts: { readonly [name in Name]: RunState }
 }
 
 interface Going {
-  readonly loop: Loop
+  readonly loop: RunStream
   readonly waiting: (() => void)[]
   readonly calls: string[]
   gates: number
@@ -125,22 +125,22 @@ async function perform(
 ): Promise<void> {
   const steps = createMemorySteps({ clock: still, sessionId: starts[name].run.sessionId })
   const ledger = ledgerOf(settingsOf(options))
-  const running = loop(starts[name], optionsWith(options, inTurns(steps)), { ledger })
+  const running = streamRun(starts[name], optionsWith(options, inTurns(steps)), { ledger })
   const going: Going = { loop: running, waiting: [], calls: [], gates: 0 }
   stage.going.set(name, going)
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   for await (const event of running) events.push(event)
   const { state } = await running.ended
   outcomes[name] = { events, records: steps.records, state, figures: ledger.figures(), calls: going.calls }
 }
 
 /** The same options for both, but for the driver, which is each run's own. */
-function optionsWith(options: LoopOptions, steps: Steps): LoopOptions {
+function optionsWith(options: RunOptions, steps: StepEngine): RunOptions {
   return { ...options, steps }
 }
 
 /** Before every step, and in it, the other run may go on. */
-function inTurns(inner: Steps): Steps {
+function inTurns(inner: StepEngine): StepEngine {
   return {
     get replaying() {
       return inner.replaying
@@ -247,7 +247,7 @@ function sharedTools(): readonly AnyTool[] {
 const speakingHooks: readonly HookTrigger[] = ['beforeStep', 'beforeToolUse', 'afterToolUse', 'afterStep', 'onStop']
 
 /** Options in which everything is used that one may share. */
-function sharedOptions(): LoopOptions {
+function sharedOptions(): RunOptions {
   return {
     model: sharedModel('primary'),
     fallbackModel: sharedModel('fallback'),

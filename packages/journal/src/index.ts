@@ -4,7 +4,7 @@
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
 export { headOfKept } from './session-ends.ts'
-export { holdSession, type HeldSession } from './lock-session.ts'
+export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
 export { wholeLines } from './whole-lines.ts'
 
@@ -30,10 +30,10 @@ export {
 // All sessions: list, fork, delete.
 export {
   deleteSession,
-  keptSessions,
+  storedSessions,
   summariesOf,
   summaryOf,
-  type KeptFile,
+  type StoredSessionFile,
   type SessionSummary,
 } from './sessions/stored-sessions.ts'
 export { forkSession, removeFork } from './sessions/fork-session.ts'

@@ -2,12 +2,12 @@ import { HaltingError } from '@halting/core'
 import { takeLock } from './files/lock.ts'
 
 /** A session that this process alone writes. */
-export interface HeldSession {
+export interface LockedSession {
   release(): Promise<void>
 }
 
 /** Takes a session, by its file. @throws HaltingError `driver` for one that another process writes, and which. */
-export async function holdSession(path: string, sessionId: string): Promise<HeldSession> {
+export async function lockSession(path: string, sessionId: string): Promise<LockedSession> {
   const lock = await takeLock(`${path}.lock`)
   if (lock.kind === 'locked') return lock
   const { pid, host, since } = lock.holder

@@ -4,21 +4,21 @@ import { HaltingError, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { RecordedStage } from '@halting/core/after'
 import {
-  StepsDriver,
+  DurableStepEngine,
   foldSession,
   type PersonsMessage,
-  type AnswerableSteps,
+  type AnswerableStepEngine,
   type Clock,
   type EndedRun,
   type FoldedSession,
-  type KeptSession,
-  type StepLog,
+  type StoredSession,
+  type StepStore,
   type StepRecord,
 } from '@halting/core/steps'
 import { redactedValue } from '@halting/core/redact'
 import { makeDurableFolder, writeWhole } from './files/durable.ts'
 import { checkFunction, checkObject, checkText } from './check-input.ts'
-import { holdSession } from './lock-session.ts'
+import { lockSession } from './lock-session.ts'
 import { JournalEncoder } from './format/encoder.ts'
 import { hasEnded } from './session-ends.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
@@ -41,11 +41,11 @@ export interface JournalOptions {
 }
 
 /** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
-export interface SessionJournal extends KeptSession {
+export interface SessionJournal extends StoredSession {
   readonly path: string
   readonly sessionId: string
   /** A driver for a new run. */
-  steps(options?: { readonly clock?: Clock }): AnswerableSteps
+  steps(options?: { readonly clock?: Clock }): AnswerableStepEngine
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
   readonly tornBytes: number
   /**
@@ -105,7 +105,7 @@ async function opened({
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
   await makeDurableFolder(dirname(path))
-  const lock = await holdSession(path, sessionId)
+  const lock = await lockSession(path, sessionId)
   try {
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
@@ -165,7 +165,7 @@ class OpenJournal implements SessionJournal {
   /** Records that came since the file was opened, and how many of them are in what was read of it. */
   #appended = 0
   #folds = 0
-  readonly log: StepLog
+  readonly log: StepStore
   readonly tornBytes: number
   readonly #file: JournalFile
   readonly #release: () => Promise<void>
@@ -246,8 +246,8 @@ class OpenJournal implements SessionJournal {
     this.#folded = { ...this.#folded, transcript, isRewound: true }
   }
 
-  steps({ clock }: { readonly clock?: Clock } = {}): AnswerableSteps {
-    return new StepsDriver({ log: this.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
+  steps({ clock }: { readonly clock?: Clock } = {}): AnswerableStepEngine {
+    return new DurableStepEngine({ log: this.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
   }
 
   async close(): Promise<void> {

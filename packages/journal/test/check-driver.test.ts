@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkDriver, type DriverSession, type DriverStore } from '@halting/core/testing'
+import { checkStepEngine, type CheckedSession, type CheckedStore } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { appendingTo, type JournalHandle } from '../src/journal-file.ts'
 import { lineOf } from '../src/format/line.ts'
@@ -15,11 +15,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 let stores = 0
 
 /** A session in a file. A process that is gone loses what was not synced, if it is said so. */
-function fileStore(losesWhatWasNotSynced: boolean): DriverStore {
+function fileStore(losesWhatWasNotSynced: boolean): CheckedStore {
   const sessionId = `session-${++stores}`
   const path = join(folder, `${sessionId}.jsonl`)
   return {
-    async open(): Promise<DriverSession> {
+    async open(): Promise<CheckedSession> {
       let synced = 0
       let isGone = false
       const openFile = async (): Promise<JournalHandle> => {
@@ -59,6 +59,6 @@ function fileStore(losesWhatWasNotSynced: boolean): DriverStore {
 }
 
 test('killed as a process is, and as a machine is that loses what was not synced', async () => {
-  expect(await checkDriver(() => fileStore(true))).toEqual([])
-  expect(await checkDriver(() => fileStore(false))).toEqual([])
+  expect(await checkStepEngine(() => fileStore(true))).toEqual([])
+  expect(await checkStepEngine(() => fileStore(false))).toEqual([])
 }, 120_000)

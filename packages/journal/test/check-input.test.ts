@@ -7,7 +7,7 @@ import { scriptedModel } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { suggestLimits, whatIf } from '@halting/analysis'
 import { forkSession } from '../src/sessions/fork-session.ts'
-import { keptSessions } from '../src/sessions/stored-sessions.ts'
+import { storedSessions } from '../src/sessions/stored-sessions.ts'
 import { readJournal } from '../src/read-journal.ts'
 import { openJournal, type JournalOptions } from '../src/open-journal.ts'
 
@@ -82,8 +82,8 @@ const wrongCalls: readonly (readonly [says: string, call: Any, given: readonly u
   ['Trajectory 0 must be what trajectoryOf makes', suggestLimits as Any, [[3]]],
   ['The session to fork must be a text that is not empty', forkSession as Any, []],
   ['forkSession must be given an object, such as { path,', forkSession as Any, ['/x.jsonl']],
-  ['keptSessions must be given an object, such as { cwd, home, env }', keptSessions as Any, []],
-  ['home must be a text that is not empty', keptSessions as Any, [{ cwd: '/x' }, 'all']],
+  ['storedSessions must be given an object, such as { cwd, home, env }', storedSessions as Any, []],
+  ['home must be a text that is not empty', storedSessions as Any, [{ cwd: '/x' }, 'all']],
 ]
 
 test.each(wrongCalls)('what is called wrongly says what to do: %s', async (says, call, given) => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, resume, startRun, type ContextDefence, type LoopOptions, type Model } from '@halting/core'
+import { streamRun, resume, startRun, type ContextManager, type RunOptions, type Model } from '@halting/core'
 import { plainContext } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { foldSession, type StepRecord } from '@halting/core/steps'
@@ -21,7 +21,7 @@ const placeOf = (name: string): JournalOptions => ({
 })
 
 /** Each tenth request keeps the newest messages alone, as they are. */
-const context: ContextDefence = {
+const context: ContextManager = {
   ...plainContext,
   autoCompact: true,
   beforeRequest: ({ state }) => {
@@ -33,7 +33,7 @@ const context: ContextDefence = {
   },
 }
 
-const optionsWith = (model: Model): LoopOptions => ({
+const optionsWith = (model: Model): RunOptions => ({
   model,
   context,
   tools: [
@@ -58,7 +58,7 @@ beforeAll(async () => {
   }))
   const model = scriptedModel([...looks, 'done'], { contextWindow: 1_000_000 })
   const journal = await openJournal(placeOf('whole'))
-  await loop(startRun({ prompt: 'Go.', sessionId }), { ...optionsWith(model), steps: journal.steps() }).terminal
+  await streamRun(startRun({ prompt: 'Go.', sessionId }), { ...optionsWith(model), steps: journal.steps() }).result
   await journal.close()
   written = readFileSync(journal.path, 'utf8')
 })
@@ -91,7 +91,7 @@ test.each(['before the compaction', 'before its boundary'])('a kill %s: the next
   writeFileSync(place.path, `${lines.slice(0, at).join('\n')}\n`)
   const journal = await openJournal(place)
   const model = scriptedModel(['done'], { contextWindow: 1_000_000 })
-  await resume(journal.open ?? [], optionsWith(model), journal.transcript, journal.log).loop.terminal
+  await resume(journal.open ?? [], optionsWith(model), journal.transcript, journal.log).loop.result
   await journal.close()
   const text = readFileSync(place.path, 'utf8')
   const { runs } = await readJournal(place.path)

@@ -2,7 +2,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, resume, startRun, type LoopOptions, type ModelRequest, type Terminal } from '@halting/core'
+import { streamRun, resume, startRun, type RunOptions, type ModelRequest, type RunResult } from '@halting/core'
 import { isToolResult } from '@halting/core/adapters'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -110,7 +110,7 @@ class Machine {
     return runs.flat().some((record) => record.type === 'intent' && key.test(record.key))
   }
 
-  options(): LoopOptions {
+  options(): RunOptions {
     return {
       model: {
         ...scriptedModel([]),
@@ -181,7 +181,7 @@ function replyTo({ messages }: ModelRequest): ScriptedReply {
 }
 
 interface Went {
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly results: ReadonlyMap<string, string>
 }
 
@@ -192,7 +192,7 @@ async function go(machine: Machine): Promise<Went | undefined> {
   const options = machine.options()
   const running =
     journal.open === undefined
-      ? loop(startRun({ prompt: 'go', sessionId }), { ...options, steps: journal.steps() })
+      ? streamRun(startRun({ prompt: 'go', sessionId }), { ...options, steps: journal.steps() })
       : resume(journal.open, options, journal.transcript, journal.log).loop
   const ended = await Promise.race([running.ended, machine.dead])
   if (ended === undefined) return undefined

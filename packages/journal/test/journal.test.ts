@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, resume, startRun, createMemorySteps, type LoopOptions } from '@halting/core'
+import { streamRun, resume, startRun, createMemorySteps, type RunOptions } from '@halting/core'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { forkSession } from '../src/sessions/fork-session.ts'
@@ -51,7 +51,7 @@ const tools = [
     execute: () => (ran.push('w'), 'written'),
   },
 ]
-const optionsOf = (replies: readonly ScriptedReply[] = script): LoopOptions => ({
+const optionsOf = (replies: readonly ScriptedReply[] = script): RunOptions => ({
   model: scriptedModel(replies),
   tools,
   maxRetries: 2,
@@ -64,8 +64,8 @@ const timeless = (value: unknown): unknown =>
 
 async function whole(): Promise<Buffer> {
   const journal = await openJournal(place())
-  const running = loop(startRun({ prompt: 'go', sessionId }), { ...optionsOf(), steps: journal.steps() })
-  expect((await running.terminal).reason).toBe('completed')
+  const running = streamRun(startRun({ prompt: 'go', sessionId }), { ...optionsOf(), steps: journal.steps() })
+  expect((await running.result).reason).toBe('completed')
   await journal.close()
   return readFileSync(place().path)
 }
@@ -73,7 +73,7 @@ async function whole(): Promise<Buffer> {
 describe('the journal of a session', () => {
   test('holds the same records as the driver in memory', async () => {
     const steps = createMemorySteps()
-    await loop(startRun({ prompt: 'go', sessionId }), { ...optionsOf(), steps }).terminal
+    await streamRun(startRun({ prompt: 'go', sessionId }), { ...optionsOf(), steps }).result
     const { runs } = parseJournal(await whole(), 'x')
     expect(runs).toHaveLength(1)
     expect(timeless(runs[0])).toEqual(timeless(steps.records))
@@ -125,7 +125,7 @@ describe('the journal of a session', () => {
     expect(transcriptProblems(again.transcript.messages())).toEqual([])
     const start = startRun({ prompt: 'and now', sessionId, transcript: again.transcript })
     expect(start.run.runId).toBe('run2')
-    await loop(start, { ...optionsOf(['fine']), steps: again.steps() }).terminal
+    await streamRun(start, { ...optionsOf(['fine']), steps: again.steps() }).result
     await again.close()
     const { runs } = await readJournal(place().path)
     expect(runs).toHaveLength(2)
@@ -236,7 +236,7 @@ describe('the journal of a session', () => {
     const path = '/dev/full'
     const { JournalFile, appendingTo } = await import('../src/journal-file.ts')
     const { JournalEncoder } = await import('../src/format/encoder.ts')
-    const { StepsDriver } = await import('@halting/core/steps')
+    const { DurableStepEngine } = await import('@halting/core/steps')
     const file = new JournalFile(path, await appendingTo(path))
     const encoder = new JournalEncoder({ sessionId, cwd: '/', version: '0' })
     const log = {
@@ -244,12 +244,12 @@ describe('the journal of a session', () => {
       append: (record: never) => file.append(encoder.linesOf(record).lines),
       flush: () => file.flush(),
     } as const
-    const { reason, error } = await loop(startRun({ prompt: 'go' }), {
+    const { reason, error } = await streamRun(startRun({ prompt: 'go' }), {
       ...optionsOf(),
-      steps: new StepsDriver({ log }),
+      steps: new DurableStepEngine({ log }),
       maxBudgetUsd: 1,
       prices: { cost: () => 0, worstCase: () => 0 },
-    }).terminal
+    }).result
     expect([reason, error?.code]).toEqual(['error', 'driver'])
     expect(error?.message).toContain('ENOSPC')
     await file.close()

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../src/sessions/fork-session.ts'
 import { foldedBytes } from '../src/format/fold.ts'
 import { hasEnded } from '../src/session-ends.ts'
-import { summaryOf, type KeptFile } from '../src/sessions/stored-sessions.ts'
+import { summaryOf, type StoredSessionFile } from '../src/sessions/stored-sessions.ts'
 import { readJournal } from '../src/read-journal.ts'
 import { openJournal } from '../src/open-journal.ts'
 
@@ -19,7 +19,7 @@ beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-stages-'))))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const place = () => ({ path: join(folder, 's.jsonl'), sessionId: 's', cwd: '/work', version: '0' })
-const file = (): KeptFile => ({ sessionId: 's', path: place().path, project: 'p', changedAt: new Date(0) })
+const file = (): StoredSessionFile => ({ sessionId: 's', path: place().path, project: 'p', changedAt: new Date(0) })
 const prices = { cost: () => 0.25, worstCase: () => 0.25 }
 const look = { name: 'Look', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => 'x'.repeat(30_000) } as const // prettier-ignore
 const looks = (count: number): readonly ScriptedReply[] => Array.from({ length: count }, () => ({ toolCalls: [{ name: 'Look' }] })) // prettier-ignore

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import type { Json, JsonObject, Model, Tool } from '@halting/core'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import type { AiSdkOptions } from '../src/ai-sdk/index.ts'
@@ -199,7 +199,11 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
     const model = fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5.1-codex-max'), {
       providerOptions,
     })
-    const { terminal } = loop(startRun({ prompt: 'Calculate.' }), { model, tools: [calculator], maxTurns: 9 })
+    const { result: terminal } = streamRun(startRun({ prompt: 'Calculate.' }), {
+      model,
+      tools: [calculator],
+      maxTurns: 9,
+    })
     expect((await terminal).reason).toBe('completed')
     const { input } = JSON.parse(String(server.bodies.at(-1))) as {
       readonly input: readonly { readonly [field: string]: unknown; readonly arguments: string }[]
@@ -305,13 +309,13 @@ test('a run of two turns sends thinking and its signature back unchanged, with t
     readOnly: true,
     execute: () => 'a stone',
   }
-  const run = loop(startRun({ prompt: 'Look at x' }), {
+  const run = streamRun(startRun({ prompt: 'Look at x' }), {
     model: claudeAt(server.url),
     system: 'Be brief.',
     tools: [look],
     maxTurns: 5,
   })
-  const terminal = await run.terminal
+  const terminal = await run.result
   expect(terminal.reason).toBe('completed')
   const { messages, tools, system } = JSON.parse(String(server.bodies[1])) as JsonObject
   const cache_control = { type: 'ephemeral' }

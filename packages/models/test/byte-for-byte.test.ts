@@ -1,5 +1,5 @@
 // What a service wrote is sent again as it was written, also where JavaScript's values cannot hold it.
-import { loop, startRun, Transcript } from '@halting/core'
+import { streamRun, startRun, Transcript } from '@halting/core'
 import type { TranscriptEntry } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { compact, isExact, valueText } from '../src/anthropic/exact-json.ts'
@@ -68,10 +68,10 @@ describe('the Messages API', () => {
   test('gets its blocks back in the next request, and after the transcript was a record', async () => {
     const service = await startTurns([reply, answer, answer])
     const model = modelAt(service.url)
-    const run = loop(startRun({ prompt: 'go' }), { model, tools: [look] })
+    const run = streamRun(startRun({ prompt: 'go' }), { model, tools: [look] })
     const { transcript } = (await run.ended).state
     const record = JSON.parse(JSON.stringify(transcript)) as TranscriptEntry[]
-    await loop(startRun({ prompt: 'again', transcript: Transcript.of(record) }), { model, tools: [look] }).terminal
+    await streamRun(startRun({ prompt: 'again', transcript: Transcript.of(record) }), { model, tools: [look] }).result
     const [, second, third] = service.bodies()
     expect(second).toContain(`{"role":"assistant","content":[${sent}]}`)
     expect(third).toContain(`{"role":"assistant","content":[${sent}]}`)
@@ -84,7 +84,7 @@ test('chat completions get the text of an input back, white space and all', asyn
     frame(JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: reason }] }))
   const service = await startTurns([chunk({ tool_calls: [call] }, 'tool_calls'), chunk({ content: 'done' }, 'stop')])
   const model = openaiCompatible({ model: 'm', baseUrl: service.url })
-  await loop(startRun({ prompt: 'go' }), { model, tools: [look] }).terminal
+  await streamRun(startRun({ prompt: 'go' }), { model, tools: [look] }).result
   expect(service.bodies()[1]).toContain(`"arguments":${JSON.stringify(hostile)}`)
 })
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, ContentBlock, Model, ModelMessage, ModelReply, ModelRequest, Transcript } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { createRequestBody } from '../src/anthropic/request-body.ts'
@@ -119,7 +119,7 @@ function leastShare(billed: readonly Billed[]): number {
 
 async function run(session: Session, prompt: string, runId: string, transcript?: Transcript): Promise<Transcript> {
   const start = startRun({ prompt, runId, ...(transcript !== undefined && { transcript }) })
-  const running = loop(start, { ...options, model: session.model })
+  const running = streamRun(start, { ...options, model: session.model })
   let isSteered = false
   for await (const event of running) {
     if (isSteered || event.type !== 'tool_start' || session.billed.length !== 20) continue
@@ -160,7 +160,7 @@ describe('of the prefix that the request before had, from turn 3 on at least 95 
     const billed: Billed[] = []
     const messages: ModelMessage[] = [{ role: 'user', content: 'Look at every file. '.repeat(400) }]
     for (let turn = 0; turn < 10; turn++) {
-      const request = { system: '', messages, tools: [], maxTokens: 100, idempotencyKey: `${turn}` }
+      const request = { system: '', messages, tools: [], maxOutputTokens: 100, idempotencyKey: `${turn}` }
       const body = bodyOf(request)
       billed.push(cache(Buffer.from(body).toString()))
       releaseBody(body)

@@ -1,6 +1,6 @@
 // Holds R-WIRE-1 and R-WIRE-5b of docs/spec.md: however deep a service nests, an attempt gives a reply or a ModelError.
 import { messageOf } from '@halting/core/adapters'
-import { loop, ModelError, startRun } from '@halting/core'
+import { streamRun, ModelError, startRun } from '@halting/core'
 import type { AnyTool, JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
@@ -159,7 +159,7 @@ test('a run tells the model that its input was no good, and goes on', async () =
     readOnly: true,
     execute: () => 'read',
   }
-  const running = loop(startRun({ prompt: 'go' }), {
+  const running = streamRun(startRun({ prompt: 'go' }), {
     model: openaiCompatible({ model: 'm', baseUrl: server.url }),
     tools: [read],
   })

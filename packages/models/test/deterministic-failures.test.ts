@@ -1,7 +1,7 @@
 // Holds R-REQ-1a and R-REQ-1b of docs/spec.md over real connections: what cannot pass is soon given up.
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { anthropic, openaiCompatible } from '../src/index.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
@@ -9,7 +9,7 @@ import { answeringReply, framesOf } from './support/fault-reply.ts'
 import { runTo } from './support/fault-run.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-function retriesOf(events: readonly LoopEvent[]): readonly (readonly [number, number, string])[] {
+function retriesOf(events: readonly RunEvent[]): readonly (readonly [number, number, string])[] {
   return events.flatMap((event) =>
     event.type === 'retry' ? [[event.attempt, event.maxRetries, event.error.message] as const] : [],
   )

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-CTX-4, R-CTX-10, R-CTX-16a: what happens when the context window is full, over HTTP.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { QueryEngine, loop, startRun, type LoopEvent, type SdkMessage, type Tool } from '@halting/core'
+import { QueryEngine, streamRun, startRun, type RunEvent, type SdkMessage, type Tool } from '@halting/core'
 import { contextLayers, type ContextLayersOptions } from '@halting/core/adapters'
 import { afterEach, describe, expect, test } from 'vitest'
 import { anthropic } from '../src/index.ts'
@@ -139,8 +139,8 @@ describe.each(Object.entries(refusals))('the service says %s', (_wording, refusa
     const { url, asked } = await serve(26, refuses, refusal)
     const model = anthropic({ model: 'claude-sonnet-5-5', apiKey: 'k', baseUrl: url })
     const options = { model, tools: [look], context: contextLayers(layers), contextWindow: 20_000 }
-    const running = loop(startRun({ prompt: 'Look at all of it.' }), options)
-    const events: LoopEvent[] = []
+    const running = streamRun(startRun({ prompt: 'Look at all of it.' }), options)
+    const events: RunEvent[] = []
     for await (const event of running) events.push(event)
     const { terminal } = await running.ended
     const taken = events.flatMap((event) =>

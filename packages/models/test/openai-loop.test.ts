@@ -1,5 +1,5 @@
 // A run of the loop against a chat completion service: what comes of one turn is what the next request says.
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, JsonObject } from '@halting/core'
 import { expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'
@@ -46,8 +46,8 @@ test('calls, what was thought and their results go back as they came, and the ru
     ],
     [chunk({ content: 'One is gone.' }), finish('stop'), usageChunk],
   )
-  const run = loop(startRun({ prompt: 'Compare them.' }), { model, system: 'Be brief.', tools: [read] })
-  const terminal = await run.terminal
+  const run = streamRun(startRun({ prompt: 'Compare them.' }), { model, system: 'Be brief.', tools: [read] })
+  const terminal = await run.result
   expect(terminal).toMatchObject({ reason: 'completed' })
   expect(bodies()).toHaveLength(2)
   const [first, second] = bodies()
@@ -92,8 +92,11 @@ test('a call that was cut at the cap of the reply never runs: the request is mad
   )
   let ran = 0
   const counting: AnyTool = { ...read, execute: () => `${++ran}` }
-  const run = loop(startRun({ prompt: 'Go.' }), { model: { ...model, defaultOutputTokens: 1_000 }, tools: [counting] })
-  expect(await run.terminal).toMatchObject({ reason: 'completed' })
+  const run = streamRun(startRun({ prompt: 'Go.' }), {
+    model: { ...model, defaultOutputTokens: 1_000 },
+    tools: [counting],
+  })
+  expect(await run.result).toMatchObject({ reason: 'completed' })
   expect(ran).toBe(0)
   expect(bodies().map(({ max_tokens }) => max_tokens)).toEqual([1_000, 16_384])
   expect(bodies()[1]?.messages).toEqual(bodies()[0]?.messages)
@@ -104,7 +107,7 @@ test('an input that is no JSON is a result that tells the model, and nothing run
     [piece({ index: 0, id: 'call_a' }, { name: 'Read', arguments: '{"path": tru' }), finish('stop'), usageChunk],
     [chunk({ content: 'Done.' }), finish('stop'), usageChunk],
   )
-  expect(await loop(startRun({ prompt: 'Go.' }), { model, tools: [read] }).terminal).toMatchObject({
+  expect(await streamRun(startRun({ prompt: 'Go.' }), { model, tools: [read] }).result).toMatchObject({
     reason: 'completed',
   })
   expect(bodies()[1]?.messages).toMatchObject([

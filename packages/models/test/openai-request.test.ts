@@ -90,7 +90,7 @@ describe('a body', () => {
     for (let turn = 0; turn < 20; turn++) {
       messages.push(assistant([callOf(`${turn}`)]), user(result(`${turn}`, 'fine — ünïcode 東京 🌍 \ud800')))
       const system = turn % 7 < 3 ? ['', 'one', 'two'][turn % 3] : 'two'
-      const request = requestOf({ system, messages, tools: [tool], maxTokens: 100 + turn })
+      const request = requestOf({ system, messages, tools: [tool], maxOutputTokens: 100 + turn })
       const once = Buffer.from(createChatBody(options)(request)).toString()
       expect(Buffer.from(make(request)).toString()).toBe(once)
     }

@@ -1,5 +1,5 @@
 // Holds R-WIRE-5e and R-TOOL-2b of docs/spec.md: a call that a service could not read is answered, and the run goes on.
-import { loop, startRun, type JsonObject, type Tool } from '@halting/core'
+import { streamRun, startRun, type JsonObject, type Tool } from '@halting/core'
 import { expect, test } from 'vitest'
 import { openaiCompatible } from '../src/index.ts'
 import { readChunks } from './support/chat-read.ts'
@@ -77,7 +77,7 @@ test('the model is told, and may call again', async () => {
     execute: (input) => String(ran.push(input)),
   }
   const model = openaiCompatible({ model: 'm', baseUrl: `${server.url}/v1`, apiKey: 'k' })
-  const running = loop(startRun({ prompt: 'go' }), { model, tools: [write] })
+  const running = streamRun(startRun({ prompt: 'go' }), { model, tools: [write] })
   for await (const _ of running);
   const { terminal } = await running.ended
   expect([terminal.reason, ran]).toEqual(['completed', []])

@@ -57,7 +57,7 @@ describe('caching', () => {
 
 describe('thinking', () => {
   const budget = (maxTokens: number): unknown =>
-    fieldsOf({ maxTokens }, { thinking: { type: 'enabled', budgetTokens: 4_000 } })
+    fieldsOf({ maxOutputTokens: maxTokens }, { thinking: { type: 'enabled', budgetTokens: 4_000 } })
 
   test('has its budget lowered, so that it stays below the cap and leaves 1,024 for the answer', () => {
     expect(budget(32_000)).toEqual({ thinking: { type: 'enabled', budget_tokens: 4_000 } })
@@ -68,23 +68,23 @@ describe('thinking', () => {
 
   test('is not asked for where less than the 1,024 that the API wants would remain', () => {
     expect(budget(2_047)).toEqual({})
-    expect(fieldsOf({ maxTokens: 9_000 }, { thinking: { type: 'enabled', budgetTokens: 1_000 } })).toEqual({})
+    expect(fieldsOf({ maxOutputTokens: 9_000 }, { thinking: { type: 'enabled', budgetTokens: 1_000 } })).toEqual({})
   })
 
   test('is what the request says, else what the model was made with', () => {
     const own = { thinking: { type: 'enabled', budgetTokens: 4_000 } } as const
-    expect(fieldsOf({ maxTokens: 9_000, thinking: { type: 'enabled', budgetTokens: 2_000 } }, own)).toEqual({
+    expect(fieldsOf({ maxOutputTokens: 9_000, thinking: { type: 'enabled', budgetTokens: 2_000 } }, own)).toEqual({
       thinking: { type: 'enabled', budget_tokens: 2_000 },
     })
-    expect(fieldsOf({ maxTokens: 9_000, thinking: { type: 'adaptive' } }, own)).toEqual({
+    expect(fieldsOf({ maxOutputTokens: 9_000, thinking: { type: 'adaptive' } }, own)).toEqual({
       thinking: { type: 'adaptive' },
     })
-    expect(fieldsOf({ maxTokens: 9_000, thinking: { type: 'disabled' } }, own)).toEqual({})
-    expect(fieldsOf({ maxTokens: 9_000 }, { thinking: { type: 'disabled' } })).toEqual({})
+    expect(fieldsOf({ maxOutputTokens: 9_000, thinking: { type: 'disabled' } }, own)).toEqual({})
+    expect(fieldsOf({ maxOutputTokens: 9_000 }, { thinking: { type: 'disabled' } })).toEqual({})
   })
 
   test('that the model measures by itself is sent so at every cap, with the effort', () => {
-    expect(fieldsOf({ maxTokens: 100 }, { thinking: { type: 'adaptive' }, effort: 'max' })).toEqual({
+    expect(fieldsOf({ maxOutputTokens: 100 }, { thinking: { type: 'adaptive' }, effort: 'max' })).toEqual({
       thinking: { type: 'adaptive' },
       output_config: { effort: 'max' },
     })

@@ -1,6 +1,6 @@
 // Holds R-REQ-1 to R-REQ-4, R-REQ-7 and R-WIRE-1 end to end: the loop, an adapter, and a service that fails on a real connection.
 import { RetriesExhaustedError } from '@halting/core'
-import type { AnyTool, ContentBlock, JsonObject, LoopEvent, MessageContent } from '@halting/core'
+import type { AnyTool, ContentBlock, JsonObject, RunEvent, MessageContent } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ServiceOptions } from '../src/service/endpoint.ts'
 import type { FaultAnswer } from './support/fault-answers.ts'
@@ -51,8 +51,8 @@ function messagesOf(request: FaultRequest | undefined): readonly JsonObject[] {
   return request?.body.messages as readonly JsonObject[]
 }
 
-function only<Type extends LoopEvent['type']>(events: readonly LoopEvent[], type: Type) {
-  return events.filter((event): event is Extract<LoopEvent, { readonly type: Type }> => event.type === type)
+function only<Type extends RunEvent['type']>(events: readonly RunEvent[], type: Type) {
+  return events.filter((event): event is Extract<RunEvent, { readonly type: Type }> => event.type === type)
 }
 
 describe('the waits between attempts', () => {

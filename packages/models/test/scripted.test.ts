@@ -215,7 +215,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
   const long = '日本 "quoted" 😀\n'.repeat(1_000)
   const ask = async (reply: unknown, maxTokens = 100) => {
     const { model } = await play({ replies: [reply] })
-    const { reply: got, error } = await call(model, { request: requestOf({ maxTokens }) })
+    const { reply: got, error } = await call(model, { request: requestOf({ maxOutputTokens: maxTokens }) })
     return got?.message ?? recordOf(error).message
   }
   const cut = { stop_reason: 'max_tokens', stop_sequence: null, usage: { output_tokens: 100 } }

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'
-import type { LoopEvent, Model } from '@halting/core'
+import type { RunEvent, Model } from '@halting/core'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
@@ -94,7 +94,7 @@ const echoes: Readonly<
 async function toldBy(model: Model): Promise<string> {
   const { error, updates } = await call(model)
   const run = await runTo('go', { model, maxRetries: 1 })
-  const events: readonly LoopEvent[] = run.events
+  const events: readonly RunEvent[] = run.events
   const look = { depth: 12, maxStringLength: null, maxArrayLength: null, showHidden: true } as const
   const thrown = error instanceof Error ? [error.message, error.stack, JSON.stringify(error)] : []
   return [

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-REQ-14, R-CTX-10b, R-WIRE-11b: services of a small window, each in the words in which it refuses.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { loop, startRun, type Model, type Tool } from '@halting/core'
+import { streamRun, startRun, type Model, type Tool } from '@halting/core'
 import { contextLayers } from '@halting/core/adapters'
 import { afterEach, expect, test } from 'vitest'
 import { anthropic, openaiCompatible } from '../src/index.ts'
@@ -170,7 +170,7 @@ const look: Tool = {
 
 async function go(model: Model) {
   const context = contextLayers({ collapse: false, clearResults: false })
-  const going = loop(startRun({ prompt: 'hello' }), { model, tools: [look], context })
+  const going = streamRun(startRun({ prompt: 'hello' }), { model, tools: [look], context })
   for await (const _ of going);
   return going.ended
 }

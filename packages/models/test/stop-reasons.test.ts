@@ -1,5 +1,5 @@
 // Holds spec R-REQ-5, R-REQ-8 and the transitions of replies, over the wire: what each stop reason means for a run.
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import type { ModelMessage } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedModel } from '../src/scripted/index.ts'
@@ -82,10 +82,10 @@ test.each(Object.entries(meanings))('%s', async (_name, { replies, laps, ends, a
   const adapter = { maxOutputTokens: 8_000, defaultOutputTokens: 1_000 }
   const scripted = await scriptedModel({ replies }, { adapter })
   onTestFinished(() => scripted.close())
-  const run = loop(startRun({ prompt: 'go' }), { model: scripted.model, tools: [look] })
+  const run = streamRun(startRun({ prompt: 'go' }), { model: scripted.model, tools: [look] })
   const taken: string[] = []
   for await (const event of run) if (event.type === 'lap') taken.push(event.transition)
-  const terminal = await run.terminal
+  const terminal = await run.result
   const bodies = scripted.server.requests.map(({ body }) => body as unknown as Body)
   const requests = bodies.map(({ max_tokens, messages }) => [max_tokens, messages.map(({ role }) => role).join(' ')])
   expect([terminal.reason, taken, requests]).toEqual([ends, laps, asked])

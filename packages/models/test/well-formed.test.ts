@@ -1,5 +1,5 @@
 // Holds R-REQ-13 of docs/spec.md on the wire: what a service wrote broken does not come back to it, in the text that adapters keep of it either.
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, JsonObject } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
@@ -73,7 +73,7 @@ test('the Messages API', async () => {
     ]),
   )
   const model = anthropic({ model: 'm', baseUrl: url, apiKey: 'key', contextManagement: { note: '\ud83d' } })
-  expect(await loop(startRun({ prompt: 'go \ude00' }), { model, tools: [look] }).terminal).toMatchObject({
+  expect(await streamRun(startRun({ prompt: 'go \ude00' }), { model, tools: [look] }).result).toMatchObject({
     reason: 'completed',
   })
   expect(bodies()).toHaveLength(2)
@@ -103,7 +103,7 @@ test('chat completions', async () => {
     apiKey: 'key',
     extraBody: { user: '\ud83d' },
   })
-  expect(await loop(startRun({ prompt: 'go \ude00' }), { model, tools: [look] }).terminal).toMatchObject({
+  expect(await streamRun(startRun({ prompt: 'go \ude00' }), { model, tools: [look] }).result).toMatchObject({
     reason: 'completed',
   })
   expect(bodies()).toHaveLength(2)

@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-STEP-13, R-STEP-13b: the driver on the cluster keeps what every driver must, on an engine of which nothing is real but its order.
-import { checkDriver, type DriverStore } from '@halting/core/testing'
+import { checkStepEngine, type CheckedStore } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { randomOf } from './support/random.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
@@ -12,7 +12,7 @@ interface Fate {
   readonly movesAfter?: () => number
 }
 
-function fakeStore({ losesWhatWasNotFlushed = false, movesAfter }: Fate): DriverStore {
+function fakeStore({ losesWhatWasNotFlushed = false, movesAfter }: Fate): CheckedStore {
   const invocation = new FakeInvocation()
   return {
     async open() {
@@ -44,11 +44,11 @@ async function turns(count: number): Promise<void> {
 }
 
 test('killed as a process is that had told all, and as one that had not', async () => {
-  expect(await checkDriver(() => fakeStore({}))).toEqual([])
-  expect(await checkDriver(() => fakeStore({ losesWhatWasNotFlushed: true }))).toEqual([])
+  expect(await checkStepEngine(() => fakeStore({}))).toEqual([])
+  expect(await checkStepEngine(() => fakeStore({ losesWhatWasNotFlushed: true }))).toEqual([])
 }, 120_000)
 
 test('the engine goes on elsewhere by itself, at any moment', async () => {
   const random = randomOf(14)
-  expect(await checkDriver(() => fakeStore({ movesAfter: () => random(120) }))).toEqual([])
+  expect(await checkStepEngine(() => fakeStore({ movesAfter: () => random(120) }))).toEqual([])
 }, 120_000)

@@ -1,12 +1,12 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { LoopEvent, Usage } from '@halting/core'
+import type { RunEvent, Usage } from '@halting/core'
 import { nameOf } from './content.ts'
 import { inputTokensOf } from './metrics.ts'
 import { conventionAttributes as told, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
-type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
+type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 type AssistantEntry = Extract<EventOf<'message'>['entry'], { readonly kind: 'assistant' }>
 
 type Outcome = EventOf<'model_end'>['outcome']

@@ -1,11 +1,11 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { LoopEvent, MessageContent } from '@halting/core'
+import type { RunEvent, MessageContent } from '@halting/core'
 import { nameOf } from './content.ts'
 import { conventionAttributes as told, failedStatuses, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
-type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
+type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
 /** Hooks and agents of a call may come after its end: those of so many calls find it. */
 const mostKept = 100

@@ -1,4 +1,4 @@
-import type { ContentBlock, MessageContent, StopReason, StopSignal } from '@halting/core'
+import type { ContentBlock, MessageContent, StopCategory, StopSignal } from '@halting/core'
 import { headOf, isText, wellFormed } from '@halting/core/adapters'
 import { redactSecrets } from '@halting/core/redact'
 import type { Guard } from './guard.ts'
@@ -8,7 +8,7 @@ const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: t
 const none: Required<ToldContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
 
 /** Who writes the sentences of signals: the loop itself in `all`; in `known` it and services, where the signal comes from one of these. */
-const ownWords: { readonly [reason in StopReason]: 'all' | readonly string[] } = {
+const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] } = {
   completed: 'all',
   finish_reason: 'all',
   steps_limit: 'all',

@@ -1,9 +1,9 @@
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { conventionAttributes as told, ownAttributes as own } from './names.ts'
 import type { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
-type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
+type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 type HookOf = Pick<EventOf<'hook_start'>, 'hook' | 'trigger' | 'callId'>
 
 /** The calls of hooks of one run that are under way. One hook may be called several times at once: then the first that began ends first. */

@@ -1,6 +1,6 @@
-import type { GuardRemaining, LoopEvent, Terminal } from '@halting/core'
+import type { GuardRemaining, RunEvent, RunResult } from '@halting/core'
 
-type Figures = Extract<LoopEvent, { readonly type: 'figures' }>
+type Figures = Extract<RunEvent, { readonly type: 'figures' }>
 
 /** How full each limit of a run is, as far as its events say it. */
 export class LimitsUsed {
@@ -8,14 +8,14 @@ export class LimitsUsed {
   #figures: Figures | undefined
   #guards: readonly GuardRemaining[] = []
 
-  see(event: LoopEvent): void {
+  see(event: RunEvent): void {
     if (event.type === 'figures') this.#figures = event
     else if (event.type === 'guards') this.#guards = event.remaining
     else if (event.type === 'lap') this.#turnsLeft = event.left.next_turn
   }
 
   /** The part that was used, by limit: 0 to 1, and above it where a limit was overshot. */
-  atEnd({ summary, committedUsd, totalTokens, durationMs }: Terminal): ReadonlyMap<string, number> {
+  atEnd({ summary, committedUsd, totalTokens, durationMs }: RunResult): ReadonlyMap<string, number> {
     const used = new Map<string, number>()
     const put = (limit: string, part: number, all: number): void => {
       if (all > 0 && Number.isFinite(part) && Number.isFinite(all)) used.set(limit, part / all)

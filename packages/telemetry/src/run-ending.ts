@@ -1,9 +1,9 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { Terminal } from '@halting/core'
+import type { RunResult } from '@halting/core'
 import { ownAttributes as own } from './names.ts'
 
 /** What is told of how a run ended. Its sentence is left out where a hook or a tool may have written it. */
-export function endingOf(terminal: Terminal, sentence: string | undefined): Attributes {
+export function endingOf(terminal: RunResult, sentence: string | undefined): Attributes {
   const { reason, signal, summary, costUsd, committedUsd, totalTokens, durationMs } = terminal
   return {
     [own.reason[0]]: reason,
@@ -19,7 +19,7 @@ export function endingOf(terminal: Terminal, sentence: string | undefined): Attr
 }
 
 /** Undefined for a run that did not fail. That a limit was reached, or that it was aborted, is no failure. */
-export function errorTypeOf({ signal, reason, error }: Terminal): string | undefined {
+export function errorTypeOf({ signal, reason, error }: RunResult): string | undefined {
   const isFailure = signal.reason === 'error' || signal.reason === 'retry_limit'
   return isFailure ? (error?.code ?? reason) : undefined
 }

@@ -1,6 +1,6 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
-import type { LoopEvent, MessageContent, Transition } from '@halting/core'
-import { isOwnHook } from '@halting/core/adapters'
+import type { RunEvent, MessageContent, IterationReason } from '@halting/core'
+import { isBuiltinHook } from '@halting/core/adapters'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
 import { nameOf, wordsOf } from './content.ts'
@@ -12,7 +12,7 @@ import { TraceNode } from './node.ts'
 import { endingOf, errorTypeOf } from './run-ending.ts'
 import type { TraceScope } from './scope.ts'
 
-type EventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { readonly type: Type }>
+type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
 /** Where a run stands in its trace. */
 export interface RunPlace {
@@ -41,7 +41,7 @@ export class RunTrace {
   readonly #agents = new Map<string, RunTrace>()
   /** What metrics say of it. */
   readonly #about: Attributes
-  readonly #laps = new Map<Transition, Attributes>()
+  readonly #laps = new Map<IterationReason, Attributes>()
   readonly #agentName: string
   /** What was handed in, where that is told. */
   readonly #said: MessageContent[] = []
@@ -108,7 +108,7 @@ export class RunTrace {
     return (this.nodeOf(callId) ?? this.#root).spanContext
   }
 
-  see(event: LoopEvent): void {
+  see(event: RunEvent): void {
     switch (event.type) {
       case 'model_update':
         return this.#attempts.update(event)
@@ -244,7 +244,7 @@ export class RunTrace {
   }
 
   #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
-    if (isOwnHook(hook)) return
+    if (isBuiltinHook(hook)) return
     const parent =
       (callId === null ? undefined : this.#calls.nodeOf(callId)) ?? this.#compaction ?? this.#turn ?? this.#root
     const name = nameOf(hook)
@@ -292,7 +292,7 @@ export class RunTrace {
     this.#scope.instruments?.laps.add(1, this.#lapAttributes(transition))
   }
 
-  #lapAttributes(transition: Transition): Attributes {
+  #lapAttributes(transition: IterationReason): Attributes {
     const known = this.#laps.get(transition)
     if (known !== undefined) return known
     const about = { [own.transition[0]]: transition, ...this.#about }

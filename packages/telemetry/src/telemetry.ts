@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api'
-import { ConfigurationError, type LoopEvent } from '@halting/core'
+import { ConfigurationError, type RunEvent } from '@halting/core'
 import { ToldTexts } from './content.ts'
 import { Guard } from './guard.ts'
 import { Instruments } from './metrics.ts'
@@ -11,7 +11,7 @@ import type { TraceScope } from './scope.ts'
 /** Makes spans and metrics of what runs tell. */
 export interface Telemetry {
   /** For `onEvent` of a query, an engine or a coding agent; of one session at a time. Never throws. */
-  readonly onEvent: (event: LoopEvent) => void
+  readonly onEvent: (event: RunEvent) => void
   /**
    * The span of a call that runs, as a W3C header: for a program that the tool starts. That of the run where the call has none; undefined where
    * nothing is told.
@@ -89,7 +89,7 @@ class TracedSession implements Telemetry {
     this.#guard = guard
   }
 
-  readonly onEvent = (event: LoopEvent): void => {
+  readonly onEvent = (event: RunEvent): void => {
     try {
       this.#see(event)
     } catch (thrown) {
@@ -110,7 +110,7 @@ class TracedSession implements Telemetry {
     })
   }
 
-  #see(event: LoopEvent): void {
+  #see(event: RunEvent): void {
     if (event.type === 'run_start') {
       // Nothing told the end of the one before.
       this.#run?.abandon()
@@ -135,7 +135,7 @@ class TracedSession implements Telemetry {
     this.#isHeard = true
   }
 
-  #begun(start: Extract<LoopEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
+  #begun(start: Extract<RunEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
     const { parent, agentName = 'halting', sessionId } = this.#options
     const { api } = this.#scope
     const outer = parent === undefined ? undefined : spanContextOf(api, parent)

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { CallableHook, type LoopEvent } from '@halting/core'
+import { CallableHook, type RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
@@ -25,7 +25,7 @@ const drop = {
 const turns = isWhole ? 100_000 : 40_000
 
 /** The same, with the id of a call of that turn. */
-function inTurn(event: LoopEvent, turn: number): LoopEvent {
+function inTurn(event: RunEvent, turn: number): RunEvent {
   if (!('callId' in event) || event.callId === null) return event
   const callId = `${event.callId}.${turn}`
   return event.type === 'agent' ? { ...event, callId, event: inTurn(event.event, turn) } : { ...event, callId }
@@ -33,7 +33,7 @@ function inTurn(event: LoopEvent, turn: number): LoopEvent {
 
 /** Megabytes that are held after so many turns with these calls, more than after the first tenth of them. */
 async function heldMore(count: number, names: readonly string[]): Promise<number> {
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   const hooks = [new CallableHook(() => {}, { triggers: ['afterToolUse'], id: 'looks-on' })]
   const model = scriptedModel([calls(...names), done, done])
   await told({ model, tools, prices, hooks }, (event) => void events.push(event))

@@ -1,7 +1,7 @@
 // Runs that are deep, mixed with others, or told under a clock that goes backwards.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import type { AgentTool, AnyTool, LoopEvent } from '@halting/core'
+import type { AgentTool, AnyTool, RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { done, eventsOfARun, tools as all } from './runs.ts'
@@ -63,7 +63,7 @@ test('two sessions with one listener: what it cannot tell apart ends, and nothin
   const to = collector()
   const problems: string[] = []
   const { onEvent, close } = await listenerOf(to, { onProblem: (message) => void problems.push(message) })
-  const other = events.map((event): LoopEvent =>
+  const other = events.map((event): RunEvent =>
     event.type === 'run_start' ? { ...event, run: { ...event.run, sessionId: 'other', runId: 'run9' } } : event,
   )
   events.forEach((event, index) => {

@@ -2,12 +2,12 @@
 import { SpanStatusCode } from '@opentelemetry/api'
 import {
   CallableHook,
-  loop,
+  streamRun,
   startRun,
   type AgentTool,
   type AnyTool,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type Tool,
 } from '@halting/core'
 import { createMemorySteps } from '@halting/core/steps'
@@ -42,26 +42,26 @@ function statusesOf(to: Collector): readonly (readonly [string, unknown, Status]
 }
 
 const tells =
-  (type: LoopEvent['type']) =>
-  (event: LoopEvent): boolean =>
+  (type: RunEvent['type']) =>
+  (event: RunEvent): boolean =>
     event.type === type
 
 /** A run that is aborted as soon as it tells this. */
 async function aborted(
-  isTheMoment: (event: LoopEvent) => boolean,
-  given: Omit<LoopOptions, 'steps' | 'clock' | 'signal'>,
+  isTheMoment: (event: RunEvent) => boolean,
+  given: Omit<RunOptions, 'steps' | 'clock' | 'signal'>,
 ): Promise<{ readonly reason: string; readonly to: Collector }> {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const controller = new AbortController()
   const clock = createFakeClock()
   const options = { ...given, prices, clock, steps: createMemorySteps({ clock }), signal: controller.signal }
-  const running = loop(startRun({ prompt: 'go' }), options)
+  const running = streamRun(startRun({ prompt: 'go' }), options)
   for await (const event of running) {
     onEvent(event)
     if (isTheMoment(event)) controller.abort()
   }
-  return { reason: (await running.terminal).reason, to }
+  return { reason: (await running.result).reason, to }
 }
 
 test('an abort while the model answers: its attempt is aborted, and nothing failed', async () => {
@@ -164,7 +164,7 @@ test('a request that the budget forbids is an ending and no error', async () => 
   const { onEvent } = await listenerOf(to)
   const clock = createFakeClock({ autoAdvance: true })
   const model = scriptedModel([calls('Look'), calls('Look')], { maxOutputTokens: 50 })
-  const running = loop(startRun({ prompt: 'go' }), {
+  const running = streamRun(startRun({ prompt: 'go' }), {
     model,
     tools: [look(() => 'seen')],
     prices,
@@ -174,7 +174,7 @@ test('a request that the budget forbids is an ending and no error', async () => 
     steps: createMemorySteps({ clock }),
   })
   for await (const event of running) onEvent(event)
-  expect((await running.terminal).reason).toBe('max_budget_usd')
+  expect((await running.result).reason).toBe('max_budget_usd')
   expect(statusesOf(to).filter(([, error, status]) => error !== undefined || status === 'error')).toEqual([
     ['chat scripted', 'over_budget', 'ok'],
   ])
@@ -184,7 +184,7 @@ test('a consumer that leaves in the middle of a turn: close ends what is open, a
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   const clock = createFakeClock({ autoAdvance: true })
-  const running = loop(startRun({ prompt: 'go' }), {
+  const running = streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([calls('Look'), calls('Look'), 'done']),
     tools: [look(() => 'seen')],
     prices,
@@ -195,7 +195,7 @@ test('a consumer that leaves in the middle of a turn: close ends what is open, a
     onEvent(event)
     if (event.type === 'tool_start') break
   }
-  expect((await running.terminal).reason).toBe('abandoned')
+  expect((await running.result).reason).toBe('abandoned')
   close()
   expect(statusesOf(to)).toEqual([
     ['chat scripted', undefined, 'ok'],
@@ -204,7 +204,7 @@ test('a consumer that leaves in the middle of a turn: close ends what is open, a
     ['invoke_agent halting', true, 'ok'],
   ])
   const before = new Set(to.spans().map((span) => span.spanContext().traceId))
-  const next = loop(startRun({ prompt: 'go' }), {
+  const next = streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel(['done']),
     prices,
     clock,

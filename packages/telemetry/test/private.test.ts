@@ -5,7 +5,7 @@ import {
   type AgentTool,
   type AnyTool,
   type HookContext,
-  type LoopOptions,
+  type RunOptions,
   type StartOptions,
   type StopHook,
   type Tool,
@@ -75,7 +75,7 @@ interface Case {
   readonly what: string
   readonly ends: string
   readonly replies: readonly ScriptedReply[]
-  readonly options?: Partial<Omit<LoopOptions, 'steps' | 'clock' | 'model'>>
+  readonly options?: Partial<Omit<RunOptions, 'steps' | 'clock' | 'model'>>
   readonly start?: StartOptions
   /** With all content the ending says it. */
   readonly isToldWithContent?: boolean

@@ -16,7 +16,7 @@ import {
   CallableHook,
   type AgentTool,
   type AnyTool,
-  type LoopOptions,
+  type RunOptions,
   type ModelRequest,
   type Tool,
 } from '@halting/core'
@@ -102,7 +102,7 @@ test('attempts, calls, tokens, dollars, laps and endings are those of the record
         { triggers: ['afterToolUse'], id: 'asking' },
       )
       let isSentBack = false
-      const options: Omit<LoopOptions, 'steps' | 'clock'> = {
+      const options: Omit<RunOptions, 'steps' | 'clock'> = {
         model: scriptedModel(script, { maxOutputTokens: 50 }),
         models: [judge],
         tools,

@@ -1,4 +1,4 @@
-import { CallableHook, type AgentTool, type AnyTool, type LoopEvent, type Tool } from '@halting/core'
+import { CallableHook, type AgentTool, type AnyTool, type RunEvent, type Tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { prices, told } from './support.ts'
 
@@ -41,8 +41,8 @@ export const calls = (...names: readonly string[]): ScriptedReply => ({
 export const done: ScriptedReply = { text: 'done', usage }
 
 /** What a run tells that has turns, calls, subagents, a hook, a retry and a tool that fails. */
-export async function eventsOfARun(): Promise<readonly LoopEvent[]> {
-  const events: LoopEvent[] = []
+export async function eventsOfARun(): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = []
   const script = [
     calls('Look', 'Agent', 'Beside'),
     calls('Look'),

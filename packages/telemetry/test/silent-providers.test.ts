@@ -6,7 +6,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import type { LoopEvent, Tool } from '@halting/core'
+import type { RunEvent, Tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { telemetry, type Telemetry, type TelemetryOptions } from '../src/index.ts'
@@ -54,7 +54,7 @@ async function countsOf(to: Collector): Promise<readonly unknown[]> {
   return all.map(([name, points]) => [name, points.map(({ attributes, count }) => ({ attributes, count }))])
 }
 
-function tellAll(events: readonly LoopEvent[], ...listeners: readonly Telemetry[]): void {
+function tellAll(events: readonly RunEvent[], ...listeners: readonly Telemetry[]): void {
   for (const event of events) for (const { onEvent } of listeners) onEvent(event)
 }
 

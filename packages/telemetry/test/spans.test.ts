@@ -4,12 +4,12 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import {
   CallableHook,
   ConfigurationError,
-  loop,
+  streamRun,
   resume,
   startRun,
   type AgentTool,
   type AnyTool,
-  type LoopEvent,
+  type RunEvent,
   type ModelRequest,
   type Tool,
 } from '@halting/core'
@@ -177,7 +177,7 @@ test('with prompts: all that was handed in, one after another, as JSON up to its
   }
   const model = scriptedModel([calls('Look'), calls('Look'), calls('Look'), calls('Look'), answer])
   const options = { model, tools: [steering], prices, clock, steps: createMemorySteps({ clock }) }
-  const running = loop(startRun({ prompt: 'first' }), options)
+  const running = streamRun(startRun({ prompt: 'first' }), options)
   for await (const event of running) onEvent(event)
   const [root] = spansOf(to.spans(), 'invoke_agent')
   // What is a name of the conventions is a text.
@@ -261,7 +261,7 @@ test('without a provider nothing is told; a provider that throws ends no run, an
 test('every span ends, also where the session is let go of in the middle', async () => {
   const to = collector()
   const listener = await listenerOf(to)
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   await told({ model: scriptedModel([calls('Look'), answer]), tools, prices }, (event) => void events.push(event))
   const until = events.findIndex(({ type }) => type === 'tool_start')
   for (const event of events.slice(0, until + 1)) listener.onEvent(event)

@@ -13,7 +13,7 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
-import { loop, startRun, type LoopEvent, type LoopOptions, type Prices, type StartOptions } from '@halting/core'
+import { streamRun, startRun, type RunEvent, type RunOptions, type Prices, type StartOptions } from '@halting/core'
 import { createMemorySteps, type MemorySteps } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 import { telemetry, type TelemetryOptions } from '../src/index.ts'
@@ -67,15 +67,15 @@ export async function listenerOf(to: Collector, more: TelemetryOptions = {}) {
 
 /** Runs to its end under a fake clock, with all it tells told to `onEvent`. */
 export async function told(
-  options: Omit<LoopOptions, 'steps' | 'clock'>,
-  onEvent: (event: LoopEvent) => void,
+  options: Omit<RunOptions, 'steps' | 'clock'>,
+  onEvent: (event: RunEvent) => void,
   start: StartOptions = { prompt: 'go' },
-): Promise<{ readonly steps: MemorySteps; readonly terminal: Awaited<ReturnType<typeof loop>['terminal']> }> {
+): Promise<{ readonly steps: MemorySteps; readonly terminal: Awaited<ReturnType<typeof streamRun>['result']> }> {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
-  const running = loop(startRun(start), { ...options, clock, steps })
+  const running = streamRun(startRun(start), { ...options, clock, steps })
   for await (const event of running) onEvent(event)
-  return { steps, terminal: await running.terminal }
+  return { steps, terminal: await running.result }
 }
 
 export interface Tree {

@@ -2,13 +2,13 @@
 import { SpanStatusCode } from '@opentelemetry/api'
 import {
   CallableHook,
-  loop,
+  streamRun,
   resume,
   startRun,
   StopSignal,
   type AnyTool,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type Tool,
 } from '@halting/core'
 import { contextLayers } from '@halting/core/adapters'
@@ -24,7 +24,7 @@ const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
 /** The model says how much it was sent, and what was in the conversation when it is asked for that. */
-function longConversation(): Omit<LoopOptions, 'steps' | 'clock'> {
+function longConversation(): Omit<RunOptions, 'steps' | 'clock'> {
   let asked = 0
   const model = scriptedModel(
     ({ idempotencyKey, messages }) => {
@@ -113,7 +113,7 @@ test('an attempt that failed is told as an event with its wait, and counted', as
 })
 
 async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof told>>> {
-  const options: Omit<LoopOptions, 'steps' | 'clock'> = {
+  const options: Omit<RunOptions, 'steps' | 'clock'> = {
     model: scriptedModel([calls('Look'), calls('Look'), done]),
     tools,
     prices,
@@ -157,11 +157,11 @@ test('a stop signal is told where it was seen, and how full each limit was when 
 })
 
 /** A run of which an earlier process asked the model, and this one calls the tool. */
-async function resumed(to: Collector): Promise<readonly LoopEvent[]> {
+async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
   const hooks = [new CallableHook(() => {}, { triggers: ['beforeToolUse', 'afterToolUse'], id: 'looks-on' })]
-  const running = loop(startRun({ prompt: 'go' }), {
+  const running = streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([calls('Look'), done]),
     tools,
     prices,
@@ -169,10 +169,10 @@ async function resumed(to: Collector): Promise<readonly LoopEvent[]> {
     clock,
     steps,
   })
-  await running.terminal
+  await running.result
   const until = steps.records.findIndex((record) => record.type === 'result' && record.key.includes('model:1.1'))
   const { onEvent } = await listenerOf(to, { sessionId: 'session' })
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   const options = { model: scriptedModel([done]), tools, prices, hooks, clock }
   for await (const event of resume(steps.records.slice(0, until + 1), options).loop) {
     events.push(event)

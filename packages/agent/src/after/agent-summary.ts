@@ -1,4 +1,4 @@
-import type { Hook, Json, LoopEvent } from '@halting/core'
+import type { Hook, Json, RunEvent } from '@halting/core'
 import { isJsonObject, textOf } from '@halting/core/adapters'
 import { lastSaid, suggestionOf } from './prompt-suggestion.ts'
 
@@ -34,7 +34,7 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
       if (!state.transcript.since(0).some(({ kind }) => kind === 'assistant')) return undefined
       const conversation = lastSaid(state.transcript, 'words and calls')
       const content = `<conversation>\n${conversation}\n</conversation>`
-      const asked = context.ask({ system, messages: [{ role: 'user', content }], maxTokens: 256, timeoutMs })
+      const asked = context.ask({ system, messages: [{ role: 'user', content }], maxOutputTokens: 256, timeoutMs })
       return asked.then((reply) => {
         const summary = reply.kind === 'answered' ? suggestionOf(textOf(reply.message.content)) : ''
         return context.withState(state.withMetadata(key, { atMs, summary }))
@@ -44,7 +44,7 @@ export function agentSummaryHook({ everyMs = 30_000 }: AgentSummaryOptions = {})
 }
 
 /** What an event of an agent tells of what it is doing; undefined for nothing. */
-export function agentSummaryIn(event: LoopEvent): string | undefined {
+export function agentSummaryIn(event: RunEvent): string | undefined {
   if (event.type !== 'hook_end' || event.hook !== id || !('metadata' in event.outcome)) return undefined
   const { summary } = toldIn(event.outcome.metadata?.[key])
   return summary === '' ? undefined : summary

@@ -12,7 +12,7 @@ export interface SaidOfLimits {
 /** The names, as they are written. */
 export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration'] as const
 
-type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'maxDurationMs'>
+type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs'>
 
 /** The limits, or in words what is wrong with one: without it the agent would be looser. */
 export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: SaidOfLimits): Limits | string {
@@ -25,7 +25,7 @@ export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: Sai
   return {
     ...(turns !== undefined && { maxTurns: turns }),
     ...(usd !== undefined && { maxBudgetUsd: usd }),
-    ...(tokens !== undefined && { maxTokens: tokens }),
+    ...(tokens !== undefined && { maxTotalTokens: tokens }),
     ...(durationMs !== undefined && { maxDurationMs: durationMs }),
   }
 }

@@ -148,11 +148,11 @@ function modelFor(
 /** What asks a person, changes how the session works, or finds tools that are shown to the main loop alone. */
 const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'ToolSearch'])
 
-function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDurationMs }: AgentDefinition): Partial<ChildRun> {
+function limitsOf({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs }: AgentDefinition): Partial<ChildRun> {
   return {
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxTotalTokens !== undefined && { maxTotalTokens: maxTotalTokens }),
     ...(maxDurationMs !== undefined && { maxDurationMs }),
   }
 }

@@ -22,7 +22,7 @@ export interface AgentDefinition {
   /** US dollars. */
   readonly maxBudgetUsd?: number
   /** Input and output. */
-  readonly maxTokens?: number
+  readonly maxTotalTokens?: number
   readonly maxDurationMs?: number
   /** It works in the background, unless a call says otherwise. */
   readonly background?: boolean

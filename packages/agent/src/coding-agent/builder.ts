@@ -1,17 +1,8 @@
-import {
-  type Agent,
-  type AgentConfiguration,
-  AgentBuilder,
-  type Capability,
-  ConfigurationError,
-  type LoopOptions,
-  type OutputSchema,
-  QueryEngine,
-  type QueryOptions,
-} from '@halting/core'
+import { ConfigurationError, type RunOptions, type OutputSchema, QueryEngine, type QueryOptions } from '@halting/core'
+import { type Agent, type AgentConfiguration, AgentBuilder, type Capability } from '@halting/core/compat'
 import type { Background } from '@halting/core/adapters'
 import { afterRun, type RunningStages, type Stage, type StagesOptions } from '@halting/core/after'
-import type { KeptSession } from '@halting/core/steps'
+import type { StoredSession } from '@halting/core/steps'
 import type { ShellHooks } from '../hooks/shell-hooks.ts'
 import type { SessionServers } from '../open-session/mcp.ts'
 import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
@@ -51,10 +42,7 @@ export interface OpenedSession extends SessionWorkspace {
 }
 
 /** Options of the engine's messages. */
-export type EngineOptions = Pick<
-  QueryOptions,
-  'includePartialMessages' | 'includeHookEvents' | 'onEvent' | 'onTerminal'
->
+export type EngineOptions = Pick<QueryOptions, 'includePartialMessages' | 'includeHookEvents' | 'onEvent' | 'onResult'>
 
 /**
  * Builds agents that code in a folder: an `AgentBuilder` with tools, permissions, hooks, servers, instructions and a session.
@@ -165,7 +153,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     }
   }
 
-  #engineOptions(options: EngineOptions, kept: KeptSession | undefined): Omit<QueryOptions<Output>, 'session'> {
+  #engineOptions(options: EngineOptions, kept: StoredSession | undefined): Omit<QueryOptions<Output>, 'session'> {
     const { onDisk, servers, init, sessionId, over } = this.#session
     // Tools of servers come to it as these bring them.
     const { steps: _, output, signal, ...rest } = super.loopOptions()
@@ -180,9 +168,9 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       sessionId,
       init,
       background: this.#background(kept),
-      onTerminal(terminal) {
+      onResult(terminal) {
         onDisk?.ended(terminal)
-        ;(options.onTerminal ?? rest.onTerminal)?.(terminal)
+        ;(options.onResult ?? rest.onResult)?.(terminal)
       },
     }
   }
@@ -230,18 +218,18 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
     return this.dispose()
   }
 
-  protected override loopOptions(): LoopOptions {
+  protected override loopOptions(): RunOptions {
     const options = this.#interruptible(super.loopOptions())
     return { ...options, tools: [...(options.tools ?? []), ...(this.#session.servers?.tools() ?? [])] }
   }
 
-  #background(session?: KeptSession): Background {
+  #background(session?: StoredSession): Background {
     const { workspace, atEnd } = this.#session
     return backgroundOf(workspace, { atEnd, ...(session !== undefined && { session }) })
   }
 
   /** A hook may want the run to end, and so does whoever disposes of the session. */
-  #interruptible(options: LoopOptions): LoopOptions {
+  #interruptible(options: RunOptions): RunOptions {
     const { shell, over } = this.#session
     const signals = [options.signal, shell?.signal, over.signal].filter((signal) => signal !== undefined)
     return { ...options, background: this.#background(), signal: AbortSignal.any(signals) }

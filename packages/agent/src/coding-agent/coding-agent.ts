@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  AgentBuilder,
-  type AgentConfiguration,
-  type JsonObject,
-  type Model,
-  noProgress,
-  outputSchema,
-  type OutputSchema,
-} from '@halting/core'
+import { type JsonObject, type Model, noProgress, outputSchema, type OutputSchema } from '@halting/core'
+import { AgentBuilder, type AgentConfiguration } from '@halting/core/compat'
 import { contextLayers, sharedAbort } from '@halting/core/adapters'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { BriefingPlaces } from '../instructions/places.ts'

@@ -39,7 +39,7 @@ export interface OpenWorkspaceOptions {
   /** What comes of a call that a person would have to allow. */
   readonly whenAsked: 'deny' | 'ask'
   readonly checkpoints?: FileCheckpoints | undefined
-  /** Keeps what a person allows from now on, such as `settingsKeeper`; all of it is for the session without it. */
+  /** Keeps what a person allows from now on, such as `settingsWriter`; all of it is for the session without it. */
   readonly keep?: NonNullable<RulePermissions['keep']> | undefined
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says. */
   readonly suggestFor?: PermissionUpdate['destination'] | undefined

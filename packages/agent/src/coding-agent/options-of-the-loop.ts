@@ -1,4 +1,4 @@
-import type { AgentConfiguration } from '@halting/core'
+import type { AgentConfiguration } from '@halting/core/compat'
 import type { AnswerSchema, CodingAgentOptions } from './options.ts'
 
 /** What is no option of the loop has been used up by then. */

@@ -2,7 +2,7 @@ import type {
   AnyTool,
   FromJsonSchema,
   JsonObject,
-  LoopOptions,
+  RunOptions,
   Model,
   OutputSchema,
   StandardSchema,
@@ -54,11 +54,11 @@ export type GivenServer =
   | InProcessServer
 
 type OfTheLoop = Omit<
-  LoopOptions,
+  RunOptions,
   'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background'
 >
 
-/** What `codingAgent` is given: where it works, and what differs from the program; and every option of `loop` that is no part of that. */
+/** What `codingAgent` is given: where it works, and what differs from the program; and every option of `streamRun` that is no part of that. */
 export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> extends OfTheLoop {
   /** The folder that it works in. */
   readonly cwd: string

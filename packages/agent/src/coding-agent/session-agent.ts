@@ -1,4 +1,5 @@
-import { Agent, type AgentState, type ExecuteOptions, type LoopOptions } from '@halting/core'
+import type { AgentState, RunOptions } from '@halting/core'
+import { Agent, type ExecuteOptions } from '@halting/core/compat'
 
 /** The runs of a session that go on, so that its end can wait for them. */
 export class RunsGoingOn {
@@ -23,10 +24,10 @@ export class RunsGoingOn {
 
 /** An agent of a session, whose end waits for its runs. */
 export class SessionAgent extends Agent {
-  readonly #options: LoopOptions
+  readonly #options: RunOptions
   readonly #runs: RunsGoingOn
 
-  constructor(options: LoopOptions, runs: RunsGoingOn) {
+  constructor(options: RunOptions, runs: RunsGoingOn) {
     super(options)
     this.#options = options
     this.#runs = runs
@@ -70,9 +71,9 @@ export class SessionAgent extends Agent {
     const options = this.#options
     return new Agent({
       ...options,
-      onTerminal(terminal) {
+      onResult(terminal) {
         end()
-        return options.onTerminal?.(terminal)
+        return options.onResult?.(terminal)
       },
     })
   }

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ConfigurationError, type Terminal } from '@halting/core'
+import { ConfigurationError, type RunResult } from '@halting/core'
 import {
-  keptSessions,
+  storedSessions,
   sessionFile,
   sessionFolder,
   type SessionPlace,
@@ -38,7 +38,7 @@ export async function namedSession(
     if (!isThere) throw new ConfigurationError(`No conversation of ${place.cwd} found with session ID: ${resume}`)
     return { sessionId: resume, goesOn: true }
   }
-  const [newest] = await keptSessions(place, 'of this folder')
+  const [newest] = await storedSessions(place, 'of this folder')
   if (newest === undefined) throw new ConfigurationError(`No session of ${place.cwd} is kept.`)
   return { sessionId: newest.sessionId, goesOn: true }
 }
@@ -135,7 +135,7 @@ export class SessionOnDisk {
   }
 
   /** For `onTerminal`. */
-  readonly ended = (_terminal: Terminal): void => {
+  readonly ended = (_terminal: RunResult): void => {
     this.#running?.end()
     this.#running = undefined
   }

@@ -175,7 +175,7 @@ async function askModel({ prompt, timeoutMs }: PromptHook, input: string, source
   if (source.ask === undefined) return failed('no model may be asked here: only hooks that the run waits for may')
   const filled = prompt.includes('$ARGUMENTS') ? prompt.replaceAll('$ARGUMENTS', () => input) : `${prompt}\n\n${input}`
   const messages = [{ role: 'user', content: `${question}\n\n${filled}` }] as const
-  const reply = await source.ask({ system: '', messages, maxTokens: answerTokens, timeoutMs })
+  const reply = await source.ask({ system: '', messages, maxOutputTokens: answerTokens, timeoutMs })
   switch (reply.kind) {
     case 'aborted':
       return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }

@@ -1,6 +1,6 @@
 import { headOf } from '@halting/core/adapters'
 import { leadsElsewhere } from '@halting/policy/git'
-import { inertGit } from '../tools/inert-git.ts'
+import { readOnlyGit } from '../tools/inert-git.ts'
 import type { Environment } from '../tools/limits.ts'
 
 /** Lines of changed files that are shown. */
@@ -14,7 +14,7 @@ const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
  */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
   if (leadsElsewhere(cwd)) return undefined
-  const git = await inertGit(cwd, env, limits)
+  const git = await readOnlyGit(cwd, env, limits)
   const args = ['status', '--porcelain=v1', '-z', '--branch', '--untracked-files=normal', '--ignore-submodules=all']
   const told = await git([...args, '--', '.'])
   if (told === undefined || told.text === '') return undefined

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { boundedBytes } from '@halting/policy/files'
 import { writeWhole } from '@halting/journal/files'
-import { keptSessions } from '@halting/journal'
+import { storedSessions } from '@halting/journal'
 import type { MemoryOwner, MemoryPlace } from './places.ts'
 import { rootOf } from './read-memory.ts'
 
@@ -29,7 +29,7 @@ export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Da
   }
   const hours = (now.getTime() - Math.max(times.since.getTime(), times.tried.getTime())) / 3_600_000
   if (hours < hoursBetween) return false
-  const sessions = await keptSessions(owner, 'of this folder')
+  const sessions = await storedSessions(owner, 'of this folder')
   return sessions.filter(({ changedAt }) => changedAt > times.since).length >= sessionsBetween
 }
 

@@ -1,5 +1,5 @@
-import { isOwnHook } from '@halting/core/adapters'
-import type { LoopEvent, Model, QueryEngine, SdkMessage } from '@halting/core'
+import { isBuiltinHook } from '@halting/core/adapters'
+import type { RunEvent, Model, QueryEngine, SdkMessage } from '@halting/core'
 import { uuidOf } from '@halting/core/adapters'
 import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/after'
 
@@ -7,7 +7,7 @@ import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/
 
 /** What comes after the run of a program: sums of its hooks, and stages. */
 export interface AfterTheRun {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** A hook of the settings has ended. */
   readonly called: (call: HookCall) => void
   /** Tells what there is to tell once the result is out. Resolves when all stages have ended, within their bounds. */
@@ -43,5 +43,5 @@ export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTh
 
 /** Hooks of settings are counted one by one where they are called; those of the program itself are nobody's. */
 function isOfProgram(hook: string): boolean {
-  return hook.startsWith('settings:') || isOwnHook(hook)
+  return hook.startsWith('settings:') || isBuiltinHook(hook)
 }

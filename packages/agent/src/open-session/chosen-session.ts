@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { entryOfLine, readJournal } from '@halting/journal'
 import { ResumeRejectedError } from '@halting/journal'
-import type { KeptFile } from '@halting/journal'
+import type { StoredSessionFile } from '@halting/journal'
 import { type JournalOptions, openJournal, type SessionJournal } from '@halting/journal'
 import { sessionFile } from '@halting/journal'
 import { messageOf } from '@halting/core/adapters'
@@ -21,7 +21,7 @@ export interface ChosenSession {
   /** The person named it: then it is an error if it cannot be kept. */
   readonly isNamed: boolean
   /** The session that it begins as a copy of. */
-  readonly forkOf?: KeptFile
+  readonly forkOf?: StoredSessionFile
   /** The session of another program that it continues, in a file of its own. */
   readonly takenFrom?: OtherProgramsSession
   /** The message that is the last of the conversation that is left. */

@@ -1,4 +1,4 @@
-import { ConfigurationError, type LoopOptions, type Model } from '@halting/core'
+import { ConfigurationError, type RunOptions, type Model } from '@halting/core'
 import type { AutoCompact, SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import { createCarryOver } from '../context/carry-over.ts'
@@ -16,7 +16,7 @@ export function contextOf(
   env: SessionPorts['env'],
   { workspace, permissions }: Pick<Toolbox, 'workspace' | 'permissions'>,
   compactModel: Model | undefined,
-): Pick<LoopOptions, 'context' | 'contextWindow'> {
+): Pick<RunOptions, 'context' | 'contextWindow'> {
   const when = choices.autocompact ?? autoCompactFrom(env)
   const contextWindow = choices.contextWindow ?? countFrom(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS', leastWindowTokens)
   const context = contextLayers({

@@ -13,7 +13,7 @@ import type { SessionParts } from '@halting/core/session'
 import { sessionFile } from '@halting/journal'
 import type { Settings } from '@halting/policy/settings'
 import type { Plugin } from '../plugins/plugin.ts'
-import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
+import type { RunEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
 
 // Loaded where settings hold hooks, and only there.
@@ -41,7 +41,7 @@ export interface HookSession {
 export interface SessionHooks {
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
   /** Hears what the run tells: some of it is for hooks. */
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** Puts what hooks tell between what the runs tell. */
   through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void
   /** The session is over: the last hooks are called, and nothing that hooks started is left. */
@@ -87,7 +87,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   }
 }
 
-function notifyOf(event: LoopEvent, shell: ShellHooks): void {
+function notifyOf(event: RunEvent, shell: ShellHooks): void {
   if (event.type === 'agent') notifyOf(event.event, shell)
   if (event.type === 'approval_needed')
     shell.notify('permission_prompt', `halting needs your permission to use ${event.name}: ${event.message}`)

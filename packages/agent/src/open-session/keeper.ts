@@ -1,5 +1,5 @@
 import { homeFolder } from '@halting/journal/files'
-import { type KeeperOptions, placeOfSuggestions, settingsKeeper } from '@halting/policy/settings'
+import { type SettingsWriterOptions, placeOfSuggestions, settingsWriter } from '@halting/policy/settings'
 import { ConfigurationError } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
 import type { RunSettings } from './run-settings.ts'
@@ -10,8 +10,8 @@ import type { ToolboxSession } from './toolbox.ts'
 /** Keeps what a person allows from now on in the settings file that they mean it for, and suggests the one that would count. */
 export async function keeperOf(run: RunSettings, cwd: string): Promise<Pick<ToolboxSession, 'keep' | 'suggestFor'>> {
   const { env, trustedBy } = run
-  const options: KeeperOptions = { cwd, env, home: homeFolder(env), trustedBy }
-  return { keep: settingsKeeper(options), suggestFor: await placeOfSuggestions(options) }
+  const options: SettingsWriterOptions = { cwd, env, home: homeFolder(env), trustedBy }
+  return { keep: settingsWriter(options), suggestFor: await placeOfSuggestions(options) }
 }
 
 /** Of a session that others keep: settings are those of the machine that it is on now, and of every session there. What is allowed holds for the session. */

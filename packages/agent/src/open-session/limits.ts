@@ -1,11 +1,12 @@
 import type { ErrorPolicyName, SessionChoices } from './choices.ts'
-import { ConfigurationError, type ErrorPolicy, FinishReasonHook, type LoopOptions, noProgress } from '@halting/core'
+import { ConfigurationError, type ErrorPolicy, type RunOptions, noProgress } from '@halting/core'
+import { FinishReasonHook } from '@halting/core/compat'
 
 type Limits = Pick<
-  LoopOptions,
+  RunOptions,
   | 'maxTurns'
   | 'maxBudgetUsd'
-  | 'maxTokens'
+  | 'maxTotalTokens'
   | 'maxDurationMs'
   | 'tokenBudget'
   | 'wrapUp'
@@ -32,7 +33,7 @@ export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, s
   return withoutUndefined<Limits>({
     maxTurns: choices.maxTurns,
     maxBudgetUsd: choices.maxBudgetUsd,
-    maxTokens: choices.maxTokens,
+    maxTotalTokens: choices.maxTokens,
     maxDurationMs: maxDuration,
     tokenBudget: choices.tokenBudget,
     wrapUp: choices.wrapUp,

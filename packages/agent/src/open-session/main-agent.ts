@@ -38,7 +38,7 @@ export async function asAgent<Choices extends SessionChoices>(
 }
 
 function withAgent<Choices extends SessionChoices>(choices: Choices, agent: AgentDefinition): Choices {
-  const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTokens, maxDurationMs } = agent
+  const { prompt, tools, disallowedTools, model, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = agent
   const { systemPrompt = '', ...others } = choices
   // An empty one is what the SDKs say where nobody said anything.
   const hasPrompt = systemPrompt !== '' || choices.systemPromptFile !== undefined
@@ -48,7 +48,7 @@ function withAgent<Choices extends SessionChoices>(choices: Choices, agent: Agen
     ...(model !== undefined && { model }),
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(maxDurationMs !== undefined && { maxDuration: maxDurationMs }),
   }
   const denied = [...(choices.disallowedTools ?? []), ...disallowedTools]

@@ -1,4 +1,4 @@
-import { isOwnHook } from '@halting/core/adapters'
+import { isBuiltinHook } from '@halting/core/adapters'
 import { planModeHook } from '@halting/policy'
 import type { Hook, SdkMessage } from '@halting/core'
 import type { SessionFrontend } from './session-options.ts'
@@ -31,7 +31,7 @@ function planHooks(
 /** The program's own hooks are no hooks of a person's. */
 export function withoutOwnHooks(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
   return (message) => {
-    if (message.type === 'system' && 'hook_id' in message && isOwnHook(message.hook_id)) return
+    if (message.type === 'system' && 'hook_id' in message && isBuiltinHook(message.hook_id)) return
     tell(message)
   }
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, LoopEvent, LoopOptions } from '@halting/core'
+import type { JsonObject, RunEvent, RunOptions } from '@halting/core'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { ChosenSession } from './chosen-session.ts'
@@ -41,7 +41,7 @@ export interface SessionFrontend {
   /** What the session is called in lists; one that goes on keeps its own. */
   readonly title?: string
   /** Which tool a call by another name is of. */
-  readonly toolAliases?: NonNullable<LoopOptions['toolAliases']>
+  readonly toolAliases?: NonNullable<RunOptions['toolAliases']>
   /** Subagents say in a line what they do, so often. */
   readonly agentSummaries?: { readonly everyMs?: number }
   /** How a plan is made in plan mode, in place of our words. */
@@ -72,7 +72,7 @@ export interface SessionFrontend {
 
 /** Receives the events of a session until that ends. */
 export interface SessionListener {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   end(): Promise<void>
 }
 

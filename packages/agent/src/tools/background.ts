@@ -13,7 +13,7 @@ export interface BackgroundOptions {
   readonly session?: SessionBefore
 }
 
-/** Such as a `KeptSession` of core. */
+/** Such as a `StoredSession` of core. */
 interface SessionBefore {
   readonly transcript: Iterable<TranscriptEntry>
   readonly open?: readonly unknown[] | undefined

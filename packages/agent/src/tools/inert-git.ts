@@ -4,10 +4,10 @@ import { askForFilters, filtersIn, type GitOutput, gitOutput, settingsWithout } 
 import type { Environment } from './limits.ts'
 
 /** Asks git; undefined when it fails or takes too long. */
-export type InertGit = (args: readonly string[]) => Promise<GitOutput | undefined>
+export type ReadOnlyGit = (args: readonly string[]) => Promise<GitOutput | undefined>
 
 /** Limits of a git command that runs nothing of the repository: time and output. */
-export interface InertGitLimits {
+export interface ReadOnlyGitLimits {
   readonly timeoutMs: number
   readonly mostBytes: number
 }
@@ -16,7 +16,7 @@ export interface InertGitLimits {
  * Git for looking at a repository that nobody trusted: nothing that its settings name is run, nothing is written, and git is taken from nowhere in the
  * folder. Programs for diffs are left to the caller (`--no-ext-diff`, `--no-textconv`): whether there are any is in files of attributes.
  */
-export async function inertGit(cwd: string, env: Environment, limits: InertGitLimits): Promise<InertGit> {
+export async function readOnlyGit(cwd: string, env: Environment, limits: ReadOnlyGitLimits): Promise<ReadOnlyGit> {
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = env
   const quiet: Environment = { ...rest, ...gitTurnedOff(), PATH: pathOutside(cwd, env['PATH']), LC_ALL: 'C' }
   const names = await gitOutput(cwd, askForFilters, quiet, limits)

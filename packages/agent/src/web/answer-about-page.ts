@@ -32,7 +32,7 @@ export async function answerAboutPage({ fetched, prompt, ask, model }: PageQuest
   const question = {
     system,
     messages: [{ role: 'user', content }],
-    maxTokens: answerTokens,
+    maxOutputTokens: answerTokens,
     timeoutMs: answerMs,
   } as const
   const reply = await ask(model === undefined ? question : { ...question, model })

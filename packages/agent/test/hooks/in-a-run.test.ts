@@ -10,7 +10,7 @@ import {
   tool,
   type AgentTool,
   type AnyTool,
-  type LoopEvent,
+  type RunEvent,
   type ModelRequest,
   type QueryOptions,
   type SdkMessage,
@@ -52,7 +52,7 @@ interface Ran {
   readonly engine: QueryEngine
   readonly requests: readonly ModelRequest[]
   readonly messages: readonly SdkMessage[]
-  readonly events: readonly LoopEvent[]
+  readonly events: readonly RunEvent[]
   readonly lines: readonly HookLine[]
   readonly reason: string | undefined
   /** What the model was shown last, as text. */
@@ -67,7 +67,7 @@ async function run(
   const { prompt = 'go', rules, ...options } = more
   ran.length = 0
   const lines: HookLine[] = []
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   const requests: ModelRequest[] = []
   const replies = [...(typeof script === 'function' ? [] : script)]
   const model = scriptedModel((request) => {

@@ -238,7 +238,7 @@ test('prompt: a model says ok or why not; where it cannot be asked nothing is de
   expect(asked[0]).toEqual({
     system: '',
     messages: [{ role: 'user', content: expect.stringContaining(`Look: ${JSON.stringify(input)}`) }],
-    maxTokens: 1_000,
+    maxOutputTokens: 1_000,
     timeoutMs: common.timeoutMs,
   })
 })

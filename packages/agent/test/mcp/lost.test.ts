@@ -37,7 +37,7 @@ function runProgram(
   code: string,
 ): Promise<{ readonly exitCode: unknown; readonly stdout: string; readonly stderr: string }> {
   const program = join(folder, 'program.mjs')
-  writeFileSync(program, `import { loop, McpServers, scriptedModel, startRun } from './library.mjs'\n${code}`)
+  writeFileSync(program, `import { McpServers, scriptedModel, startRun, streamRun } from './library.mjs'\n${code}`)
   return new Promise((resolve) => {
     execFile(process.execPath, [program], { timeout: 60_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) =>
       resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), stdout, stderr }),
@@ -58,7 +58,7 @@ const calling = `
   await servers.ready()
   const tools = servers.names.map((name) => servers.tool(name))
   const model = scriptedModel([call('a'), call('b'), 'Done.'])
-  const { terminal } = await loop(startRun({ prompt: 'go' }), { model, tools }).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, tools }).ended
   await servers.dispose()
   console.log(terminal.reason, terminal.summary.toolResults)
 `

@@ -1,4 +1,4 @@
-import { StopSignal, StopSignals, type TerminalReason } from '@halting/core'
+import { StopSignal, StopSignals, type EndingReason } from '@halting/core'
 import type { StopSignalJson } from '@halting/core/adapters'
 import {
   usdOf,
@@ -14,14 +14,14 @@ import {
   type RecordedStep,
   type RecordedWait,
 } from '@halting/core/steps'
-import { lapFigures, rankingLeft, type LapFigures, type RankingLeft } from './laps.ts'
+import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
 /** Where a run ended and why; what stood beside that; who was behind what failed. */
 export interface AccountedEnding {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly signal: StopSignalJson
   /** Signals that stood beside it. */
   readonly others: readonly StopSignalJson[]
@@ -68,7 +68,7 @@ export interface Account {
     readonly signals: readonly StopSignalJson[]
   }[]
   readonly limits: readonly LimitFigures[]
-  readonly laps: readonly LapFigures[]
+  readonly laps: readonly IterationFigures[]
   /** As it stood at the end, or stands now. */
   readonly ranking: RankingLeft
   readonly totals: Totals

@@ -1,10 +1,10 @@
-import type { Transition } from '@halting/core'
+import type { IterationReason } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
 import { allowances, rankingOf, transitions } from '@halting/core/steps'
 
 /** How often the loop went round for one reason, and what that has used of its allowance. */
-export interface LapFigures {
-  readonly transition: Transition
+export interface IterationFigures {
+  readonly transition: IterationReason
   /** In the whole run. */
   readonly laps: number
   /** Since the allowance was last full. */
@@ -14,9 +14,9 @@ export interface LapFigures {
 }
 
 /** The transitions that were taken, most often first. */
-export function lapFigures({ laps: { inRun, sinceRefill } }: RunProgress): readonly LapFigures[] {
+export function lapFigures({ laps: { inRun, sinceRefill } }: RunProgress): readonly IterationFigures[] {
   return transitions
-    .map((transition): LapFigures => {
+    .map((transition): IterationFigures => {
       const { paidFrom, resets, laps: allowed } = allowances[transition]
       const laps = inRun[transition] ?? 0
       const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)

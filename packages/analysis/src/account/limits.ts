@@ -1,4 +1,4 @@
-import { endings, type Terminal } from '@halting/core'
+import { endings, type RunResult } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
 import {
   turnsBegun,
@@ -51,11 +51,11 @@ interface Reached {
   /** A turn was granted, and its model not asked. */
   readonly isTurnOpen: boolean
   readonly totals: { readonly tokens: number; readonly committedUsd: number; readonly activeMs: number }
-  readonly terminal: Terminal | undefined
+  readonly terminal: RunResult | undefined
 }
 
 /** The limits that an ending may report: dollars are limited by the run, too. */
-function limitsOf({ reason }: Terminal): readonly LimitName[] {
+function limitsOf({ reason }: RunResult): readonly LimitName[] {
   const { limit } = endings[reason]
   if (limit === null) return []
   return limit === 'maxBudgetUsd' ? ['maxRunUsd', limit] : [limit]

@@ -1,4 +1,4 @@
-import { type ContentBlock, type MessageContent, endings, type TerminalReason } from '@halting/core'
+import { type ContentBlock, type MessageContent, endings, type EndingReason } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ForeignEnding } from '@halting/core/steps'
 import { Besides, progressLine, type Beside } from './besides.ts'
@@ -161,7 +161,7 @@ function isSideLine({ isSidechain, parent_tool_use_id: caller }: Fields): boolea
   return isSidechain === true || typeof caller === 'string'
 }
 
-const endingsOfResults: { readonly [subtype: string]: TerminalReason | undefined } = {
+const endingsOfResults: { readonly [subtype: string]: EndingReason | undefined } = {
   success: 'completed',
   error_max_turns: 'max_turns',
   error_max_budget_usd: 'max_budget_usd',
@@ -173,7 +173,7 @@ function endingOf({ subtype, is_error: isError, terminal_reason: told, result }:
   const reason = textIn(told) ?? ''
   const message = `its result line says ${name}${reason === '' ? '' : ` (${reason})`}`
   // Just looked up.
-  if (Object.hasOwn(endings, reason)) return { reason: reason as TerminalReason, message }
+  if (Object.hasOwn(endings, reason)) return { reason: reason as EndingReason, message }
   if (name === 'success' && isError === true)
     return { reason: 'model_error', message: `refused by the API: ${textIn(result) ?? ''}` }
   return { reason: (Object.hasOwn(endingsOfResults, name) ? endingsOfResults[name] : undefined) ?? 'error', message }

@@ -11,7 +11,7 @@ import {
   type ForeignTurn,
 } from '@halting/core/steps'
 import { makeDurableFolder, moveInto } from '@halting/journal/files'
-import { holdSession, payloadsFolder, openNewJournal, type JournalOptions } from '@halting/journal'
+import { lockSession, payloadsFolder, openNewJournal, type JournalOptions } from '@halting/journal'
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'
 
 /**
@@ -27,7 +27,7 @@ export async function takeOver(session: ForeignSession, options: JournalOptions)
       `Nothing was said in the session ${session.path} of ${programNames[session.program]}: there is nothing to go on with.`,
     )
   await makeDurableFolder(dirname(options.path))
-  const held = await holdSession(options.path, options.sessionId)
+  const held = await lockSession(options.path, options.sessionId)
   try {
     if (existsSync(options.path))
       throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)

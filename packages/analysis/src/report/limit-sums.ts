@@ -1,4 +1,4 @@
-import type { TerminalReason } from '@halting/core'
+import type { EndingReason } from '@halting/core'
 import type { RunFacts } from './run-facts.ts'
 import type { LimitRow, RunName } from './report-model.ts'
 
@@ -16,7 +16,7 @@ const limitExit = 3
 
 /** Runs that a limit ended: what that cost, and what of their work is lost. */
 export class LimitSums {
-  readonly #rows = new Map<TerminalReason, Row>()
+  readonly #rows = new Map<EndingReason, Row>()
 
   add({ reason, exitCode, hasAnswer, changes, account }: RunFacts, name: RunName, wentOn: boolean): void {
     if (reason === null || exitCode !== limitExit) return

@@ -1,5 +1,5 @@
 import type { SessionKind } from '../foreign/read-foreign.ts'
-import type { TerminalReason } from '@halting/core'
+import type { EndingReason } from '@halting/core'
 import type { OtherLimits } from '../what-if/other-limits.ts'
 import type { Phase } from '@halting/core/steps'
 
@@ -59,14 +59,14 @@ export interface SessionSpent extends Spent {
   /** The first of its runs that count here. */
   readonly beganAt: string | null
   /** Why its last run ended; null for one that did not. */
-  readonly ending: TerminalReason | null
+  readonly ending: EndingReason | null
   readonly calls: number
   readonly failedCalls: number
 }
 
 export interface EndingRow {
   /** Null: no end is on record. */
-  readonly reason: TerminalReason | null
+  readonly reason: EndingReason | null
   /** Of the program; null where there is none. */
   readonly exitCode: number | null
   readonly runs: number
@@ -80,7 +80,7 @@ export interface EndingRow {
 
 /** Runs that a limit ended. */
 export interface LimitRow {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly runs: number
   readonly costUsd: number
   /** Went on afterwards with the figures of the first. */

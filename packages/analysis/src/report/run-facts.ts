@@ -1,4 +1,4 @@
-import { endings, type TerminalReason } from '@halting/core'
+import { endings, type EndingReason } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 import { accountOf, type Account } from '../account/account.ts'
 import { recordedWork, type RecordedWork } from '../account/recorded-work.ts'
@@ -11,7 +11,7 @@ export interface RunFacts {
   readonly account: Account
   readonly work: RecordedWork
   readonly trajectory: Trajectory
-  readonly reason: TerminalReason | null
+  readonly reason: EndingReason | null
   readonly exitCode: number | null
   /** Its last reply is an answer: text, and no call. */
   readonly hasAnswer: boolean

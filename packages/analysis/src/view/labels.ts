@@ -1,5 +1,5 @@
 import { isJsonObject } from '@halting/core/adapters'
-import { recordedSteps, type Control, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { recordedSteps, type ExternalInput, type RecordedStep, type StepRecord } from '@halting/core/steps'
 import { callLabel, longestLabel } from './call-label.ts'
 import type { ItemKind } from './types.ts'
 
@@ -90,7 +90,7 @@ export function statusOf(value: { readonly [field: string]: unknown }): string {
 }
 
 /** What a person or a program handed in. */
-export function labelOfControl({ abort, signals, messages, settings, tasks, agents }: Control): string {
+export function labelOfControl({ abort, signals, messages, settings, tasks, agents }: ExternalInput): string {
   if (abort !== undefined) return `abort: ${abort}`
   if (signals !== undefined) return `stop: ${signals.map(({ message }) => message).join('; ')}`
   if (messages !== undefined)

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ModelMessage, TranscriptEntry } from '@halting/core'
-import { allowancesLeft, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { retriesLeft, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
 import { limitsInForce } from '../account/limits.ts'
 import type { ContextKinds } from './context-kinds.ts'
 import { timesBetween } from './times.ts'
@@ -176,7 +176,7 @@ class PointReader {
       user_input: _,
       token_budget_continuation: __,
       ...others
-    } = allowancesLeft(spent.laps, limits)
+    } = retriesLeft(spent.laps, limits)
     const reserved = this.#reserved.get(key)
     const { id } = message
     return {

@@ -1,4 +1,4 @@
-import type { TerminalReason } from '@halting/core'
+import type { EndingReason } from '@halting/core'
 
 /** Limits to try. What is left out stays as it was; null takes a limit away. */
 export interface OtherLimits {
@@ -13,7 +13,7 @@ export interface OtherLimits {
 /** Where a limit stops a run. */
 export interface Stop {
   readonly kind: 'stop'
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly limit: keyof OtherLimits
   readonly used: number
   readonly max: number

@@ -1,4 +1,4 @@
-import type { TerminalReason, TranscriptEntry } from '@halting/core'
+import type { EndingReason, TranscriptEntry } from '@halting/core'
 import {
   spendsTurn,
   isJsonObject,
@@ -90,7 +90,7 @@ export interface Trajectory {
 }
 
 export interface PastEnding {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   /** The limit that its signal tells. */
   readonly limit: number | null
   /** Its last reply was an answer: text, and no call. */

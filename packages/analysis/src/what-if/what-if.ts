@@ -1,4 +1,4 @@
-import { ConfigurationError, endings, type TerminalReason } from '@halting/core'
+import { ConfigurationError, endings, type EndingReason } from '@halting/core'
 import { fieldsOf, refuse, shown, usdOf } from '@halting/core/steps'
 import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
 import { firstStop, type FirstStop } from './stops.ts'
@@ -25,7 +25,7 @@ export interface WhatIf {
   /** `unknown`: the record ends where the run might have gone on with these limits, or they would have had it go another way. */
   readonly verdict: 'stops' | 'same' | 'unknown'
   /** How it would have ended; of `same` how it did; null where that is not known. */
-  readonly reason: TerminalReason | null
+  readonly reason: EndingReason | null
   /** The limit that stops it, and what it would have stood at. */
   readonly by: { readonly limit: keyof OtherLimits; readonly used: number; readonly max: number } | null
   /**

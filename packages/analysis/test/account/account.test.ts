@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
 import { describe, expect, test } from 'vitest'
-import { agentTool, noProgress, stepLimit, StopSignal, type LoopOptions, type Terminal } from '@halting/core'
+import { agentTool, noProgress, stepLimit, StopSignal, type RunOptions, type RunResult } from '@halting/core'
 import type { RecordedStep, StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf, type Account } from '../../src/account/account.ts'
@@ -23,7 +23,7 @@ const usage = { input_tokens: 100, output_tokens: 10 }
 const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
 
 /** A world in which every read takes 20 ms and every write 50. */
-function world(): Pick<LoopOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
+function world(): Pick<RunOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
   const clock = createFakeClock({ autoAdvance: true })
   const taking = (ms: number) => async () => {
     await new Promise<void>((resolve) => void clock.after(ms, resolve))
@@ -34,8 +34,8 @@ function world(): Pick<LoopOptions, 'tools' | 'prices'> & { readonly clock: Retu
 
 const accountOfRun = async (
   script: Parameters<typeof run>[0],
-  given: Partial<LoopOptions> = {},
-): Promise<{ readonly account: Account; readonly terminal: Terminal; readonly records: readonly StepRecord[] }> => {
+  given: Partial<RunOptions> = {},
+): Promise<{ readonly account: Account; readonly terminal: RunResult; readonly records: readonly StepRecord[] }> => {
   const { clock, ...options } = world()
   const { terminal, steps } = await run(script, { ...options, clock, ...given } as never)
   // As a file has them.
@@ -271,7 +271,7 @@ describe('what is of which phase', () => {
       ...reader('Ask', async (_input, { ask }) => {
         const wait = () => new Promise<void>((resolve) => void clock.after(300, resolve))
         await wait()
-        await ask?.({ system: 'Tell.', messages: [{ role: 'user', content: 'What?' }], maxTokens: 100 })
+        await ask?.({ system: 'Tell.', messages: [{ role: 'user', content: 'What?' }], maxOutputTokens: 100 })
         await wait()
         return 'told'
       }),
@@ -289,7 +289,7 @@ describe('what is of which phase', () => {
 describe('a run that did not end', () => {
   test('is told after each record: its totals grow, and never exceed those of the end', async () => {
     const script = () => [asks('Look'), asks('Write'), { text: 'ok', usage }] as const
-    const options = (): LoopOptions => ({ ...world(), model: scriptedModel(script()) })
+    const options = (): RunOptions => ({ ...world(), model: scriptedModel(script()) })
     const { account: whole, records } = await accountOfRun(script())
     let before = 0
     for (let count = 1; count < records.length; count++) {
@@ -306,7 +306,7 @@ describe('a run that did not end', () => {
   test('what is under way is told: an open call, and an open request with what was reserved for it', async () => {
     const { clock, ...options } = world()
     const going = begin([asks('Hang')], { ...options, clock, tools: [hanging('Hang')] })
-    void going.loop.terminal
+    void going.loop.result
     await until(() => going.events.some(({ type }) => type === 'tool_start'))
     const { open, tools } = accountOf(going.steps.records)
     expect(open).toEqual([expect.objectContaining({ phase: 'tools', what: 'Hang', request: 1 })])
@@ -317,7 +317,7 @@ describe('a run that did not end', () => {
     // Without a limit nothing is reserved: it may cost as much all the same.
     for (const limits of [{ maxBudgetUsd: 1e9 }, {}]) {
       const asking = begin([{ hang: true }], { ...options, clock, ...limits })
-      void asking.loop.terminal
+      void asking.loop.result
       await until(() => asking.events.some(({ type }) => type === 'model_start'))
       const account = accountOf(asking.steps.records)
       expect(account.open).toEqual([expect.objectContaining({ phase: 'model', what: 'scripted' })])

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { recordedWork, type RecordedWork } from '../../src/account/recorded-work.ts'
-import { agentTool, resume, type LoopOptions } from '@halting/core'
+import { agentTool, resume, type RunOptions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../../../core/test/support/harness.ts'
@@ -17,7 +17,7 @@ const failing = tool('Break', () => {
 
 async function recorded(
   script: Parameters<typeof run>[0],
-  options: Partial<LoopOptions> = {},
+  options: Partial<RunOptions> = {},
 ): Promise<{ readonly work: RecordedWork; readonly records: readonly StepRecord[] }> {
   const { steps } = await run(script, {
     clock: createFakeClock({ autoAdvance: true }),
@@ -81,14 +81,14 @@ describe('calls are told apart', () => {
   })
 
   test('by what is on record of their steps, where the text of a result says less', async () => {
-    const options = (): LoopOptions => ({
+    const options = (): RunOptions => ({
       model: scriptedModel([calls('Write'), 'ok']),
       tools: [tool('Write', 'written')],
       clock: createFakeClock({ autoAdvance: true }),
     })
     const records = await killedBefore((record) => record.type === 'result' && record.key.includes('tool:'), options())
     const { loop, steps } = resume(records, { ...options(), model: scriptedModel(['ok']) })
-    await loop.terminal
+    await loop.result
     expect(statuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
   })
 
@@ -115,7 +115,7 @@ describe('calls are told apart', () => {
         onlyInTurn: () => true,
         async decide({ ask }) {
           const messages = [{ role: 'user', content: 'May it?' }] as const
-          const reply = await ask?.({ system: 'Judge.', messages, maxTokens: 100 })
+          const reply = await ask?.({ system: 'Judge.', messages, maxOutputTokens: 100 })
           return { behavior: 'deny', message: reply?.kind ?? 'nobody to ask' }
         },
       },

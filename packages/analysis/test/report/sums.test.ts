@@ -1,7 +1,7 @@
 // Holds R-REP-1 and R-REP-2 of docs/spec.md. Every breakdown of a report comes to the same, and to what the accounts of the runs say.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loop, startRun, tool, type LoopOptions } from '@halting/core'
+import { streamRun, startRun, tool, type RunOptions } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
@@ -10,7 +10,7 @@ import type { AnySession } from '../../src/sessions/read-session.ts'
 import { Collector } from '../../src/report/collect.ts'
 import type { Report } from '../../src/report/report-model.ts'
 
-const prices: NonNullable<LoopOptions['prices']> = {
+const prices: NonNullable<RunOptions['prices']> = {
   cost: (model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) * (model === 'dear' ? 3e-6 : 7e-7),
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) * 3e-6,
 }
@@ -74,7 +74,7 @@ const dayMs = 86_400_000
 async function recordsOf(given: typeof run extends fc.Arbitrary<infer Given> ? Given : never, id: number) {
   const { script, model, maxTurns } = given
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
-  const running = loop(startRun({ prompt: 'go', sessionId: 's', runId: `run${id}` }), {
+  const running = streamRun(startRun({ prompt: 'go', sessionId: 's', runId: `run${id}` }), {
     tools,
     prices,
     maxTurns,
@@ -82,7 +82,7 @@ async function recordsOf(given: typeof run extends fc.Arbitrary<infer Given> ? G
     model: scriptedModel(script, { id: model, maxOutputTokens: 1_000 }),
     steps,
   })
-  await running.terminal
+  await running.result
   // As a file has them.
   const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
   return records.slice(0, Math.max(1, Math.ceil(records.length * given.left)))

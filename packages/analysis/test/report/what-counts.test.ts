@@ -1,6 +1,6 @@
 // Holds R-REP-2, R-REP-3c and R-REP-5 of docs/spec.md: what of a session counts where in a report, and what it does not claim.
 import { expect, test } from 'vitest'
-import { agentTool, loop, startRun, tool, type LoopOptions, type RunState, type StartOptions } from '@halting/core'
+import { agentTool, streamRun, startRun, tool, type RunOptions, type RunState, type StartOptions } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { Collector } from '../../src/report/collect.ts'
@@ -12,7 +12,7 @@ const usage = { input_tokens: 900, output_tokens: 100 }
 const asks = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
 const answer: ScriptedReply = { text: 'done', usage }
 /** A tenth of a cent a token. */
-const prices: NonNullable<LoopOptions['prices']> = {
+const prices: NonNullable<RunOptions['prices']> = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
 }
@@ -24,13 +24,13 @@ const tools = [
 
 async function ran(
   script: readonly ScriptedReply[],
-  given: Partial<LoopOptions> = {},
+  given: Partial<RunOptions> = {},
   start: Partial<StartOptions> = { prompt: 'go' },
 ): Promise<{ readonly records: readonly StepRecord[]; readonly state: RunState }> {
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
   const model = scriptedModel(script, { maxOutputTokens: 1_000 })
   const begins = startRun({ sessionId: 's', ...start })
-  const { state } = await loop(begins, { tools, prices, model, ...given, steps }).ended
+  const { state } = await streamRun(begins, { tools, prices, model, ...given, steps }).ended
   return { records: JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[], state }
 }
 
@@ -42,7 +42,7 @@ function reportOf(runs: readonly (readonly StepRecord[])[], began: readonly (num
 }
 
 test('a call that waited for a person counts once, in the run that carried it out', async () => {
-  const permissions: LoopOptions['permissions'] = {
+  const permissions: RunOptions['permissions'] = {
     denies: () => undefined,
     decide: ({ call }) => (call.name === 'Edit' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
   }

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import {
   agentTool,
   createMemorySteps,
-  loop,
+  streamRun,
   startRun,
   tool,
   Transcript,
-  type LoopOptions,
+  type RunOptions,
   type StepRecord,
 } from '@halting/core'
 import { foldSession, recordsOfForeign, type ForeignTurn } from '@halting/core/steps'
@@ -50,8 +50,8 @@ export function sessionOf(
 export interface ScriptedWorld {
   readonly clock: FakeClock
   /** `Look` and `Find` take 20 and 30 ms and run beside each other; `Write` takes 50 ms; `Fail` fails; `Agent` begins a subagent. */
-  readonly tools: NonNullable<LoopOptions['tools']>
-  readonly prices: NonNullable<LoopOptions['prices']>
+  readonly tools: NonNullable<RunOptions['tools']>
+  readonly prices: NonNullable<RunOptions['prices']>
 }
 
 export function scriptedWorld(): ScriptedWorld {
@@ -94,7 +94,7 @@ function thinking({ clock }: ScriptedWorld): () => Promise<void> {
 }
 
 /** How scripted runs are made; each script is a run of one session, in order. */
-export interface ScriptedSessionOptions extends Partial<LoopOptions> {
+export interface ScriptedSessionOptions extends Partial<RunOptions> {
   /** The process died when so much of the last run was on record. */
   readonly killedAfter?: number
   readonly prompt?: string
@@ -124,8 +124,8 @@ export async function scriptedSession(
         },
       })
       const start = startRun({ prompt, transcript, sessionId: 'session-1', runId: `run${index + 1}` })
-      const running = loop(start, { model, ...world, ...options, steps })
-      void running.terminal.then(() => resolve())
+      const running = streamRun(start, { model, ...world, ...options, steps })
+      void running.result.then(() => resolve())
     })
     runs.push(asJson(records))
   }

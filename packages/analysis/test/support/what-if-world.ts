@@ -1,4 +1,4 @@
-import type { LoopOptions, ModelRequest } from '@halting/core'
+import type { RunOptions, ModelRequest } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { calls, dollarATokenPrices, json, reader, run, tool } from '../../../core/test/support/harness.ts'
@@ -13,7 +13,7 @@ export function drawsOf(seed: number): (below: number) => number {
 }
 
 /** Options for a run that is the same under any limits: replies by their number, tools that take their time. */
-export function worldOf(seed: number): () => LoopOptions {
+export function worldOf(seed: number): () => RunOptions {
   const draw = drawsOf(seed)
   const repeats = draw(3) === 0
   // Circles that wait may go on for longer.
@@ -51,13 +51,13 @@ export function worldOf(seed: number): () => LoopOptions {
       return 'seen'
     }
     // As services do: a reply is cut at the cap of its request.
-    const timed = ({ maxTokens }: ModelRequest, index: number): ScriptedReply => {
+    const timed = ({ maxOutputTokens }: ModelRequest, index: number): ScriptedReply => {
       const reply = script[index] ?? 'done'
       if (typeof reply === 'string' || !('usage' in reply)) return reply
       const { input_tokens: inputTokens = 0, output_tokens: outputTokens = 0 } = reply.usage ?? {}
       const before = (): Promise<void> => wait(takesMs)
-      if (outputTokens <= maxTokens) return { ...reply, before }
-      const usage = { input_tokens: inputTokens, output_tokens: maxTokens }
+      if (outputTokens <= maxOutputTokens) return { ...reply, before }
+      const usage = { input_tokens: inputTokens, output_tokens: maxOutputTokens }
       return { text: 'half', stopReason: 'max_tokens', usage, before }
     }
     const tools = [reader('Look', taking(waits ? 5_000 : 20)), tool('Write', taking(50))]
@@ -67,7 +67,7 @@ export function worldOf(seed: number): () => LoopOptions {
 }
 
 /** A live run, with its records as a file has them. */
-export async function liveRun(options: LoopOptions) {
+export async function liveRun(options: RunOptions) {
   const { terminal, steps } = await run([], options as never)
   return { terminal, records: json(steps.records) as never as readonly StepRecord[] }
 }

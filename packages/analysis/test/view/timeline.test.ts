@@ -232,7 +232,7 @@ describe('the timeline', () => {
       const asked = records.filter((record) => record.type === 'result' && record.key.startsWith('run1/model:')).length
       const model = scriptedModel(script(world).slice(asked), { maxOutputTokens: 1_000 })
       const { loop, steps } = resume(records, { model, ...world })
-      await loop.terminal
+      await loop.result
       const session = sessionOf([steps.records])
       checkAll(session)
       const run = lastRun(session)

@@ -1,6 +1,6 @@
 // Sessions come from anybody: what one message holds costs what it is. Each of these took minutes, or ended the stack.
 import { expect, test } from 'vitest'
-import { loop, startRun, tool } from '@halting/core'
+import { streamRun, startRun, tool } from '@halting/core'
 import { createMemorySteps, recordsOfForeign, type ForeignRun } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
@@ -55,11 +55,11 @@ test('a call ends when its own tool ended, also where its id is the end of anoth
     { id: 'b/asked', name: 'Slow' },
   ]
   const steps = createMemorySteps({ clock })
-  await loop(startRun({ prompt: 'go' }), {
+  await streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([{ toolCalls }, { text: 'done' }]),
     tools: [taking('Slow', 500), taking('Fast', 20)],
     steps,
-  }).terminal
+  }).result
   const [turn] = trajectoryOf(steps.records).turns
   expect(turn?.calls.map(({ tool: name, endMs }) => [name, endMs])).toEqual([
     ['Slow', 500],

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-3 to R-IF-7, where a run is not known to go the same way, and what counts as lost.
 import { describe, expect, test } from 'vitest'
-import { agentTool, type LoopOptions, type Permissions } from '@halting/core'
+import { agentTool, type RunOptions, type Permissions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
@@ -33,7 +33,7 @@ const writes = { changes: ({ tool: name }: { readonly tool: string }) => name ==
 /** A run with its records as a file has them. */
 async function ran(
   script: Parameters<typeof run>[0],
-  given: Partial<LoopOptions> = {},
+  given: Partial<RunOptions> = {},
   start?: Parameters<typeof run>[2],
 ) {
   const tools = [reader('Look'), tool('Write'), agent]
@@ -208,7 +208,7 @@ describe('lost', () => {
   test('is a call that was under way when the process died', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const going = begin([asks('Look'), asks('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
-    void going.loop.terminal
+    void going.loop.result
     await until(() => going.events.some((event) => event.type === 'tool_start' && event.name === 'Hang'))
     const trajectory = trajectoryOf(json(going.steps.records) as never)
     expect(whatIf(trajectory, { maxTurns: 1 }).lost).toEqual({ changes: { Hang: 1 }, calls: 1, answer: false })

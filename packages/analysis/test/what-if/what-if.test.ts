@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { agentTool, noProgress, StopSignal, type LoopOptions } from '@halting/core'
+import { agentTool, noProgress, StopSignal, type RunOptions } from '@halting/core'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf } from '../../src/account/account.ts'
 import { suggestLimits } from '../../src/what-if/suggest-limits.ts'
@@ -16,7 +16,7 @@ const usage = { input_tokens: 100, output_tokens: 10 }
 /** A run that is the same under any limits: replies by their number, tools that take their time. */
 function world(seed: number): {
   readonly script: Parameters<typeof scriptedModel>[0]
-  readonly options: () => LoopOptions
+  readonly options: () => RunOptions
 } {
   const draw = drawsOf(seed)
   const repeats = draw(3) === 0
@@ -383,7 +383,7 @@ test('what a person says in between is no circle', async () => {
 })
 
 describe('suggested limits', () => {
-  const ended = async (script: Parameters<typeof run>[0], more: Partial<LoopOptions> = {}): Promise<Trajectory> => {
+  const ended = async (script: Parameters<typeof run>[0], more: Partial<RunOptions> = {}): Promise<Trajectory> => {
     const clock = createFakeClock({ autoAdvance: true })
     const { steps } = await run(script, {
       clock,

@@ -1,6 +1,6 @@
 import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk'
 import type { Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
-import type { LoopEvent, Terminal } from '@halting/core'
+import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
@@ -84,7 +84,7 @@ export class EventUpdates {
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
   }
 
-  #ofLoop(event: LoopEvent, by: CallsOf): readonly SessionUpdate[] {
+  #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
     const { prefix, agent } = by
     const isMain = agent === undefined
     switch (event.type) {
@@ -162,7 +162,7 @@ export class EventUpdates {
   }
 
   #ofEntry(
-    entry: Extract<LoopEvent, { readonly type: 'message' }>['entry'],
+    entry: Extract<RunEvent, { readonly type: 'message' }>['entry'],
     { prefix, agent }: CallsOf,
   ): readonly SessionUpdate[] {
     if (entry.kind === 'assistant') {
@@ -191,7 +191,7 @@ export class EventUpdates {
   #compactionEnds({
     compacted,
     message,
-  }: Extract<LoopEvent, { readonly type: 'compact_end' }>): readonly SessionUpdate[] {
+  }: Extract<RunEvent, { readonly type: 'compact_end' }>): readonly SessionUpdate[] {
     if (!this.#by.compaction) return this.note(compacted ? 'info' : 'warning', message)
     const compactionId = this.#compactionId
     if (compacted) return [{ sessionUpdate: 'compaction_update', compactionId, status: 'completed' }]
@@ -202,7 +202,7 @@ export class EventUpdates {
     return `compaction-${this.#compactions}`
   }
 
-  #ending(terminal: Terminal): readonly SessionUpdate[] {
+  #ending(terminal: RunResult): readonly SessionUpdate[] {
     const closed = this.#calls.closeAll(`It did not run to its end: ${terminal.reason}.`)
     const severity = severityOf(terminal)
     return severity === undefined ? closed : [...closed, ...this.note(severity, sentenceOf(terminal))]

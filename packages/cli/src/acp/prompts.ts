@@ -1,9 +1,9 @@
-import type { Terminal } from '@halting/core'
+import type { RunResult } from '@halting/core'
 import type { SessionEvent } from '@halting/agent/session'
 
 /** How a prompt ended: by a run, by a cancel before one began, or by what went wrong. */
 export type PromptEnd =
-  | { readonly kind: 'terminal'; readonly terminal: Terminal; readonly isCancelled: boolean }
+  | { readonly kind: 'terminal'; readonly terminal: RunResult; readonly isCancelled: boolean }
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'failed'; readonly error: unknown }
 

@@ -1,7 +1,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import type { ContentBlock, LoopEvent } from '@halting/core'
+import type { ContentBlock, RunEvent } from '@halting/core'
 
-type ModelUpdated = Extract<LoopEvent, { readonly type: 'model_update' }>
+type ModelUpdated = Extract<RunEvent, { readonly type: 'model_update' }>
 
 type Kind = 'agent_message_chunk' | 'agent_thought_chunk'
 

@@ -1,5 +1,5 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
-import { deleteSession, type KeptFile, keptSessions, readJournal, summariesOf } from '@halting/journal'
+import { deleteSession, type StoredSessionFile, storedSessions, readJournal, summariesOf } from '@halting/journal'
 import { createKeyRedactor } from '@halting/models'
 import type { TranscriptEntry } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
@@ -19,7 +19,7 @@ export async function listSessions(
   const start = cursor === undefined || cursor === null ? 0 : /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined
   if (start === undefined) return undefined
   const cwd = given ?? undefined
-  const all = await keptSessions(
+  const all = await storedSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
   )
@@ -45,12 +45,12 @@ export function titleOf(firstPrompt: string): string {
 export async function keptFile(
   sessionId: string,
   program: Pick<Program, 'cwd' | 'env'>,
-): Promise<KeptFile | undefined> {
-  return (await keptSessions(whose(program), 'all')).find((file) => file.sessionId === sessionId)
+): Promise<StoredSessionFile | undefined> {
+  return (await storedSessions(whose(program), 'all')).find((file) => file.sessionId === sessionId)
 }
 
 /** All that was said in it, also in a run that did not end. */
-export async function entriesOf({ path }: KeptFile): Promise<readonly TranscriptEntry[]> {
+export async function entriesOf({ path }: StoredSessionFile): Promise<readonly TranscriptEntry[]> {
   const { runs } = await readJournal(path)
   // What the turn that was cut off has on record comes again when the session goes on.
   return [...recordedTranscript(foldSession(runs))]

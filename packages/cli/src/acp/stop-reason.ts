@@ -1,5 +1,5 @@
 import type { StopReason } from '@agentclientprotocol/sdk'
-import { endings, type Ending, type Terminal } from '@halting/core'
+import { endings, type Ending, type RunResult } from '@halting/core'
 import { endingLimits, stopOf, type SdkStop } from '@halting/core/adapters'
 import { figuresOf } from '../headless/ending.ts'
 import { authenticationRequired, internalError } from './errors.ts'
@@ -20,7 +20,7 @@ export type PromptAnswer =
   | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data: object }
 
 /** The answer to the prompt of a run that ended so. `isCancelled`: the client asked for it (spec R-ACP-6). */
-export function answerFor(terminal: Terminal, isCancelled: boolean): PromptAnswer {
+export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnswer {
   const { reason, category, message, context, forced } = stopOf(terminal)
   const meta = { 'halting/stop': { reason, category, message, context, forced } }
   // The protocol wants `cancelled` after a cancel, whatever else went wrong meanwhile.
@@ -34,13 +34,13 @@ export function answerFor(terminal: Terminal, isCancelled: boolean): PromptAnswe
 }
 
 /** A service that refused the key, or had none to look at. */
-function isWithoutKey({ reason, error }: Terminal): boolean {
+function isWithoutKey({ reason, error }: RunResult): boolean {
   if (reason !== 'model_error' || error === undefined || !('kind' in error)) return false
   return error.kind === 'authentication_failed'
 }
 
 /** What to do next in an editor; '' for nothing. */
-function nextInEditor({ reason }: Terminal): string {
+function nextInEditor({ reason }: RunResult): string {
   const { advice, limit } = endings[reason]
   if (typeof advice.editor === 'string') return advice.editor
   if (limit === null || limit === 'noProgress') return ''
@@ -51,7 +51,7 @@ function nextInEditor({ reason }: Terminal): string {
 }
 
 /** One sentence on an ending, its figures, and what to do next: what a person sees in every editor. */
-export function sentenceOf(terminal: Terminal): string {
+export function sentenceOf(terminal: RunResult): string {
   const message = oneLine(terminal.signal.message, 500).replace(/[.\s]+$/, '')
   const next = nextInEditor(terminal)
   return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
@@ -69,6 +69,6 @@ const severities: { readonly [announcement in Ending['announcement']]: Severity 
 }
 
 /** How loudly an ending is reported; undefined for one that speaks for itself. */
-export function severityOf({ reason }: Terminal): Severity | undefined {
+export function severityOf({ reason }: RunResult): Severity | undefined {
   return reason === 'completed' ? undefined : severities[endings[reason].announcement]
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Worker } from '@halting/restate'
-import type { Terminal } from '@halting/core'
+import type { RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { closingLine } from '../headless/ending.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
@@ -149,7 +149,7 @@ async function play(
   return session.id
 }
 
-function endingOf(terminal: Terminal): string {
+function endingOf(terminal: RunResult): string {
   return terminal.reason === 'completed'
     ? closingLine(terminal, '')
     : told(oneLine(terminal.signal.message, 300)).trim()

@@ -25,10 +25,10 @@ const limits = { ...sameNames, maxTokens: maxTokensFlag } as const
 /** What the flags of whoever begins a session say of it. */
 export function openingOf(flags: Flags): SessionOpening {
   const { model, tenant } = flags
-  const { maxTotalTokens: maxTokens, ...others } = limitsIn(flags)
+  const { maxTotalTokens, ...others } = limitsIn(flags)
   return {
     ...others,
-    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxTotalTokens !== undefined && { maxTokens: maxTotalTokens }),
     ...(model !== undefined && { model }),
     ...(tenant !== undefined && { tenant }),
   }

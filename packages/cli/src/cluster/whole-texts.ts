@@ -1,11 +1,11 @@
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import type { SdkAssistant } from '@halting/core/adapters'
 import type { Watcher } from '../headless/watcher.ts'
 
 /** A text whose pieces did not come here, as before the worker was reached, is told whole where it would have been told in pieces. */
 export function withWholeTexts(watcher: Watcher): Watcher {
   let pieces = ''
-  const hearPieces = (event: LoopEvent): void => {
+  const hearPieces = (event: RunEvent): void => {
     if (event.type === 'model_start') pieces = ''
     if (event.type === 'model_update' && event.update.type === 'text_delta') pieces += event.update.text
   }

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endings, type Terminal } from '@halting/core'
+import { endings, type RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { portsOf } from '../flags/session-ports.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
@@ -78,7 +78,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
       () => output.width,
       'all',
     )
-    const end = (terminal: Terminal): void => {
+    const end = (terminal: RunResult): void => {
       say(`\n${style.bold('What changed')}\n`)
       say(coloured(changesBetween(example, folder), style))
       say(endingText(terminal, models.model.id, interruption, style))
@@ -124,7 +124,7 @@ function coloured(patch: string, style: Style): string {
   return patch.split('\n').map(paint).join('\n')
 }
 
-function endingText(terminal: Terminal, model: string, interruption: Interruption, style: Style): string {
+function endingText(terminal: RunResult, model: string, interruption: Interruption, style: Style): string {
   const { summary, signal, reason } = terminal
   const { input, output } = tokensOf(summary.usage)
   const isSuccess = endings[reason].exitCode === 0

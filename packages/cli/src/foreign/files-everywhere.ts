@@ -1,4 +1,4 @@
-import { keptSessions } from '@halting/journal'
+import { storedSessions } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { findFiles } from '../stored-sessions/find-session.ts'
@@ -10,7 +10,7 @@ import { foreignFolders } from './find-foreign.ts'
  * @throws UsageError for the folder of a program that does not exist, or has no session.
  */
 export async function filesEverywhere(flags: Flags, program: Program): Promise<readonly string[]> {
-  const own = (await keptSessions(whose(program), 'all')).map(({ path }) => path)
+  const own = (await storedSessions(whose(program), 'all')).map(({ path }) => path)
   const folders = foreignFolders(flags, program)
   return folders.length === 0 ? own : [...own, ...(await findFiles(folders, program))]
 }

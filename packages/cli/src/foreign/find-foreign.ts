@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { keptSessions } from '@halting/journal'
+import { storedSessions } from '@halting/journal'
 import {
   findForeign,
   foreignFolder,
@@ -43,7 +43,7 @@ export function foreignFolders({ claudeCode, codex }: Flags, program: Program): 
  */
 export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
   const given = id.toLowerCase()
-  const own = await keptSessions(whose(program), 'all')
+  const own = await storedSessions(whose(program), 'all')
   if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(given))) return undefined
   const file = await foreignNamed(id, program)
   if (file === undefined) return undefined

@@ -1,4 +1,4 @@
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { figuresIn, isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
@@ -6,7 +6,7 @@ import { inputSummary } from '@halting/analysis/words'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** Of at most so many columns. */
   line(columns: number): string
 }
@@ -45,7 +45,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
     begin(typeof block['name'] === 'string' ? `writing a call of ${block['name']}` : 'writing a call')
   }
 
-  const onEvent = (event: LoopEvent, agents: string): void => {
+  const onEvent = (event: RunEvent, agents: string): void => {
     const isOwn = agents === ''
     switch (event.type) {
       case 'agent':
@@ -104,7 +104,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
     tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
     cost: costText(usd, reserved),
   })
-  const hear = (event: LoopEvent): void => {
+  const hear = (event: RunEvent): void => {
     const given = figuresIn(event)
     if (given === undefined) return onEvent(event, '')
     const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = given.figures
@@ -140,7 +140,7 @@ function doingText(tools: readonly Doing[], own: Doing, now: number): string {
 }
 
 function retryText(
-  { attempt, maxRetries, delayMs, error }: Extract<LoopEvent, { readonly type: 'retry' }>,
+  { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
   heardAt: number,
 ): (now: number) => string {
   const what = `${error.status ?? ''} ${error.kind.replaceAll('_', ' ')}`.trimStart()

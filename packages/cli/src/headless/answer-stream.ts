@@ -1,10 +1,10 @@
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 
 /** What the model writes, on the terminal as it comes. */
 export interface AnswerStream {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** Whether the text stands there already, as the last that was written. */
   has(text: string): boolean
 }

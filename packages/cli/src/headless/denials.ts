@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AnyTool, LoopEvent, PermissionRequest } from '@halting/core'
+import type { AnyTool, RunEvent, PermissionRequest } from '@halting/core'
 import type { Remedy } from '@halting/policy'
 import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
@@ -10,7 +10,7 @@ import { inputSummary } from '@halting/analysis/words'
 
 /** The calls of a run that were denied. */
 export interface Denials {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** What was denied, and the command that runs it again with what was missing; '' for none. */
   report(width: number): { readonly text: string; readonly command: string }
 }
@@ -46,7 +46,7 @@ export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' |
 
 export function followDenials(remedies: Remedies, asked: Asked): Denials {
   const denials: Denial[] = []
-  const onEvent = (event: LoopEvent): void => {
+  const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') onEvent(event.event)
     if (event.type !== 'permission_denied') return
     const { name, input, message } = event

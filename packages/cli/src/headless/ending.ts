@@ -1,4 +1,4 @@
-import { endings, type Terminal } from '@halting/core'
+import { endings, type RunResult } from '@halting/core'
 import type { EndingAdvice } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
@@ -23,7 +23,7 @@ const modelAdvice: Readonly<Record<string, string>> = {
 }
 
 /** The exit code of a run: the table of endings, unless a signal ended it. */
-export function exitCodeOf(terminal: Terminal, interrupted: number | undefined): number {
+export function exitCodeOf(terminal: RunResult, interrupted: number | undefined): number {
   const { category, exitCode } = endings[terminal.reason]
   if (interrupted !== undefined && category === 'user_requested') return interrupted
   return exitCode ?? 1
@@ -39,7 +39,7 @@ export interface EndingContext {
 }
 
 /** One line about an ending that is no success: reason, message, figures, what to do next. */
-export function endingLine(terminal: Terminal, { flags, changes, errorKind }: EndingContext): string {
+export function endingLine(terminal: RunResult, { flags, changes, errorKind }: EndingContext): string {
   const next = adviceFor(terminal, flags, errorKind)
   const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
   const figures = [figuresOf(terminal), ...(changes === '' ? [] : [changes])].join(', ')
@@ -47,12 +47,12 @@ export function endingLine(terminal: Terminal, { flags, changes, errorKind }: En
 }
 
 /** The one thing to do next after an ending that is no success; '' for nothing (spec R-TEXT-5). */
-export function adviceFor(terminal: Terminal, flags: Flags, errorKind: string | undefined): string {
+export function adviceFor(terminal: RunResult, flags: Flags, errorKind: string | undefined): string {
   const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
   return ofModel ?? adviceText(endings[terminal.reason].advice.command, terminal, flags)
 }
 
-function adviceText(advice: EndingAdvice, terminal: Terminal, flags: Flags): string {
+function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): string {
   if (typeof advice === 'string') return advice
   switch (advice.kind) {
     case 'raise-limit':
@@ -71,7 +71,7 @@ function adviceText(advice: EndingAdvice, terminal: Terminal, flags: Flags): str
 }
 
 /** One line about a success: `✓ done · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */
-export function closingLine(terminal: Terminal, changes: string): string {
+export function closingLine(terminal: RunResult, changes: string): string {
   const name = terminal.reason === 'completed' ? 'done' : terminal.reason
   const parts = [figuresOf(terminal), ...(changes === '' ? [] : [changes])]
   return `✓ ${name} · ${parts.join(' · ')}`
@@ -81,7 +81,7 @@ export function closingLine(terminal: Terminal, changes: string): string {
  * `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without the cost where there was none, or no price. `up to $0.0456` is what
  * it may come to with requests of which nobody said what they cost: aborted ones, lost ones.
  */
-export function figuresOf(terminal: Terminal): string {
+export function figuresOf(terminal: RunResult): string {
   const { summary, costUsd, committedUsd, durationMs } = terminal
   return [
     many(summary.turns, 'turn'),
@@ -92,7 +92,7 @@ export function figuresOf(terminal: Terminal): string {
   ].join(', ')
 }
 
-export function tokensOf(usage: Terminal['summary']['usage']): { readonly input: number; readonly output: number } {
+export function tokensOf(usage: RunResult['summary']['usage']): { readonly input: number; readonly output: number } {
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
   return { input: input_tokens + cache_read_input_tokens + cache_creation_input_tokens, output: output_tokens }
 }

@@ -1,4 +1,4 @@
-import { endings, type Terminal } from '@halting/core'
+import { endings, type RunResult } from '@halting/core'
 import { type EndingLimit, endingLimits } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { limitFlags } from '../flags/limit-flags.ts'
@@ -7,7 +7,7 @@ import { limitFlags } from '../flags/limit-flags.ts'
 export type FlagLimit = keyof typeof limitFlags
 
 /** The limit that an ending reports, where a flag raises it. */
-export function flagLimitOf({ reason }: Terminal): FlagLimit | undefined {
+export function flagLimitOf({ reason }: RunResult): FlagLimit | undefined {
   const { limit } = endings[reason]
   return limit !== null && hasFlag(limit) ? limit : undefined
 }
@@ -22,7 +22,7 @@ export function flagOf(limit: FlagLimit): string {
 }
 
 /** How to raise the limit of an ending by its flag: to how much, where the next request did not fit. */
-export function limitAdvice(terminal: Terminal, { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>): string {
+export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>): string {
   const limit = flagLimitOf(terminal)
   if (limit === undefined) return ''
   const { reason, signal, summary } = terminal

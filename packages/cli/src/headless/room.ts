@@ -1,4 +1,4 @@
-import type { LoopEvent, TranscriptEntry } from '@halting/core'
+import type { RunEvent, TranscriptEntry } from '@halting/core'
 import { many, rounded } from '../io/figures.ts'
 
 /** What was done about a window that fills up, as a person is told; undefined for other events. */
@@ -7,7 +7,7 @@ export interface RoomNews {
   readonly text: string
 }
 
-export function roomNews(event: LoopEvent): RoomNews | undefined {
+export function roomNews(event: RunEvent): RoomNews | undefined {
   switch (event.type) {
     case 'message':
       return compacted(event.entry)

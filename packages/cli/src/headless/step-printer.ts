@@ -1,4 +1,4 @@
-import type { ContentBlock, LoopEvent, SdkMessage } from '@halting/core'
+import type { ContentBlock, RunEvent, SdkMessage } from '@halting/core'
 import { blocksOf, type SdkAssistant, type SdkUser } from '@halting/core/adapters'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
@@ -14,7 +14,7 @@ import { lastLinesOfFailed, resultSummary } from './summaries.ts'
 export type ToldTexts = 'all' | 'steps' | 'none'
 
 export interface StepPrinter {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   see(message: SdkMessage): void
 }
 
@@ -104,7 +104,7 @@ export function createStepPrinter(
     }
   }
 
-  const onEvent = (event: LoopEvent, parent: string | null): void => {
+  const onEvent = (event: RunEvent, parent: string | null): void => {
     if (event.type === 'agent') onEvent(event.event, event.callId)
     const news = roomNews(event)
     if (news !== undefined)

@@ -1,4 +1,4 @@
-import { endings, type LoopEvent, type SdkMessage, type Terminal } from '@halting/core'
+import { endings, type RunEvent, type SdkMessage, type RunResult } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
@@ -105,7 +105,7 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
 }
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: Terminal, sessionId: string, { cluster }: Flags): string {
+function goOnLine(terminal: RunResult, sessionId: string, { cluster }: Flags): string {
   const where = { sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   return command === undefined ? '' : `Go on: ${command}\n`
@@ -113,7 +113,7 @@ function goOnLine(terminal: Terminal, sessionId: string, { cluster }: Flags): st
 
 /** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
 function questionLines(
-  { signal }: Terminal,
+  { signal }: RunResult,
   sessionId: string,
   width: number,
   { permissionMode: mode, cluster }: Flags,
@@ -140,7 +140,7 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
 }
 
 /** Tells what a person should know while it happens: why a request is made again, once, what the run notes, and when the conversation was made shorter. */
-function troubleTeller(output: Output, style: Style): (event: LoopEvent) => void {
+function troubleTeller(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
   return (event) => {
     const news = roomNews(event)
@@ -152,7 +152,7 @@ function troubleTeller(output: Output, style: Style): (event: LoopEvent) => void
   }
 }
 
-function troubleOf(event: LoopEvent): string | undefined {
+function troubleOf(event: RunEvent): string | undefined {
   if (event.type === 'retry') return event.error.message
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
@@ -160,9 +160,9 @@ function troubleOf(event: LoopEvent): string | undefined {
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
-function noteTeller(output: Output, style: Style): (event: LoopEvent) => void {
+function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
-  const onEvent = (event: LoopEvent): void => {
+  const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment') return
     const { attachment } = event.entry
@@ -182,10 +182,10 @@ function say(text: string, output: Output): void {
 }
 
 interface Failure {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   see(message: SdkMessage): void
   /** What kind of failure of the model ended the run, if one did. */
-  kindOf(terminal: Terminal): string | undefined
+  kindOf(terminal: RunResult): string | undefined
 }
 
 function followFailure(): Failure {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { agentSummaryIn } from '@halting/agent/after'
-import type { JsonObject, LoopEvent } from '@halting/core'
+import type { JsonObject, RunEvent } from '@halting/core'
 import { totalTokensOf } from '@halting/core/adapters'
 
-type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
 interface Working {
   tokens: number
@@ -20,12 +20,12 @@ export class AgentProgress {
   readonly #tasks = new Map<string, string>()
 
   /** The lines that an event makes. */
-  hear(event: LoopEvent, sessionId: string): readonly JsonObject[] {
+  hear(event: RunEvent, sessionId: string): readonly JsonObject[] {
     if (event.type === 'message') this.#note(event)
     return event.type === 'agent' ? this.#hearAgent(event, sessionId) : []
   }
 
-  #note({ entry }: Extract<LoopEvent, { readonly type: 'message' }>): void {
+  #note({ entry }: Extract<RunEvent, { readonly type: 'message' }>): void {
     const notes = entry.kind === 'user' || entry.kind === 'attachment' ? (entry.tasks ?? []) : []
     for (const note of notes)
       if (note.type === 'started' && note.callId !== undefined) this.#tasks.set(note.callId, note.id)

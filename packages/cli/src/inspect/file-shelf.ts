@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { keptSessions } from '@halting/journal'
+import { storedSessions } from '@halting/journal'
 import { ReadTogether, withoutSubagents } from '@halting/analysis/foreign'
 import type { InspectedSession, Entry, Shelf } from '@halting/analysis/view'
 import type { Flags } from '../flags/flags.ts'
@@ -147,7 +147,7 @@ function nameOf(path: string): string {
 function filesToShow(named: readonly string[], flags: Flags, program: Program): () => Promise<readonly string[]> {
   if (flags.all === true) return () => filesEverywhere(flags, program)
   if (named.length > 0) return () => findFiles(named, program)
-  return async () => (await keptSessions(whose(program), 'of this folder')).map(({ path }) => path)
+  return async () => (await storedSessions(whose(program), 'of this folder')).map(({ path }) => path)
 }
 
 function titleOf(named: readonly string[], { all, claudeCode, codex }: Flags, { cwd }: Program): string {

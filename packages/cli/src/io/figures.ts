@@ -1,11 +1,11 @@
-import type { Terminal } from '@halting/core'
+import type { RunResult } from '@halting/core'
 import { many } from '@halting/analysis/words'
 import { fitted } from './columns.ts'
 
 export { counted, elapsed, limitLabels, many, money, moneyAtMost } from '@halting/analysis/words'
 
 /** What a limit on tokens counted: at most so many, where a request was cut and nobody said what it came to. */
-export function tokensCounted({ totalTokens, costUsd, committedUsd }: Terminal): string {
+export function tokensCounted({ totalTokens, costUsd, committedUsd }: RunResult): string {
   const counts = many(totalTokens, 'token')
   return committedUsd > costUsd ? `up to ${counts}` : counts
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { headOfKept, keptSessions, sessionFolder } from '@halting/journal'
+import { headOfKept, storedSessions, sessionFolder } from '@halting/journal'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import type { Flags } from '../flags/flags.ts'
@@ -59,7 +59,7 @@ export async function whichSessions(flags: Flags, words: readonly string[], prog
 
 /** Sessions of ours that worked in a folder, or below it: their first lines say so. */
 async function workedBelow(folder: string, program: Program): Promise<readonly string[]> {
-  const all = await keptSessions(whose(program), 'all')
+  const all = await storedSessions(whose(program), 'all')
   const [own = ''] = sessionFolder({ ...whose(program), cwd: folder, sessionId: 'any' }).parts
   const below = own.endsWith('-') ? own : `${own}-`
   return all.flatMap(({ path, project }) => {

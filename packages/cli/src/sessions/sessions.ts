@@ -1,7 +1,7 @@
 import {
   deleteSession,
-  type KeptFile,
-  keptSessions,
+  type StoredSessionFile,
+  storedSessions,
   headOfKept,
   readJournal,
   summariesOf,
@@ -93,7 +93,7 @@ function needed(about: string | undefined, usage: string): string {
 }
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
-  const files = await keptSessions(whose(program), all === true ? 'all' : 'of this folder')
+  const files = await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
   return summariesOf(files, createKeyRedactor(process.env))
 }
 
@@ -157,7 +157,7 @@ async function remove({ yes }: Flags, id: string, program: Program): Promise<num
 }
 
 /** Where notes of the session may be: beside it, and where its folder has them now. */
-async function memoriesFor({ path, project }: KeptFile, program: Program): Promise<readonly MemoryPlace[]> {
+async function memoriesFor({ path, project }: StoredSessionFile, program: Program): Promise<readonly MemoryPlace[]> {
   const owner = whose(program)
   const beside = await memoriesOfProject(owner, project)
   try {
@@ -170,7 +170,10 @@ async function memoriesFor({ path, project }: KeptFile, program: Program): Promi
 }
 
 /** Ids of notes that come from it alone. They stay: what a person wanted to be known does not go with where they said it. */
-async function notesOfSession({ sessionId }: KeptFile, places: readonly MemoryPlace[]): Promise<readonly string[]> {
+async function notesOfSession(
+  { sessionId }: StoredSessionFile,
+  places: readonly MemoryPlace[],
+): Promise<readonly string[]> {
   const { placedNotes, readMemory } = await import('@halting/agent/memory')
   const memories = await Promise.all(places.map((place) => readMemory(place)))
   return memories

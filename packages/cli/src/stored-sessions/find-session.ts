@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { headOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/journal'
+import { headOfKept, storedSessions, readJournal, type StoredSessionFile, type ReadJournal } from '@halting/journal'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -19,8 +19,8 @@ const leastLetters = 4
 const extension = '.jsonl'
 
 /** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
-export async function findSession(id: string, program: Program): Promise<KeptFile> {
-  const all = await keptSessions(whose(program), 'all')
+export async function findSession(id: string, program: Program): Promise<StoredSessionFile> {
+  const all = await storedSessions(whose(program), 'all')
   const found = await meantBy(id, all, program)
   if (found !== undefined) return found
   const near = nearest(
@@ -34,12 +34,16 @@ export async function findSession(id: string, program: Program): Promise<KeptFil
 }
 
 /** @throws UsageError for several. */
-async function meantBy(id: string, all: readonly KeptFile[], program: Program): Promise<KeptFile | undefined> {
+async function meantBy(
+  id: string,
+  all: readonly StoredSessionFile[],
+  program: Program,
+): Promise<StoredSessionFile | undefined> {
   const given = id.toLowerCase()
   const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
   if (exact !== undefined) return exact
   const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
-  const own = new Set((await keptSessions(whose(program), 'of this folder')).map(({ path }) => path))
+  const own = new Set((await storedSessions(whose(program), 'of this folder')).map(({ path }) => path))
   const ownBegun = begun.filter(({ path }) => own.has(path))
   const meant = ownBegun.length > 0 ? ownBegun : begun
   if (meant.length < 2) return meant[0]
@@ -54,7 +58,7 @@ async function meantBy(id: string, all: readonly KeptFile[], program: Program): 
  */
 export async function findFile(given: string | undefined, command: string, program: Program): Promise<string> {
   if (given === undefined) {
-    const [newest] = await keptSessions(whose(program), 'of this folder')
+    const [newest] = await storedSessions(whose(program), 'of this folder')
     if (newest === undefined)
       throw new UsageError(
         `No session of this folder is kept. Name one, by its id or its file: halting ${command} FILE.`,
@@ -64,7 +68,7 @@ export async function findFile(given: string | undefined, command: string, progr
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
   if (looksLikeFile(given)) throw new UsageError(`There is no file ${given}.`)
-  const own = await meantBy(given, await keptSessions(whose(program), 'all'), program)
+  const own = await meantBy(given, await storedSessions(whose(program), 'all'), program)
   if (own !== undefined) return own.path
   const { foreignNamed } = await import('../foreign/find-foreign.ts')
   return (await foreignNamed(given, program))?.path ?? (await findSession(given, program)).path
@@ -81,7 +85,7 @@ function looksLikeFile(given: string): boolean {
  */
 export async function findFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
   if (given.length === 0) {
-    const own = await keptSessions(whose(program), 'of this folder')
+    const own = await storedSessions(whose(program), 'of this folder')
     if (own.length === 0)
       throw new UsageError('No session of this folder is kept. Name sessions, files, or a folder with such files.')
     return own.map(({ path }) => path)
@@ -131,22 +135,22 @@ export function readSession(path: string): Promise<ReadJournal> {
 
 /** @throws UsageError for an id that a session has. */
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
-  const all = await keptSessions(whose(program), 'all')
+  const all = await storedSessions(whose(program), 'all')
   if (!all.some((file) => file.sessionId === sessionId)) return
   throw new UsageError(`The session ID ${sessionId} is in use already. Go on with it: halting --resume ${sessionId}`)
 }
 
 /** @throws UsageError where none is kept. */
-export async function newestSession(program: Program): Promise<KeptFile> {
-  const [newest] = await keptSessions(whose(program), 'of this folder')
+export async function newestSession(program: Program): Promise<StoredSessionFile> {
+  const [newest] = await storedSessions(whose(program), 'of this folder')
   if (newest !== undefined) return newest
   throw new UsageError('No conversation found to continue: no session of this folder is kept. halting -p begins one.')
 }
 
 /** A session of this folder. @throws UsageError that says where it is, or what is like it. */
-export async function ownSession(id: string, program: Program): Promise<KeptFile> {
+export async function ownSession(id: string, program: Program): Promise<StoredSessionFile> {
   const file = await findSession(id, program)
-  const [own] = (await keptSessions(whose(program), 'of this folder')).filter(({ path }) => path === file.path)
+  const [own] = (await storedSessions(whose(program), 'of this folder')).filter(({ path }) => path === file.path)
   if (own !== undefined) return own
   const cwd = await folderOf(file)
   throw new UsageError(
@@ -155,7 +159,7 @@ export async function ownSession(id: string, program: Program): Promise<KeptFile
 }
 
 /** Its first line says it. What is wrong with a file is told by reading all of it. */
-async function folderOf({ path }: KeptFile): Promise<string> {
+async function folderOf({ path }: StoredSessionFile): Promise<string> {
   try {
     return headOfKept(path).cwd
   } catch {

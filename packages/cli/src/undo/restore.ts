@@ -1,11 +1,11 @@
 import { checkpointsBeside, SessionFiles, type LeftFile, type RestorePlan } from '@halting/agent'
-import type { KeptFile } from '@halting/journal'
+import type { StoredSessionFile } from '@halting/journal'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 
 /** The files that a session has changed. */
-export function filesOf({ path }: KeptFile): SessionFiles {
+export function filesOf({ path }: StoredSessionFile): SessionFiles {
   return new SessionFiles(checkpointsBeside(path))
 }
 
@@ -40,7 +40,7 @@ export interface RestoreFacts {
 /** One JSON object where `--json` is given, else the text. */
 export function tellRestore(
   flags: Flags,
-  { sessionId }: KeptFile,
+  { sessionId }: StoredSessionFile,
   facts: RestoreFacts,
   text: string,
   program: Program,

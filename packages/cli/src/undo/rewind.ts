@@ -1,4 +1,4 @@
-import { entryOfLine, openJournal, readJournal, type KeptFile } from '@halting/journal'
+import { entryOfLine, openJournal, readJournal, type StoredSessionFile } from '@halting/journal'
 import { firstChangeSince, type RestorePlan, type SessionFiles } from '@halting/agent'
 import { messageOf, textOf } from '@halting/core/adapters'
 import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
@@ -60,7 +60,7 @@ export async function rewind(
 }
 
 interface Wanted {
-  readonly file: KeptFile
+  readonly file: StoredSessionFile
   readonly cwd: string
   readonly found: PersonsMessage
   readonly files: SessionFiles
@@ -108,7 +108,12 @@ async function carryOut({ file, cwd, found, files, planned, flags, program }: Wa
   }
 }
 
-function list(messages: readonly PersonsMessage[], { sessionId }: KeptFile, flags: Flags, { output }: Program): number {
+function list(
+  messages: readonly PersonsMessage[],
+  { sessionId }: StoredSessionFile,
+  flags: Flags,
+  { output }: Program,
+): number {
   if (wantsJson(flags)) {
     const told = messages.map(({ id, content }, number) => ({ number: number + 1, id, text: textOf(content) }))
     output.out(`${JSON.stringify({ session_id: sessionId, messages: told })}\n`)
@@ -124,7 +129,11 @@ function list(messages: readonly PersonsMessage[], { sessionId }: KeptFile, flag
   return 0
 }
 
-function unknownMessage(message: string, messages: readonly PersonsMessage[], { sessionId }: KeptFile): UsageError {
+function unknownMessage(
+  message: string,
+  messages: readonly PersonsMessage[],
+  { sessionId }: StoredSessionFile,
+): UsageError {
   const most = messages.length === 0 ? 'There is none' : `There are 1 to ${messages.length}`
   return new UsageError(
     `No message ${oneLine(message, 60)} of a person is in the session ${sessionId}. ${most}: halting rewind ${sessionId} lists them.`,

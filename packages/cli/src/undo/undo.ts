@@ -1,4 +1,4 @@
-import { holdSession, readJournal, type KeptFile } from '@halting/journal'
+import { lockSession, readJournal, type StoredSessionFile } from '@halting/journal'
 import type { LeftFile, RestorePlan, SessionFiles } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
@@ -41,8 +41,8 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
 }
 
 /** Does something with a session that no other process writes meanwhile. @throws UsageError for one that another does. */
-export async function holding<T>({ path, sessionId }: KeptFile, work: () => Promise<T>): Promise<T> {
-  const held = await holdSession(path, sessionId).catch((thrown: unknown) => {
+export async function holding<T>({ path, sessionId }: StoredSessionFile, work: () => Promise<T>): Promise<T> {
+  const held = await lockSession(path, sessionId).catch((thrown: unknown) => {
     throw new UsageError(messageOf(thrown))
   })
   try {
@@ -64,7 +64,7 @@ export async function completed(files: SessionFiles, program: Program): Promise<
 async function planOf(
   files: SessionFiles,
   what: { readonly kind: 'undo' | 'redo' },
-  { sessionId }: KeptFile,
+  { sessionId }: StoredSessionFile,
 ): Promise<RestorePlan> {
   const plan = await files.plan(what)
   if (plan !== undefined) return plan
@@ -79,7 +79,7 @@ async function planOf(
 export interface DryRun {
   readonly plan: RestorePlan
   readonly files: SessionFiles
-  readonly file: KeptFile
+  readonly file: StoredSessionFile
   readonly flags: Flags
   readonly program: Program
   /** See `RestoreFacts`. */
@@ -106,7 +106,7 @@ async function carryOut(
   plan: RestorePlan,
   files: SessionFiles,
   flags: Flags,
-  file: KeptFile,
+  file: StoredSessionFile,
   program: Program,
 ): Promise<number> {
   const { output } = program
@@ -145,7 +145,7 @@ function doneText(
   plan: RestorePlan,
   isInVain: boolean,
   { redo }: Flags,
-  { sessionId }: KeptFile,
+  { sessionId }: StoredSessionFile,
   shown: (path: string) => string,
 ): string {
   const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`

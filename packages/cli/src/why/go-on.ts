@@ -1,4 +1,4 @@
-import { endings, type Terminal } from '@halting/core'
+import { endings, type RunResult } from '@halting/core'
 import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -20,7 +20,7 @@ export interface GoOn {
 }
 
 /** `terminal` is undefined for a run that did not end. */
-export function goOn(terminal: Terminal | undefined, where: Where): GoOn {
+export function goOn(terminal: RunResult | undefined, where: Where): GoOn {
   if (terminal === undefined)
     return {
       says: 'This goes on:',
@@ -45,7 +45,7 @@ function commandOf(args: readonly string[], { sessionCwd, cwd, cluster }: Where)
 }
 
 /** Raised limits go on without a new prompt; a person who stopped it has something to say. */
-function argumentsFor(terminal: Terminal, id: string): readonly string[] | undefined {
+function argumentsFor(terminal: RunResult, id: string): readonly string[] | undefined {
   const { resume } = endings[terminal.reason]
   if (resume === null) return undefined
   const goOnWith = (...flags: readonly string[]): readonly string[] => ['-p', '--resume', id, ...flags]
@@ -73,7 +73,7 @@ function argumentsFor(terminal: Terminal, id: string): readonly string[] | undef
 }
 
 /** Twice the limit, or what the next request needs, as it is typed behind the flag. */
-function raisedLimit(limit: FlagLimit, { signal }: Terminal): string {
+function raisedLimit(limit: FlagLimit, { signal }: RunResult): string {
   const { limit: reached, limitNeededUsd, limitNeeded } = signal.context
   const raised = (needed: unknown): number => Math.max(2 * numberOf(reached), numberOf(needed))
   switch (limit) {
@@ -93,7 +93,7 @@ function numberOf(value: unknown): number {
 }
 
 /** The kind of the model's failure, as it is on record. */
-function errorKindOf({ error, signal }: Terminal): string | undefined {
+function errorKindOf({ error, signal }: RunResult): string | undefined {
   const details = error?.details
   const kind =
     typeof details === 'object' && details !== null && 'kind' in details ? details['kind'] : signal.context['kind']

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { keptSessions, readAnswers, type KeptFile } from '@halting/journal'
+import { storedSessions, readAnswers, type StoredSessionFile } from '@halting/journal'
 import { findForeign, programNames, type ForeignSession } from '@halting/analysis/foreign'
 import { foldSession } from '@halting/core/steps'
 import type { AnySession } from '@halting/analysis/sessions'
@@ -15,7 +15,7 @@ export async function wayOn(session: AnySession, path: string, program: Program)
   const { sessionId, cwd: sessionCwd, runs, foreign } = session
   const where: Where = { sessionId, sessionCwd, cwd: program.cwd }
   const kept =
-    foreign === undefined ? await keptSessions(whose(program), 'all') : await findForeign(sessionId, whose(program))
+    foreign === undefined ? await storedSessions(whose(program), 'all') : await findForeign(sessionId, whose(program))
   const whoseFile = foreign === undefined ? 'this program' : programNames[foreign.program]
   if (!(await isAmong(path, sessionId, kept)))
     return { says: `To continue it, move the file to where --resume looks: among the sessions of ${whoseFile}.` }
@@ -38,7 +38,7 @@ export async function wayOn(session: AnySession, path: string, program: Program)
 async function isAmong(
   path: string,
   sessionId: string,
-  kept: readonly Pick<KeptFile, 'path' | 'sessionId'>[],
+  kept: readonly Pick<StoredSessionFile, 'path' | 'sessionId'>[],
 ): Promise<boolean> {
   const own = await realpath(path)
   for (const file of kept) if (file.sessionId === sessionId && (await realpath(file.path)) === own) return true

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-ACP-5, R-ACP-5a, R-ACP-6. What an editor sees of each ending, with notices, is in docs/guide/endings.md.
 import { readFileSync } from 'node:fs'
-import { endings, type TerminalReason } from '@halting/core'
+import { endings, type EndingReason } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { methods } from '@agentclientprotocol/sdk'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { inEditor } from '../support/ending-faces.ts'
 import { endingRuns } from '../support/ending-runs.ts'
 
 // `Object.keys` of a record over the union gives the union.
-test.each(Object.keys(endings) as TerminalReason[])(
+test.each(Object.keys(endings) as EndingReason[])(
   '%s is told once in an editor that shows no notices',
   async (reason) => {
     const { says, wire, updates } = await inEditor(endingRuns[reason], { notices: false })

@@ -2,7 +2,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { SessionEvent } from '@halting/agent/session'
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { EventUpdates, shownBy } from '../../src/acp/event-updates.ts'
 import { fullCapabilities, startAgent } from '../support/acp-agent.ts'
@@ -12,16 +12,16 @@ const nobody = (): never => {
   throw new Error('no figures are asked for')
 }
 
-function told(events: readonly LoopEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
+function told(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
   const updates = new EventUpdates(shownBy(capabilities), '/work', nobody)
   return events.flatMap((event) => updates.of({ type: 'loop', event }))
 }
 
-const inAgent = (event: LoopEvent, callId = 'a1'): LoopEvent => ({ type: 'agent', callId, agentType: 'helper', event })
+const inAgent = (event: RunEvent, callId = 'a1'): RunEvent => ({ type: 'agent', callId, agentType: 'helper', event })
 
 describe('agents', () => {
   test('their calls are told under the id of their parent, their words are not', () => {
-    const events: LoopEvent[] = [
+    const events: RunEvent[] = [
       { type: 'tool_start', callId: 'a1', name: 'Agent', input: { description: 'Look' } },
       inAgent({ type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }),
       inAgent({
@@ -71,7 +71,7 @@ describe('agents', () => {
 })
 
 test('a call of an agent names the agent, and the call that it does', () => {
-  const read: LoopEvent = { type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }
+  const read: RunEvent = { type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }
   expect(told([inAgent(inAgent(read, 'b1'))])).toMatchObject([
     {
       toolCallId: 'a1/b1/c1',
@@ -83,13 +83,13 @@ test('a call of an agent names the agent, and the call that it does', () => {
 
 test('a call that runs by another input than the model wrote is shown with that', () => {
   const block = { type: 'tool_use', id: 'b1', name: 'Bash', input: { command: 'rm x' } } as const
-  const asked: LoopEvent = {
+  const asked: RunEvent = {
     type: 'model_update',
     request: 1,
     entryId: 'e',
     update: { type: 'block', index: 0, block, messageId: 'm' },
   }
-  const start = (command: string): LoopEvent => ({ type: 'tool_start', callId: 'b1', name: 'Bash', input: { command } })
+  const start = (command: string): RunEvent => ({ type: 'tool_start', callId: 'b1', name: 'Bash', input: { command } })
   expect(told([asked, start('rm x')]).at(-1)).toEqual({
     sessionUpdate: 'tool_call_update',
     toolCallId: 'b1',
@@ -107,7 +107,7 @@ test('a call that runs by another input than the model wrote is shown with that'
 })
 
 describe('what goes on beside', () => {
-  const compaction: LoopEvent[] = [
+  const compaction: RunEvent[] = [
     { type: 'compact_start', trigger: 'auto', tokens: 9 },
     { type: 'compact_end', trigger: 'auto', compacted: true, message: 'Made shorter: 9 to 3 tokens.' },
     { type: 'compact_start', trigger: 'auto', tokens: 9 },
@@ -130,7 +130,7 @@ describe('what goes on beside', () => {
 
   test('a retry says when and how often, a recovery how often it may still happen', () => {
     const error = { kind: 'overloaded', message: 'Overloaded.', status: 529 } as never
-    const events: LoopEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
+    const events: RunEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
     expect(told(events)).toEqual([
       {
         sessionUpdate: 'notice',
@@ -140,7 +140,7 @@ describe('what goes on beside', () => {
     ])
     // Nothing of the reply was shown: there is nothing to explain.
     expect(told(events, {})).toEqual([])
-    const half: LoopEvent = {
+    const half: RunEvent = {
       type: 'model_update',
       request: 1,
       entryId: 'e',
@@ -219,13 +219,13 @@ test('/compact makes the conversation shorter, and says so where there is nothin
 
 test('a request that is made again says what failed: a reply that broke off, or a model that gave none', () => {
   const failed = retry('Overloaded', 1)
-  const written: LoopEvent = {
+  const written: RunEvent = {
     type: 'model_update',
     request: 1,
     entryId: 'e',
     update: { type: 'text_delta', index: 0, text: 'I th' },
   }
-  const titles = (events: readonly LoopEvent[]): readonly unknown[] =>
+  const titles = (events: readonly RunEvent[]): readonly unknown[] =>
     told(events).flatMap((update) => ('title' in update ? [update.title] : []))
   expect([titles([failed]), titles([written, failed])]).toEqual([
     ['The model could not be asked: Overloaded. It is asked again in 8.0 s (retry 1 of 10).'],

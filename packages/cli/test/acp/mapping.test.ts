@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
+import type { RunEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { CallUpdates } from '../../src/acp/call-updates.ts'
 import { Outbox } from '../../src/acp/outbox.ts'
 import { answerOf, optionsFor } from '../../src/acp/permission.ts'
@@ -326,7 +326,7 @@ describe('what an editor shows of a call', () => {
 describe('text of replies', () => {
   const delta = (text: string, index = 0, entryId = 'm1') =>
     ({ type: 'model_update', request: 1, entryId, update: { type: 'text_delta', index, text } }) as Extract<
-      LoopEvent,
+      RunEvent,
       { type: 'model_update' }
     >
   const textsOf = (updates: readonly SessionUpdate[]): readonly unknown[] =>

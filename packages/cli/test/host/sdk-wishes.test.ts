@@ -1,7 +1,7 @@
 // Spec R-HOST-4, R-HOST-4c, R-HOST-16, R-REW-6, R-TOOL-20, R-RULE-2a, R-PLAN-5, R-SESS-8c: what only `initialize` says, each by the option of the official SDK.
 import { createSdkMcpServer, type Options, type SDKMessage, tool } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
-import { keptSessions, summariesOf } from '@halting/journal'
+import { storedSessions, summariesOf } from '@halting/journal'
 import { installProgram, here } from '../support/program.ts'
 import { answerOf, asking, endFolders, Said, toolResults, use } from './support/sdk.ts'
 
@@ -15,7 +15,7 @@ const asked = (options: Options, ...replies: readonly unknown[]) =>
 describe('title', () => {
   const titlesOf = async (cwd: string) => {
     const place = { cwd, home: here(), env: { HALTING_CONFIG_DIR: `${cwd}/.config-of-person` } }
-    return (await summariesOf(await keptSessions(place, 'of this folder'))).map(({ title }) => title)
+    return (await summariesOf(await storedSessions(place, 'of this folder'))).map(({ title }) => title)
   }
 
   test('names the session in lists; one that goes on, and its copy, keep theirs', async () => {

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkSession, openJournal } from '@halting/journal'
 import { readForeignSession, takeOver } from '@halting/analysis/foreign'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { type SessionRow, ShelfSource, type OpenShelf } from '@halting/analysis/view'
 import { beforeAll, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ async function goOn(sessionId: string, prompt: string): Promise<void> {
     maxOutputTokens: 100,
   })
   const start = startRun({ prompt, sessionId, transcript: journal.transcript })
-  await loop(start, { model, steps: journal.steps() }).terminal
+  await streamRun(start, { model, steps: journal.steps() }).result
   await journal.close()
 }
 

@@ -1,5 +1,5 @@
 // What a session of many runs costs to show grows with its runs, and no faster. Reads of its records are counted, and characters that are told.
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 import { viewOf } from '@halting/analysis/view'
@@ -15,7 +15,7 @@ const goOn = { says: 'This goes on:', command: 'halting -p --resume s' }
 async function recordsOf(run: number): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const model = scriptedModel([says('hello')], { maxOutputTokens: 1_000 })
-  await loop(startRun({ prompt: 'go', sessionId: 's', runId: `run${run}` }), { model, steps }).terminal
+  await streamRun(startRun({ prompt: 'go', sessionId: 's', runId: `run${run}` }), { model, steps }).result
   const name = { id: `run${run}/after/memory`, runId: `run${run}`, name: 'memory' }
   const most = { tokens: 10, nanos: 0 }
   const taken: StepRecord = { type: 'rewind', entries: run, after: null }

@@ -1,7 +1,7 @@
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '@halting/journal'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
@@ -93,10 +93,10 @@ test('a run that goes on is told as it goes on, and a line that is being written
     heard = ''
   }
   const journal = await openJournal({ path: sessionPath(first), sessionId: first, cwd: here(), version: '0.1.0' })
-  await loop(startRun({ prompt: 'go', sessionId: first, transcript: journal.transcript }), {
+  await streamRun(startRun({ prompt: 'go', sessionId: first, transcript: journal.transcript }), {
     model: scriptedModel([says('one')], { maxOutputTokens: 1_000 }),
     steps: journal.steps(),
-  }).terminal
+  }).result
   await hears()
   // What is on disk by now may be a part of it: it is heard of until all of it is.
   await expect.poll(() => rowsAt(address)).toMatchObject([{ key: first, turns: 1, isLive: true }])

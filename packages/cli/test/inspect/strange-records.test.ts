@@ -1,5 +1,5 @@
 // Holds R-JOUR-4b: whoever looks at a record has it from anybody. A field that is not of its type is told, or nothing is made of it that is no figure.
-import { agentTool, HaltingError, loop, startRun, tool, type LoopOptions } from '@halting/core'
+import { agentTool, HaltingError, streamRun, startRun, tool, type RunOptions } from '@halting/core'
 import { createMemorySteps, foldSession, misfitOfRecord, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { whatIf, trajectoryOf } from '@halting/analysis'
@@ -22,7 +22,7 @@ const asks = (...names: readonly string[]): ScriptedReply => ({
 })
 const patch = { structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ['-a', '+b'] }] }
 
-const options: Partial<LoopOptions> = {
+const options: Partial<RunOptions> = {
   maxTurns: 30,
   maxBudgetUsd: 50,
   tools: [
@@ -52,11 +52,11 @@ beforeAll(async () => {
     { text: 'sub', usage },
     { text: 'done', usage },
   ]
-  await loop(startRun({ prompt: 'go' }), {
+  await streamRun(startRun({ prompt: 'go' }), {
     ...options,
     model: scriptedModel(script, { maxOutputTokens: 1_000 }),
     steps,
-  }).terminal
+  }).result
   // What a driver keeps is JSON.
   recorded = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 })

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSyn
 import { dirname, join } from 'node:path'
 import { forkSession, openJournal } from '@halting/journal'
 import { readForeignSession, takeOver } from '@halting/analysis/foreign'
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Report } from '@halting/analysis/report'
@@ -226,7 +226,7 @@ describe('what counts once', () => {
     const model = scriptedModel([{ text: 'done', usage: { input_tokens: 5, output_tokens: 1 } }], {
       maxOutputTokens: 100,
     })
-    await loop(start, { model, steps: journal.steps() }).terminal
+    await streamRun(start, { model, steps: journal.steps() }).result
     await journal.close()
     const more = await told(folder)
     expect([more.totals.runs, more.totals.tokens]).toEqual([2, alone.totals.tokens + 6])

@@ -2,12 +2,12 @@ import { createSession, type Session } from '@halting/agent/session'
 import {
   AgentStopException,
   CallableHook,
-  FinishReasonHook,
   noProgress,
   type QueryOptions,
   StopSignal,
-  type TerminalReason,
+  type EndingReason,
 } from '@halting/core'
+import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
 import { createFakeClock, type FakeClock, type ScriptedReply, scriptedModel } from '@halting/core/testing'
 
@@ -89,7 +89,7 @@ const tools: readonly Tool[] = [
 ]
 
 /** How each ending comes about. A reason without its row does not compile. */
-export const endingRuns: { readonly [reason in TerminalReason]: EndingRun } = {
+export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
   completed: { replies: [calls('Look'), 'Done.'] },
   finish_reason: {
     replies: [{ text: 'Half.', stopReason: 'stop_sequence' }],

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { openJournal, sessionFolder } from '@halting/journal'
-import { loop, startRun, tool, type Loop, type LoopOptions, type Terminal } from '@halting/core'
+import { streamRun, startRun, tool, type RunStream, type RunOptions, type RunResult } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { here } from './program.ts'
 
@@ -22,7 +22,7 @@ const tools = [
 ]
 
 /** A tenth of a cent a token. */
-const prices: NonNullable<LoopOptions['prices']> = {
+const prices: NonNullable<RunOptions['prices']> = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
 }
@@ -37,16 +37,16 @@ export function sessionPath(sessionId: string, cwd: string = here()): string {
 export async function keep(
   sessionId: string,
   script: readonly ScriptedReply[],
-  options: Partial<LoopOptions> = {},
-  whileItRuns: (running: Loop) => void = () => {},
-): Promise<Terminal> {
+  options: Partial<RunOptions> = {},
+  whileItRuns: (running: RunStream) => void = () => {},
+): Promise<RunResult> {
   const place = { path: sessionPath(sessionId), sessionId, cwd: here(), version: '0.1.0' }
   const journal = await openJournal(place)
   const start = startRun({ prompt: 'go', sessionId, transcript: journal.transcript })
   const model = scriptedModel(script, { maxOutputTokens: 1_000 })
-  const running = loop(start, { tools, prices, model, ...options, steps: journal.steps() })
+  const running = streamRun(start, { tools, prices, model, ...options, steps: journal.steps() })
   whileItRuns(running)
-  const terminal = await running.terminal
+  const terminal = await running.result
   await journal.close()
   return terminal
 }

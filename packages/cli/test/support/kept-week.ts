@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { openJournal } from '@halting/journal'
-import { loop, noProgress, startRun, tool, type LoopOptions } from '@halting/core'
+import { streamRun, noProgress, startRun, tool, type RunOptions } from '@halting/core'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { vi } from 'vitest'
 import { sessionPath } from './kept-session.ts'
@@ -14,7 +14,7 @@ const perMillion: Readonly<Record<string, readonly [input: number, output: numbe
   'opus-x': [5, 25],
 }
 
-const prices: NonNullable<LoopOptions['prices']> = {
+const prices: NonNullable<RunOptions['prices']> = {
   cost(model, usage) {
     const rates = perMillion[model]
     if (rates === undefined) return undefined
@@ -29,7 +29,7 @@ const prices: NonNullable<LoopOptions['prices']> = {
 
 const waited = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve))
 
-const toolsOf = (clock: Clock): NonNullable<LoopOptions['tools']> => [
+const toolsOf = (clock: Clock): NonNullable<RunOptions['tools']> => [
   tool({ name: 'Read', description: '', readOnly: true, execute: () => waited(clock, 12).then(() => 'seen') }),
   tool({ name: 'Grep', description: '', readOnly: true, execute: () => waited(clock, 45).then(() => 'found') }),
   tool({ name: 'Edit', description: '', execute: () => waited(clock, 20).then(() => 'done') }),
@@ -53,7 +53,7 @@ export interface WeekSession {
   readonly cwd?: string
   readonly model?: string
   readonly script: readonly ScriptedReply[]
-  readonly options?: Partial<LoopOptions>
+  readonly options?: Partial<RunOptions>
   /** The process was killed: so many of its last lines are missing. */
   readonly cut?: number
 }
@@ -73,7 +73,7 @@ export async function keepSession(
         ? { ...reply, before: () => waited(clock, 6_000) }
         : reply,
     )
-    const running = loop(startRun({ prompt, sessionId: id, transcript: journal.transcript }), {
+    const running = streamRun(startRun({ prompt, sessionId: id, transcript: journal.transcript }), {
       tools: toolsOf(clock),
       prices,
       model: scriptedModel(replies, { id: model, maxOutputTokens: 1_000 }),
@@ -81,7 +81,7 @@ export async function keepSession(
       ...options,
       steps: journal.steps({ clock }),
     })
-    await running.terminal
+    await running.result
     await journal.close()
     if (cut > 0) {
       const lines = readFileSync(path, 'utf8').trimEnd().split('\n')

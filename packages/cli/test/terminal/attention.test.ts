@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-TERM-22a, R-TERM-76, R-TERM-76a.
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAttention } from '../../src/terminal/app/attention.ts'
@@ -9,14 +9,14 @@ import { plain, text } from './view-support.ts'
 import { virtualTerminal } from './virtual-terminal.ts'
 
 describe('a model that is silent', () => {
-  const start: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
-  const thinking: LoopEvent = {
+  const start: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
+  const thinking: RunEvent = {
     type: 'model_update',
     request: 1,
     entryId: 'e',
     update: { type: 'thinking_delta', index: 0, text: 'Hm' },
   }
-  const call: LoopEvent = {
+  const call: RunEvent = {
     type: 'model_update',
     request: 1,
     entryId: 'e',
@@ -25,7 +25,7 @@ describe('a model that is silent', () => {
       event: { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', name: 'Write' } },
     },
   }
-  const end: LoopEvent = {
+  const end: RunEvent = {
     type: 'model_end',
     request: 1,
     attempt: 1,
@@ -38,7 +38,7 @@ describe('a model that is silent', () => {
   test('is shown as awaited, with the time since something of it was seen', () => {
     let now = 0
     const awaited = followAwaited(() => now)
-    const after = (ms: number, ...events: readonly LoopEvent[]): string => {
+    const after = (ms: number, ...events: readonly RunEvent[]): string => {
       events.forEach((event) => awaited.onEvent(event))
       now += ms
       return awaited.lines(60, plain).join('|')

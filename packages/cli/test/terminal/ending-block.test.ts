@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26.
-import { endings, type TerminalReason } from '@halting/core'
+import { endings, type EndingReason } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { actionFor, endingShown } from '../../src/terminal/view/ending-block.ts'
 import { noLimits, plain, shown, terminal } from './view-support.ts'
@@ -10,7 +10,7 @@ const todos = [
   { content: 'update the changelog', status: 'pending' },
 ] as const
 
-function ending(reason: TerminalReason, context: object = {}, message = '', more: object = {}) {
+function ending(reason: EndingReason, context: object = {}, message = '', more: object = {}) {
   const input = {
     terminal: { ...terminal(reason, context, message), ...more },
     changes: '2 files changed +12 −3',
@@ -62,7 +62,7 @@ describe('the ending of a run', () => {
 
   test('every reason has its sentence and what it offers', () => {
     // Such figures as each limit has.
-    const contexts: Partial<Record<TerminalReason, object>> = {
+    const contexts: Partial<Record<EndingReason, object>> = {
       max_turns: { used: 40, limit: 40 },
       max_budget_usd: { used: 1, limit: 1 },
       token_limit: { used: 95_000, limit: 100_000, needed: 9_000, limitNeeded: 104_000 },
@@ -70,7 +70,7 @@ describe('the ending of a run', () => {
       needs_approval: { pending: [{ id: 'c1', name: 'Bash', message: 'no rule allows it' }] },
       blocking_limit: { used: 199_000, limit: 197_000 },
     }
-    const rows = (Object.keys(endings) as TerminalReason[]).map((reason) => {
+    const rows = (Object.keys(endings) as EndingReason[]).map((reason) => {
       const { block, actions } = ending(reason, contexts[reason] ?? {}, 'It says why')
       const [first = ''] = block.render(200)
       return `${first} | ${actions.map(({ typed, label }) => `${typed}↵ ${label}`).join(', ')}`
@@ -112,7 +112,7 @@ describe('the ending of a run', () => {
 
 describe('what is offered', () => {
   test('raises the limit by what the next request needs at least', () => {
-    const deeds = (reason: TerminalReason, context: object): readonly unknown[] =>
+    const deeds = (reason: EndingReason, context: object): readonly unknown[] =>
       ending(reason, context).actions.map(({ effect }) => effect)
     expect(deeds('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
       { type: 'go_on', limits: { maxBudgetUsd: 2.35 } },

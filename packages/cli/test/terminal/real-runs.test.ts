@@ -161,7 +161,7 @@ test('a call that is asked about, and a subagent', async () => {
     name: 'Agent',
     description: '',
     readOnly: true,
-    input: { type: 'object' },
+    inputSchema: { type: 'object' },
     spawn: () => ({ prompt: 'look', agentType: 'explore' }),
   })
   const { session, printed } = open(

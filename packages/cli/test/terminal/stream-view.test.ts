@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-TERM-20, R-TERM-21, R-TERM-21a, R-TERM-22.
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import {
   agentEnd,
@@ -33,7 +33,7 @@ const patch = {
 
 const output = 'one\ntwo\nthree\nfour\nfive\nsix\nall 12 tests of the suite passed, none failed'
 
-const run: readonly LoopEvent[] = [
+const run: readonly RunEvent[] = [
   user('fix the flaky test'),
   text('I look at the '),
   text('test.\n\nIt is '),
@@ -105,7 +105,7 @@ It is short.
 })
 
 describe('a call', () => {
-  const line = (events: readonly LoopEvent[]): string => printed(streamView(), events)
+  const line = (events: readonly RunEvent[]): string => printed(streamView(), events)
 
   test('tells what it found', () => {
     expect(
@@ -253,7 +253,7 @@ describe('what happens beside calls', () => {
       entry: { kind: 'attachment', id: 'a1', attachment: { type: 'informational', message: 'lint failed' } },
     } as const
     const view = streamView()
-    const events: readonly LoopEvent[] = [
+    const events: readonly RunEvent[] = [
       { type: 'turn_start', request: 7, turn: 7 },
       user('use port 8080', 'steer'),
       retry('Overloaded', 1),
@@ -335,7 +335,7 @@ describe('what goes on', () => {
 
   test('an agent has one line, with its turn, cost and call', () => {
     const view = streamView()
-    const agent = (event: LoopEvent): LoopEvent => ({
+    const agent = (event: RunEvent): RunEvent => ({
       type: 'agent',
       callId: 'x',
       agentType: 'explore',
@@ -378,7 +378,7 @@ describe('what goes on', () => {
 
   test('a reply that another worker asks for again stays, and the next one is another (spec R-CLU-13a)', () => {
     const view = streamView()
-    const begins: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'scripted' }
+    const begins: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'scripted' }
     expect(
       printed(view, [
         begins,
@@ -395,7 +395,7 @@ describe('what goes on', () => {
     const view = streamView()
     const told = call('Bash', { command: 'ls' }, { details: { stdout: 'a', exitCode: 0 } })
     const callId = told.flatMap((event) => (event.type === 'tool_start' ? [event.callId] : [])).join('')
-    const agent: LoopEvent = { type: 'turn_start', request: 1, turn: 1 }
+    const agent: RunEvent = { type: 'turn_start', request: 1, turn: 1 }
     printed(view, [...told.slice(0, 2), { type: 'agent', callId, agentType: 'explore', event: agent }])
     expect(live(view)).toContain('Bash ls')
     expect(live(view)).toContain('explore')

@@ -1,4 +1,4 @@
-import type { LoopEvent, SdkResult, Terminal, TerminalReason, Transition } from '@halting/core'
+import type { RunEvent, SdkResult, RunResult, EndingReason, IterationReason } from '@halting/core'
 import { StopSignal, StopSignals, endings } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import type { LimitsInForce, SessionEvent, SessionFigures } from '@halting/agent/session'
@@ -39,7 +39,7 @@ export function streamView(now: () => number = () => 0, style = plain): StreamVi
 }
 
 /** What is printed of events, as text. */
-export function printed(view: StreamView, events: readonly (LoopEvent | SessionEvent)[], width = 80): string {
+export function printed(view: StreamView, events: readonly (RunEvent | SessionEvent)[], width = 80): string {
   return shown(
     events.flatMap((event) => view.see(sessionEvent(event))),
     width,
@@ -61,11 +61,11 @@ const ofSession: ReadonlySet<string> = new Set([
   'question',
 ])
 
-function sessionEvent(event: LoopEvent | SessionEvent): SessionEvent {
+function sessionEvent(event: RunEvent | SessionEvent): SessionEvent {
   // True: of the names that both have, a run's end has a result here.
   return ofSession.has(event.type) && !(event.type === 'run_end' && !('result' in event))
     ? (event as SessionEvent)
-    : { type: 'loop', event: event as LoopEvent }
+    : { type: 'loop', event: event as RunEvent }
 }
 
 let entries = 0
@@ -75,7 +75,7 @@ export function call(
   name: string,
   input: object,
   { content = '', details, status = 'done', durationMs = 10 }: CallResult = {},
-): readonly LoopEvent[] {
+): readonly RunEvent[] {
   const callId = `call_${(entries += 1)}`
   return [
     reply([{ type: 'tool_use', id: callId, name, input }]),
@@ -107,9 +107,9 @@ interface CallResult {
   readonly durationMs?: number
 }
 
-type Reply = Extract<Extract<LoopEvent, { readonly type: 'message' }>['entry'], { readonly kind: 'assistant' }>
+type Reply = Extract<Extract<RunEvent, { readonly type: 'message' }>['entry'], { readonly kind: 'assistant' }>
 
-export function reply(content: Reply['message']['content'], more: Partial<Reply> = {}): LoopEvent {
+export function reply(content: Reply['message']['content'], more: Partial<Reply> = {}): RunEvent {
   entries += 1
   const message = {
     role: 'assistant',
@@ -122,7 +122,7 @@ export function reply(content: Reply['message']['content'], more: Partial<Reply>
   return { type: 'message', entry: { kind: 'assistant', id: `entry_${entries}`, message, ...more } }
 }
 
-export function text(said: string): LoopEvent {
+export function text(said: string): RunEvent {
   return { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text: said } }
 }
 
@@ -130,7 +130,7 @@ export function user(
   content: string,
   origin: 'prompt' | 'steer' | 'follow_up' | 'hook' | 'loop' = 'prompt',
   more: { readonly hook?: string } = {},
-): LoopEvent {
+): RunEvent {
   entries += 1
   return {
     type: 'message',
@@ -159,7 +159,7 @@ export const noFigures: SessionFigures = {
 }
 
 /** An ending with plausible figures. */
-export function terminal(reason: TerminalReason, context: object = {}, message = ''): Terminal {
+export function terminal(reason: EndingReason, context: object = {}, message = ''): RunResult {
   // JSON, as tests write it.
   const signal = new StopSignal({
     reason: endings[reason].category,
@@ -190,7 +190,7 @@ export function terminal(reason: TerminalReason, context: object = {}, message =
 }
 
 /** A subagent in the background that came to its limit. */
-export const agentEnd: LoopEvent = {
+export const agentEnd: RunEvent = {
   type: 'agent',
   callId: 'z',
   agentType: 'explore',
@@ -198,7 +198,7 @@ export const agentEnd: LoopEvent = {
   event: { type: 'run_end', terminal: terminal('max_turns', {}, 'Reached maximum number of turns (3)') },
 }
 
-export function retry(message: string, attempt: number): LoopEvent {
+export function retry(message: string, attempt: number): RunEvent {
   const error = {
     kind: 'overloaded',
     message,
@@ -212,9 +212,9 @@ export function retry(message: string, attempt: number): LoopEvent {
   return { type: 'retry', request: 1, attempt, maxRetries: 10, delayMs: 8_000, error }
 }
 
-export function lap(transition: Transition, left: number): LoopEvent {
+export function lap(transition: IterationReason, left: number): RunEvent {
   // True: what is asked of it here is this one.
-  const all = { [transition]: left } as Extract<LoopEvent, { readonly type: 'lap' }>['left']
+  const all = { [transition]: left } as Extract<RunEvent, { readonly type: 'lap' }>['left']
   return { type: 'lap', transition, before: [3, 0, 9], after: [3, 0, 8], left: all }
 }
 

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-TERM-20.
-import type { LoopEvent } from '@halting/core'
-import { endings, type TerminalReason } from '@halting/core'
+import type { RunEvent } from '@halting/core'
+import { endings, type EndingReason } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../src/io/columns.ts'
@@ -88,7 +88,7 @@ const event = fc.oneof(
     reply([{ type: 'thinking', thinking: said, signature: '' }]),
     reply([{ type: 'text', text: said }], { error: 'unknown' }),
   ]),
-  anyText.map((said): readonly LoopEvent[] => [{ type: 'notice', message: said }, retry(said, 1), lap('wrap_up', 0)]),
+  anyText.map((said): readonly RunEvent[] => [{ type: 'notice', message: said }, retry(said, 1), lap('wrap_up', 0)]),
   fc.record({ tool, status, one: anyText, two: anyText }).map(({ tool: name, status: how, one, two }) =>
     call(
       name,
@@ -109,7 +109,7 @@ const event = fc.oneof(
       },
     ),
   ),
-  anyText.map((said): readonly LoopEvent[] => [
+  anyText.map((said): readonly RunEvent[] => [
     { type: 'tool_start', callId: said, name: 'Bash', input: { command: said } },
     { type: 'tool_update', callId: said, name: 'Bash', data: { tail: said } },
     {
@@ -133,7 +133,7 @@ describe('for any strings, at any width', () => {
   })
 
   test('nor one of an ending, the panel, the queue or the status bar', () => {
-    const reasons = Object.keys(endings) as TerminalReason[]
+    const reasons = Object.keys(endings) as EndingReason[]
     fc.assert(
       fc.property(fc.constantFrom(...reasons), anyText, width, fc.nat(1e9), (reason, said, columns, figure) => {
         const todos = [{ content: said, status: 'pending' }] as const

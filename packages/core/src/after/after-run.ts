@@ -4,8 +4,8 @@ import { ConfigurationError } from '../errors.ts'
 import type { QueryEngine } from '../engine.ts'
 import { engineSession } from '../engine-session.ts'
 import { isPositive, optional } from '../given.ts'
-import { settingsOf, type LoopOptions } from '../options.ts'
-import type { StepLog } from '../steps/log.ts'
+import { settingsOf, type RunOptions } from '../options.ts'
+import type { StepStore } from '../steps/log.ts'
 import { Transcript } from '../transcript.ts'
 import { startStages, type RunningStages, type StagesOptions } from './run-stages.ts'
 import type { Stage } from './stage.ts'
@@ -42,13 +42,13 @@ export function afterRun(engine: QueryEngine, stages: readonly Stage[], options:
 
 /** What a stage is run with where no run was before it. */
 export interface AloneOptions
-  extends StagesOptions, Pick<LoopOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'> {
-  readonly model: LoopOptions['model']
+  extends StagesOptions, Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'> {
+  readonly model: RunOptions['model']
   readonly sessionId: string
   /** Of all of them together; no limit but their own when absent. */
   readonly maxBudgetUsd?: number
   readonly transcript?: Transcript
-  readonly log?: StepLog
+  readonly log?: StepStore
 }
 
 /** Runs stages by themselves: a command of a person, for instance. The same bounds hold. @throws ConfigurationError */

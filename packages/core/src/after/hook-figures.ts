@@ -1,4 +1,4 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { HookOutcome } from '../hooks/hook-outcome.ts'
 import type { StopHookOutcome } from '../hooks/stop-hooks.ts'
 import type { SdkHookFigures } from '../sdk/sdk-messages.ts'
@@ -29,7 +29,7 @@ export class HookFigures {
   }
 
   /** Takes an event of the run, those of subagents too. */
-  onEvent(event: LoopEvent): void {
+  onEvent(event: RunEvent): void {
     if (event.type === 'agent') this.onEvent(event.event)
     if (event.type !== 'hook_end' || !this.#isTold(event.hook)) return
     const { hook, trigger, durationMs, outcome } = event

@@ -5,17 +5,17 @@ import { AbortScope, type AbortCause } from '../cancel/abort.ts'
 import { createDeadline } from '../cancel/deadline.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { isInstance, messageOf } from '../errors.ts'
-import { loop, type Loop } from '../iterate.ts'
+import { streamRun, type RunStream } from '../iterate.ts'
 import { addUsage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
-import type { LoopOptions } from '../options.ts'
+import type { RunOptions } from '../options.ts'
 import { lastAnswer } from '../sdk/result-message.ts'
 import { startRun } from '../start.ts'
-import type { StepLog } from '../steps/log.ts'
+import type { StepStore } from '../steps/log.ts'
 import { steadyClock } from '../steps/clock.ts'
 import { systemClock } from '../steps/system-clock.ts'
 import { endings } from '../endings/table.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import {
   StageStop,
@@ -34,14 +34,14 @@ import type { StageIdentity, StageRecord, StageReport } from './stage-record.ts'
 export interface StageSurroundings {
   readonly sessionId: string
   readonly runId: string
-  readonly terminal: Terminal | null
+  readonly terminal: RunResult | null
   readonly transcript: Transcript
   /** Asked where a stage names no other. */
   readonly model: Model
-  readonly options: Pick<LoopOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'>
+  readonly options: Pick<RunOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'>
   /** The line of the session: what a stage reserves, this one reserves too. */
   readonly ledger: Ledger
-  readonly log: StepLog | undefined
+  readonly log: StepStore | undefined
   readonly signal: AbortSignal
   /** Where what the session may spend is shared with others, and what stages of this list have asked of it. */
   readonly lease: SharedLease | null
@@ -86,7 +86,7 @@ export class StageRun {
   readonly #limits: Required<StageLimits>
   readonly #ledger: Ledger
   readonly #abort = new AbortScope()
-  readonly #running = new Set<Loop>()
+  readonly #running = new Set<RunStream>()
   #turnsLeft: number
   #turns = 0
   #asked = 0
@@ -172,7 +172,7 @@ export class StageRun {
       const { sessionId } = this.#around
       const runId = `${this.#identity.id}/${++this.#asked}`
       const start = startRun({ prompt, sessionId, runId, ...(transcript !== undefined && { transcript }) })
-      const running = loop(start, this.#optionsOf(question, maxTurns), { ledger: this.#ledger })
+      const running = streamRun(start, this.#optionsOf(question, maxTurns), { ledger: this.#ledger })
       this.#running.add(running)
       const { terminal, state } = await running.ended
       this.#running.delete(running)
@@ -195,7 +195,7 @@ export class StageRun {
     throw new StageStop(reason, message)
   }
 
-  #optionsOf<Output>(question: StageQuestion<Output>, maxTurns: number): LoopOptions {
+  #optionsOf<Output>(question: StageQuestion<Output>, maxTurns: number): RunOptions {
     const { system, tools, permissions, thinking, output, maxOutputTokens = 4_096 } = question
     const model = this.#modelOf(question)
     const { maxBudgetUsd, maxTotalTokens } = this.#limits
@@ -220,7 +220,7 @@ export class StageRun {
     }
   }
 
-  #stopOf({ reason, signal }: Terminal): StageStop {
+  #stopOf({ reason, signal }: RunResult): StageStop {
     if (this.#abort.cause !== undefined) {
       const cut = this.#cut(this.#abort.cause)
       return new StageStop(cut.reason, cut.message)
@@ -235,7 +235,7 @@ export class StageRun {
     return Math.max(0, usdOf(this.#ledger.unspent().nanos))
   }
 
-  #addUsage({ summary }: Terminal): void {
+  #addUsage({ summary }: RunResult): void {
     const sums = new Map(Object.entries(this.#usage))
     for (const [model, { usage, costUsd }] of Object.entries(summary.modelUsage)) {
       const before = sums.get(model)

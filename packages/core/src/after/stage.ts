@@ -1,10 +1,10 @@
 import type { OutputSchema } from '../output-schema.ts'
-import type { LoopOptions } from '../options.ts'
+import type { RunOptions } from '../options.ts'
 import type { JsonObject } from '../json.ts'
 import type { MessageContent } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { SdkPromptSuggestion, SdkSystem } from '../sdk/sdk-messages.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import type { Transcript } from '../transcript.ts'
 import type { StageReason } from './stage-record.ts'
 
@@ -39,7 +39,7 @@ export interface StageContext {
   /** The run that it comes after. */
   readonly runId: string
   /** How that ended; null where no run was before it. */
-  readonly terminal: Terminal | null
+  readonly terminal: RunResult | null
   /** The session as it was when that run ended. */
   readonly transcript: Transcript
   /** Aborted when its time is over, or the program ends. What heeds it within the grace time still counts. */
@@ -53,7 +53,7 @@ export interface StageContext {
 
 /** What a stage asks. Nothing of the session goes along but what is given here. */
 export interface StageQuestion<Output = unknown> extends Pick<
-  LoopOptions,
+  RunOptions,
   'system' | 'tools' | 'permissions' | 'thinking'
 > {
   readonly prompt: MessageContent

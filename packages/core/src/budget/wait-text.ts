@@ -1,7 +1,7 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 
 /** `Waits for money: $2.10 is reserved by 3 other requests.` Null for the end of a wait. */
-export function budgetWaitText(event: Extract<LoopEvent, { readonly type: 'budget_wait' }>): string | null {
+export function budgetWaitText(event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | null {
   if (!event.isWaiting) return null
   const { reservedUsd, reservedTokens, holders } = event
   const others = holders === 1 ? '1 other request' : `${holders} other requests`

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf } from '../given.ts'
-import { settingsOf, type LoopOptions } from '../options.ts'
+import { settingsOf, type RunOptions } from '../options.ts'
 import { Agent } from './agent.ts'
 import type { AgentConfiguration, Capability } from './capability.ts'
 
@@ -14,7 +14,7 @@ export class AgentBuilder {
   }
 
   /** A builder with nothing but these options; a model may also come by `UseModel`. */
-  static base(options: Partial<Omit<LoopOptions, 'stopWhen'>> = {}): AgentBuilder {
+  static base(options: Partial<Omit<RunOptions, 'stopWhen'>> = {}): AgentBuilder {
     // Plain JavaScript may give it: the guards of the builder would take its place.
     if ('stopWhen' in options)
       throw new ConfigurationError(
@@ -42,8 +42,8 @@ export class AgentBuilder {
     return new Agent(options)
   }
 
-  /** All that was gathered, as `loop` takes it. @throws ConfigurationError without a model. */
-  protected loopOptions(): LoopOptions {
+  /** All that was gathered, as `streamRun` takes it. @throws ConfigurationError without a model. */
+  protected loopOptions(): RunOptions {
     const { guards, model, ...rest } = this.#configuration
     if (model === undefined) {
       throw new ConfigurationError(

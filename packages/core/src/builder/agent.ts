@@ -1,12 +1,12 @@
 import { AgentState } from '../agent-state.ts'
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import { isSignal } from '../check-options.ts'
 import { ConfigurationError, messageOf } from '../errors.ts'
 import { shown } from '../given.ts'
 import { leavable, type Leaving } from '../leaving.ts'
-import { loop, type Loop } from '../iterate.ts'
+import { streamRun, type RunStream } from '../iterate.ts'
 import { openCallsOf } from '../open-calls.ts'
-import type { LoopOptions } from '../options.ts'
+import type { RunOptions } from '../options.ts'
 import { runIdOf } from '../run-id.ts'
 import { startRun } from '../start.ts'
 import type { RunState } from '../state.ts'
@@ -23,7 +23,7 @@ export interface ExecuteOptions {
    * again is another try of the same execution. Give a name to execute it as a different one.
    */
   readonly runId?: string
-  readonly onEvent?: (event: LoopEvent) => void
+  readonly onEvent?: (event: RunEvent) => void
   /**
    * Answers, by call id, to the calls that the state left waiting when it ended as `needs_approval`. A call without an answer waits again.
    * Refused when none waits, and when the state ends with a new message.
@@ -45,9 +45,9 @@ export interface ApprovalRequest {
 
 /** A built agent. It holds no run: one agent may execute many states at once. */
 export class Agent {
-  readonly #options: LoopOptions
+  readonly #options: RunOptions
 
-  constructor(options: LoopOptions) {
+  constructor(options: RunOptions) {
     this.#options = options
   }
 
@@ -83,18 +83,18 @@ export class Agent {
     yield agentStateOf((await running.ended).state)
   }
 
-  #loop(start: RunState, options: ExecuteOptions): Loop {
+  #loop(start: RunState, options: ExecuteOptions): RunStream {
     const { onAsk, steps } = this.#options
     if (onAsk === 'wait' && steps === undefined && options.onApproval === undefined) {
       throw new ConfigurationError(
         "onAsk is 'wait', and nobody would answer. Give onApproval, or steps that take the answers.",
       )
     }
-    return loop(start, { ...this.#options, ...this.#signals(options) })
+    return streamRun(start, { ...this.#options, ...this.#signals(options) })
   }
 
   /** That of the agent ends an execution which has one of its own too. */
-  #signals({ signal }: ExecuteOptions): Pick<LoopOptions, 'signal'> {
+  #signals({ signal }: ExecuteOptions): Pick<RunOptions, 'signal'> {
     const { signal: ofAgent } = this.#options
     if (signal === undefined) return {}
     if (ofAgent === undefined) return { signal }
@@ -136,7 +136,7 @@ function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
 }
 
 /** Hands an event to the listener. What it throws is ignored: the run goes on. */
-function tell(running: Loop, { onEvent, onApproval }: ExecuteOptions, event: LoopEvent): void {
+function tell(running: RunStream, { onEvent, onApproval }: ExecuteOptions, event: RunEvent): void {
   try {
     onEvent?.(event)
   } catch {
@@ -146,7 +146,7 @@ function tell(running: Loop, { onEvent, onApproval }: ExecuteOptions, event: Loo
 }
 
 /** A call that waits, of the run itself or of a subagent, waits for this answer. */
-function askFor(running: Loop, onApproval: NonNullable<ExecuteOptions['onApproval']>, event: LoopEvent): void {
+function askFor(running: RunStream, onApproval: NonNullable<ExecuteOptions['onApproval']>, event: RunEvent): void {
   if (event.type === 'agent') return askFor(running, onApproval, event.event)
   if (event.type !== 'approval_needed' || event.key === null) return
   const { key, callId, name, input, message } = event

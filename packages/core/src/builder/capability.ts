@@ -1,4 +1,4 @@
-import type { CanProvideCancellationSignal } from '../cancel/source.ts'
+import type { CancellationSource } from '../cancel/source.ts'
 import { ConfigurationError } from '../errors.ts'
 import { listOf } from '../given.ts'
 import type { Guard } from '../guards/guard.ts'
@@ -13,11 +13,11 @@ import {
 import type { Hook } from '../hooks/hook.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelStopReason } from '../messages.ts'
-import type { LoopOptions } from '../options.ts'
+import type { RunOptions } from '../options.ts'
 import type { AnyTool } from '../tools/tool.ts'
 
 /** What a builder has gathered so far. */
-export interface AgentConfiguration extends Partial<Omit<LoopOptions, 'stopWhen'>> {
+export interface AgentConfiguration extends Partial<Omit<RunOptions, 'stopWhen'>> {
   readonly guards: readonly Guard[]
 }
 
@@ -100,9 +100,9 @@ export class UseHook implements Capability {
 
 /** Lets code outside ask the run to stop at its next checkpoint. */
 export class UseCooperativeCancellation implements Capability {
-  readonly #source: CanProvideCancellationSignal
+  readonly #source: CancellationSource
 
-  constructor(source: CanProvideCancellationSignal) {
+  constructor(source: CancellationSource) {
     this.#source = source
   }
 

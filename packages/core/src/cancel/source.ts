@@ -2,7 +2,7 @@ import type { AgentState } from '../agent-state.ts'
 import { StopSignal } from '../endings/signal.ts'
 
 /** Is asked at every checkpoint whether the run is to stop (spec R-ORD-7). It may look anywhere: a flag, a key in a store. */
-export interface CanProvideCancellationSignal {
+export interface CancellationSource {
   cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }
 
@@ -13,7 +13,7 @@ export interface InMemoryCancellationOptions {
 }
 
 /** Lets another part of the same process stop a run. The request stands until `reset()`. */
-export class InMemoryCancellationSource implements CanProvideCancellationSignal {
+export class InMemoryCancellationSource implements CancellationSource {
   readonly #executionId: string | undefined
   #message: string | undefined
 

@@ -97,7 +97,7 @@ function questionOf(
       model,
       system,
       tools,
-      maxTokens: summaryTokens,
+      maxOutputTokens: summaryTokens,
       messages: [...shown, { role: 'user', content: instruction }],
     }
   }
@@ -106,7 +106,7 @@ function questionOf(
     system,
     tools,
     toolChoice: 'auto',
-    maxTokens: summaryTokens,
+    maxOutputTokens: summaryTokens,
     messages: [...messages, { role: 'user', content }],
   }
 }

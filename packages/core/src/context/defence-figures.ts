@@ -1,5 +1,5 @@
 import type { Model } from '../model/model.ts'
-import type { ContextDefence } from './port.ts'
+import type { ContextManager } from './port.ts'
 import { windowFigures, type WindowFigures } from './window.ts'
 
 /** Tokens before the next threshold at which a person is told that little is left. */
@@ -7,7 +7,7 @@ const warningMargin = 20_000
 
 /** How full a window is, with the thresholds of a context defence. */
 export function defenceFigures(
-  defence: ContextDefence,
+  defence: ContextManager,
   model: Model,
   { window, used }: { readonly window: number; readonly used: number },
 ): WindowFigures {

@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import { clearedResults } from './clear-results.ts'
 import { drainCollapses, nextCollapse } from './collapse.ts'
 import { fullCompaction, type CarryOver } from './compact.ts'
-import type { ContextDefence, ContextView } from './port.ts'
+import type { ContextManager, ContextView } from './port.ts'
 import { compactedInVain, thrashOf } from './thrash.ts'
 import { compactionThresholdOf } from './thresholds.ts'
 import { blockingLimitOf } from './window.ts'
@@ -33,7 +33,7 @@ export interface ContextLayersOptions {
  * newest messages to one summary; after a 413 the same at once; with none of them, a limit before the call. What people said is carried word for word.
  * @throws ConfigurationError for a threshold that is none.
  */
-export function contextLayers(options: ContextLayersOptions = {}): ContextDefence {
+export function contextLayers(options: ContextLayersOptions = {}): ContextManager {
   checkLayers(options)
   const { autoCompact = true, clearResults = true, collapse = autoCompact, reactive = autoCompact } = options
   const { compactModel, carryOver } = options
@@ -41,7 +41,7 @@ export function contextLayers(options: ContextLayersOptions = {}): ContextDefenc
   const thresholdOf = (model: Model, window: number): number => compactionThresholdOf(model, window, options)
   const threshold = ({ model, contextWindow }: ContextView): number => thresholdOf(model, contextWindow)
   const isOpenEnded = !autoCompact && !collapse && !reactive
-  return Object.freeze<ContextDefence>({
+  return Object.freeze<ContextManager>({
     autoCompact,
     ...(compactModel !== undefined && { models: [compactModel] }),
     ...(clearResults && { clear: (view) => clearedResults(view, threshold(view)) }),

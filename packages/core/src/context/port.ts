@@ -50,7 +50,7 @@ export const compactionRequests = 4
 
 /** One question of a compaction. */
 export interface CompactionRequest {
-  /** The run's own when absent; any other must be named in `ContextDefence.models`. */
+  /** The run's own when absent; any other must be named in `ContextManager.models`. */
   readonly model?: Model
   readonly system: string
   /** As they stand in the conversation where possible: what the provider has counted is not reserved for by its bytes. */
@@ -63,7 +63,7 @@ export interface CompactionRequest {
    */
   readonly toolChoice?: 'auto' | 'none'
   /** Cap of the reply in tokens; the model's default when absent. The budget may lower it, but not below the least useful answer. */
-  readonly maxTokens?: number
+  readonly maxOutputTokens?: number
 }
 
 /** What came of a question. */
@@ -121,7 +121,7 @@ export interface CollapseStage {
 }
 
 /** The four layers against a full context window (spec R-CTX-1), as a port. */
-export interface ContextDefence {
+export interface ContextManager {
   /** Whether a conversation is compacted before it is too long; when not, the blocking limit applies. */
   readonly autoCompact: boolean
   /** Models that its compactions ask beside those of the run: priced and counted like these. */
@@ -143,7 +143,7 @@ export interface ContextDefence {
 }
 
 /** Only the blocking limit. Nothing is compacted, so a prompt that is too long ends the run. */
-export const plainContext: ContextDefence = Object.freeze<ContextDefence>({
+export const plainContext: ContextManager = Object.freeze<ContextManager>({
   autoCompact: false,
   beforeRequest: () => undefined,
   drain: () => undefined,

@@ -51,7 +51,7 @@ export async function summarize(
     const left = Math.floor((window - view.fixedTokens - view.tokensOf(question)) * replyShare)
     // A model that thinks does so within the cap: it may have what the window leaves.
     const cap = Math.max(maxTokens, Math.min(left, mostSummary, model.maxOutputTokens))
-    const reply = await scope.ask({ model, system, tools, toolChoice, messages: question, maxTokens: cap })
+    const reply = await scope.ask({ model, system, tools, toolChoice, messages: question, maxOutputTokens: cap })
     const came = read(reply)
     if (isOwn && !hasCalled && isCallAlone(reply)) {
       hasCalled = true

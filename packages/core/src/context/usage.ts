@@ -1,6 +1,6 @@
 import { askPrices } from '../budget/prices.ts'
 import { inputTokensOf, noUsage, type MessageContent } from '../messages.ts'
-import { contextOf, type LoopOptions } from '../options.ts'
+import { contextOf, type RunOptions } from '../options.ts'
 import type { RunContext } from '../run-context.ts'
 import { startRun } from '../start.ts'
 import type { RunState } from '../state.ts'
@@ -45,7 +45,7 @@ export interface ContextUsageInput {
  * Looks at the next request of a session with these options: asks nobody.
  * @throws ConfigurationError for options that cannot be run.
  */
-export function contextUsage(options: LoopOptions, { transcript, prompt }: ContextUsageInput = {}): ContextUsage {
+export function contextUsage(options: RunOptions, { transcript, prompt }: ContextUsageInput = {}): ContextUsage {
   const context = contextOf(options)
   const { settings, model, contextDefence, toolDefinitions: tools, tokens } = context
   const { system, userContext, systemContext } = settings

@@ -1,7 +1,7 @@
-import type { StopReason } from './reason.ts'
+import type { StopCategory } from './reason.ts'
 
 /** Where a run ended (spec R-END-1): a closed set. */
-export type TerminalReason =
+export type EndingReason =
   | 'completed'
   | 'finish_reason'
   | 'stop_requested'
@@ -124,7 +124,7 @@ export interface EndingPresentation {
 
 /** One row of the table: everything about an ending that does not depend on the run. */
 export interface Ending extends EndingPresentation {
-  readonly category: StopReason
+  readonly category: StopCategory
   /** graceful: at a checkpoint; immediate: what is in flight is aborted or has failed; preemptive: before a request is made. */
   readonly manner: 'graceful' | 'immediate' | 'preemptive'
   /** Which results the calls of the last message have (spec R-END-4). */

@@ -1,5 +1,5 @@
-/** Why a run ended: the category of its ending (spec R-END-2). `TerminalReason` says where it ended. */
-export type StopReason =
+/** Why a run ended: the category of its ending (spec R-END-2). `EndingReason` says where it ended. */
+export type StopCategory =
   | 'error'
   | 'stop_requested'
   | 'user_requested'
@@ -27,7 +27,7 @@ const priorities = {
   finish_reason: 6,
   completed: 8,
   unknown: 9,
-} as const satisfies Record<StopReason, number>
+} as const satisfies Record<StopCategory, number>
 
 interface StopReasons {
   readonly ErrorForbade: 'error'
@@ -43,18 +43,18 @@ interface StopReasons {
   readonly Completed: 'completed'
   readonly Unknown: 'unknown'
   /** Every reason there is, most urgent first. */
-  readonly all: readonly StopReason[]
+  readonly all: readonly StopCategory[]
   /** 0 (most urgent) to 9. */
-  priority(reason: StopReason): number
+  priority(reason: StopCategory): number
   /** -1, 0 or 1: which of two reasons is the more urgent one, for sorting. */
-  compare(a: StopReason, b: StopReason): -1 | 0 | 1
+  compare(a: StopCategory, b: StopCategory): -1 | 0 | 1
   /** False for a natural end (`completed`, `finish_reason`), true for every other reason. */
-  wasForceStopped(reason: StopReason): boolean
+  wasForceStopped(reason: StopCategory): boolean
   /** Reads a reason from stored data; one that is not known becomes `unknown`, never an exception. */
-  parse(value: unknown): StopReason
+  parse(value: unknown): StopCategory
 }
 
-export const StopReason: StopReasons = Object.freeze<StopReasons>({
+export const StopCategory: StopReasons = Object.freeze<StopReasons>({
   ErrorForbade: 'error',
   StopRequested: 'stop_requested',
   UserRequested: 'user_requested',
@@ -68,13 +68,14 @@ export const StopReason: StopReasons = Object.freeze<StopReasons>({
   Completed: 'completed',
   Unknown: 'unknown',
   // The keys are exactly those of the union: `satisfies` above holds it.
-  all: Object.freeze(Object.keys(priorities) as StopReason[]),
+  all: Object.freeze(Object.keys(priorities) as StopCategory[]),
   priority: (reason) => priorities[reason],
   compare: (a, b) => {
     const difference = priorities[a] - priorities[b]
     return difference < 0 ? -1 : difference > 0 ? 1 : 0
   },
   wasForceStopped: (reason) => reason !== 'completed' && reason !== 'finish_reason',
-  // A key of the table is a StopReason, by the same `satisfies`.
-  parse: (value) => (typeof value === 'string' && Object.hasOwn(priorities, value) ? (value as StopReason) : 'unknown'),
+  // A key of the table is a StopCategory, by the same `satisfies`.
+  parse: (value) =>
+    typeof value === 'string' && Object.hasOwn(priorities, value) ? (value as StopCategory) : 'unknown',
 })

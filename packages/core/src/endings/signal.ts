@@ -1,10 +1,10 @@
 import { plainTextOf } from '../content.ts'
 import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../json.ts'
-import { StopReason } from './reason.ts'
+import { StopCategory } from './reason.ts'
 
 /** What a signal is made of. */
 export interface StopSignalInit {
-  readonly reason: StopReason
+  readonly reason: StopCategory
   /** For a person, with figures: `Step limit reached: 10/10`. */
   readonly message?: string
   /**
@@ -18,7 +18,7 @@ export interface StopSignalInit {
 
 /** The stored form of a signal. */
 export type StopSignalJson = {
-  readonly reason: StopReason
+  readonly reason: StopCategory
   readonly message: string
   readonly context: JsonObject
   readonly source: string | null
@@ -36,14 +36,14 @@ const noContext: JsonObject = Object.freeze({})
 
 /** An immutable request to stop (spec R-STOP-1). */
 export class StopSignal {
-  readonly reason: StopReason
+  readonly reason: StopCategory
   readonly message: string
   readonly context: JsonObject
   readonly source: string | null
 
   constructor(init: StopSignalInit) {
     // Plain JavaScript may give a reason that is none, and texts that are none.
-    this.reason = StopReason.parse(init.reason)
+    this.reason = StopCategory.parse(init.reason)
     this.message = plainTextOf(init.message)
     this.context = init.context === undefined ? noContext : deepFreeze(jsonObjectOf(init.context))
     this.source = init.source === undefined || init.source === null ? null : plainTextOf(init.source)
@@ -72,7 +72,7 @@ export class StopSignal {
   }
 
   wasForceStopped(): boolean {
-    return StopReason.wasForceStopped(this.reason)
+    return StopCategory.wasForceStopped(this.reason)
   }
 
   /** `steps_limit: Step limit reached: 10/10`; the reason alone when there is no message. */
@@ -89,7 +89,7 @@ export class StopSignal {
     if (data instanceof StopSignal) return data
     const stored = isJsonObject(data) ? data : {}
     return new StopSignal({
-      reason: StopReason.parse(stored['reason']),
+      reason: StopCategory.parse(stored['reason']),
       message: typeof stored['message'] === 'string' ? stored['message'] : '',
       context: isJsonObject(stored['context']) ? stored['context'] : {},
       source: typeof stored['source'] === 'string' ? stored['source'] : null,

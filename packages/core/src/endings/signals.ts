@@ -1,4 +1,4 @@
-import { StopReason } from './reason.ts'
+import { StopCategory } from './reason.ts'
 import { StopSignal, type StopSignalJson } from './signal.ts'
 
 /** An immutable list of signals in the order in which they were raised (spec R-STOP-3). */
@@ -67,6 +67,6 @@ export class StopSignals implements Iterable<StopSignal> {
 }
 
 function outranks(a: StopSignal, b: StopSignal): boolean {
-  const order = StopReason.compare(a.reason, b.reason)
+  const order = StopCategory.compare(a.reason, b.reason)
   return order < 0 || (order === 0 && a.reason === 'user_requested' && b.reason !== 'user_requested')
 }

@@ -1,4 +1,4 @@
-import type { Ending, EndingAction, EndingPresentation, TerminalReason } from './ending.ts'
+import type { Ending, EndingAction, EndingPresentation, EndingReason } from './ending.ts'
 
 const explain = { kind: 'explain' } as const
 const lastAnswer = { kind: 'last-answer' } as const
@@ -118,9 +118,9 @@ const failure = {
 
 /**
  * The one table of endings: the loop, the records, the reports and every frontend read their part of a row, and none has a table by reason of its own
- * (`scripts/check-endings.mjs`). A `TerminalReason` without its row, or a row without a field, does not compile.
+ * (`scripts/check-endings.mjs`). A `EndingReason` without its row, or a row without a field, does not compile.
  */
-export const endings: { readonly [reason in TerminalReason]: Ending } = {
+export const endings: { readonly [reason in EndingReason]: Ending } = {
   completed: { ...success, category: 'completed', sentence: 'done', detail: noDetail },
   finish_reason: { ...success, category: 'finish_reason', sentence: 'done, as a guard asked', detail: message },
   stop_requested: { ...stopped, sentence: 'a hook, a guard or a tool ended it', actions: onlyExplain },

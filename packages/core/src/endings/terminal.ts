@@ -1,7 +1,7 @@
-import type { TerminalReason } from './ending.ts'
+import type { EndingReason } from './ending.ts'
 import type { HaltingError } from '../errors.ts'
 import type { Usage } from '../messages.ts'
-import type { StopReason } from './reason.ts'
+import type { StopCategory } from './reason.ts'
 import type { StopSignal } from './signal.ts'
 import type { StopSignals } from './signals.ts'
 
@@ -18,13 +18,13 @@ const terminalOfReason = {
   finish_reason: 'finish_reason',
   completed: 'completed',
   unknown: 'error',
-} as const satisfies Record<StopReason, TerminalReason>
+} as const satisfies Record<StopCategory, EndingReason>
 
 /** Who raised a signal, where that decides the terminal. */
 export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
 
 /** Where a signal that a guard, hook or tool raised ends the run (spec R-STOP-6). */
-export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): TerminalReason {
+export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): EndingReason {
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
   }
@@ -53,9 +53,9 @@ export interface RunSummary {
 export type ModelFigures = { readonly usage: Usage; readonly costUsd: number }
 
 /** How a run ended, with the figures behind it: the same record in the return value, the last event, the session and the result line. */
-export interface Terminal {
+export interface RunResult {
   /** Where the run ended. */
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   /** Why: category, message with figures, context, source. */
   readonly signal: StopSignal
   /** All signals that stood at the end; overridden ones are in the lap records. */

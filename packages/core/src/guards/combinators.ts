@@ -4,7 +4,7 @@ import { checkParts } from './check-guards.ts'
 import { conditionFigures } from './figures.ts'
 import {
   defaultCheckpoints,
-  type Checkpoint,
+  type CancellationPoint,
   type Guard,
   type GuardBounds,
   type GuardRemaining,
@@ -84,7 +84,7 @@ function names(guards: readonly Guard[]): string {
   return guards.map((guard) => guard.name).join(', ')
 }
 
-function checkpointsOf(guards: readonly Guard[]): readonly Checkpoint[] {
+function checkpointsOf(guards: readonly Guard[]): readonly CancellationPoint[] {
   return [...new Set(guards.flatMap((guard) => guard.checkpoints ?? defaultCheckpoints))]
 }
 

@@ -2,11 +2,11 @@ import type { ModelStopReason, Usage } from '../messages.ts'
 import type { StopSignal } from '../endings/signal.ts'
 
 /** A place where the loop looks at signals. */
-export type Checkpoint = 'before_turn' | 'after_reply' | 'after_tools'
+export type CancellationPoint = 'before_turn' | 'after_reply' | 'after_tools'
 
 /** What a guard may look at: figures of the run, nothing outside it. */
 export interface GuardView {
-  readonly checkpoint: Checkpoint
+  readonly checkpoint: CancellationPoint
   /** Turns that are done and count against a limit. */
   readonly steps: number
   readonly usage: Usage
@@ -50,7 +50,7 @@ export interface Guard {
   /** For messages and signals. Guards of a run may share one. */
   readonly name: string
   /** Where it is asked; before a turn and after the tools when absent. */
-  readonly checkpoints?: readonly Checkpoint[]
+  readonly checkpoints?: readonly CancellationPoint[]
   readonly bounds?: GuardBounds
   /** It needs `recentTurns`, which are hashed only when some guard does. */
   readonly looksAtTurns?: boolean
@@ -59,7 +59,10 @@ export interface Guard {
   remaining?(view: GuardView): GuardRemaining | undefined
 }
 
-export const defaultCheckpoints: readonly Checkpoint[] = Object.freeze<Checkpoint[]>(['before_turn', 'after_tools'])
+export const defaultCheckpoints: readonly CancellationPoint[] = Object.freeze<CancellationPoint[]>([
+  'before_turn',
+  'after_tools',
+])
 
 export function isGuard(value: object): value is Guard {
   return 'evaluate' in value && typeof value.evaluate === 'function'

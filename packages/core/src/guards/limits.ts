@@ -2,7 +2,7 @@ import { refuse } from '../given.ts'
 import type { ModelStopReason } from '../messages.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { conditionFigures, figures } from './figures.ts'
-import type { Checkpoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
+import type { CancellationPoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
 
 // The guards that hold a limit (spec R-GUARD-2 to R-GUARD-5). Each is a class, with a function that makes one;
 // `UseGuards` registers them together.
@@ -150,7 +150,7 @@ export function costLimitSignal(usedUsd: number, limitUsd: number, source: strin
 /** Stops when a reply ended for one of these reasons (`end_turn`, `stop_sequence` …). */
 export class FinishReasonHook implements Guard {
   readonly name = 'FinishReasonHook'
-  readonly checkpoints: readonly Checkpoint[] = ['after_reply', 'after_tools']
+  readonly checkpoints: readonly CancellationPoint[] = ['after_reply', 'after_tools']
   readonly #reasons: ReadonlySet<ModelStopReason>
 
   constructor(reasons: readonly ModelStopReason[]) {

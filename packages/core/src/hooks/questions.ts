@@ -7,16 +7,17 @@ import type { CompactionReply, CompactionRequest } from '../context/port.ts'
 export type AskModel = (question: HookQuestion) => Promise<CompactionReply>
 
 /** One question: without tools, and without the thinking of the run. */
-export interface HookQuestion extends Pick<CompactionRequest, 'model' | 'system' | 'messages' | 'maxTokens'> {
+export interface HookQuestion extends Pick<CompactionRequest, 'model' | 'system' | 'messages' | 'maxOutputTokens'> {
   /** It is cut after so many milliseconds, and has failed then (`timeout`). What it may have cost stays reserved. */
   readonly timeoutMs?: number
 }
 
 /** What was given as a question, without anything beside it. */
 export function questionOf(given: HookQuestion): HookQuestion {
-  const { system, messages, model, maxTokens, timeoutMs } = given
+  const { system, messages, model, maxOutputTokens, timeoutMs } = given
   const bounds = {
-    ...(typeof maxTokens === 'number' && maxTokens >= 1 && { maxTokens: Math.floor(maxTokens) }),
+    ...(typeof maxOutputTokens === 'number' &&
+      maxOutputTokens >= 1 && { maxOutputTokens: Math.floor(maxOutputTokens) }),
     ...(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < Infinity && { timeoutMs }),
   }
   return model === undefined ? { system, messages, ...bounds } : { system, messages, model, ...bounds }

@@ -1,4 +1,4 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { Background, TaskNote } from '../background.ts'
 import type { BackgroundTask } from './session.ts'
 
@@ -26,7 +26,7 @@ export class BackgroundList {
   }
 
   /** True when something began or ended. */
-  onEvent(event: LoopEvent): boolean {
+  onEvent(event: RunEvent): boolean {
     if (event.type !== 'message') return false
     const { entry } = event
     const notes = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined

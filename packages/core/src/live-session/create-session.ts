@@ -1,7 +1,7 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { MessageContent } from '../messages.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import { QueryEngine } from '../engine.ts'
@@ -373,7 +373,7 @@ class LiveSession implements Session {
     this.#stages.begin(engine)
   }
 
-  #onLoopEvent(event: LoopEvent): void {
+  #onLoopEvent(event: RunEvent): void {
     this.#hasBegun = true
     this.#parts.onEvent?.(event)
     // Who hears of it sees what stands now.

@@ -13,14 +13,14 @@ export interface InForce {
 
 /** What holds where nothing was set. @throws ConfigurationError for options that cannot be run. */
 export function inForceAtFirst(options: QueryOptions, permissionMode: string): InForce {
-  const { maxTurns, maxBudgetUsd, maxTokens, maxDurationMs, thinking } = settingsOf(options)
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, thinking } = settingsOf(options)
   return {
     permissionMode,
     thinking,
     limits: {
       maxTurns: orNull(maxTurns),
       maxBudgetUsd: orNull(maxBudgetUsd),
-      maxTotalTokens: orNull(maxTokens),
+      maxTotalTokens: orNull(maxTotalTokens),
       maxDurationMs: orNull(maxDurationMs),
     },
   }

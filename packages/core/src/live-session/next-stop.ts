@@ -1,10 +1,10 @@
-import { endingLimits, type TerminalReason } from '../endings/ending.ts'
+import { endingLimits, type EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
 
 /** What would end the run next if it went on as it does. */
 export interface NextStop {
   /** An ending that reports a limit. */
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   /** Turns until then. */
   readonly turns: number
   /** By what the last turns used, and not by a count. */
@@ -40,7 +40,7 @@ export function nextStop(left: LeftOfRun): NextStop | null {
 }
 
 // The names of a record over the reasons are those of the reasons.
-const stops = (Object.keys(endings) as readonly TerminalReason[]).flatMap((reason) => {
+const stops = (Object.keys(endings) as readonly EndingReason[]).flatMap((reason) => {
   const { limit } = endings[reason]
   return limit === null ? [] : [{ reason, unit: endingLimits[limit].unit }]
 })

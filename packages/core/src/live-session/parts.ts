@@ -1,13 +1,13 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { QueryEngine } from '../engine.ts'
 import type { QueryOptions } from '../query-options.ts'
 import type { SdkMessage } from '../sdk/sdk-messages.ts'
-import type { KeptSession } from '../steps/fold-session.ts'
+import type { StoredSession } from '../steps/fold-session.ts'
 import type { PersonsMessage } from '../rewind.ts'
 import type { Rewound } from './session.ts'
 
 /** A session on disk, such as `openJournal` of `@halting/journal` returns it. */
-export interface SessionFile extends KeptSession {
+export interface SessionFile extends StoredSession {
   readonly path: string
   /** The conversation goes back to before this message of a person. */
   rewind(message: string): Promise<PersonsMessage>
@@ -29,7 +29,7 @@ export interface SessionParts {
   /** An engine is there, and no run of it has begun. Again after a rewind. */
   readonly attach?: (engine: QueryEngine) => void
   /** Hears what the loop tells before the session's listeners do. */
-  readonly onEvent?: (event: LoopEvent) => void
+  readonly onEvent?: (event: RunEvent) => void
   /** Puts further messages between those of the runs, or leaves some out: gives what is told in place of telling. */
   readonly through?: (tell: (message: SdkMessage) => void) => (message: SdkMessage) => void
   /** What comes after a run that has ended, once its result is told. The next run does not wait for it. */

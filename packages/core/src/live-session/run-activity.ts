@@ -1,4 +1,4 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import { spendsTurn } from '../allowance.ts'
 import type { Activity } from './session.ts'
 
@@ -41,14 +41,14 @@ export class RunActivity {
   }
 
   /** True when it is another. */
-  onEvent(event: LoopEvent): boolean {
+  onEvent(event: RunEvent): boolean {
     const next = this.#after(event)
     if (next === undefined) return false
     this.#present = next
     return true
   }
 
-  #after(event: LoopEvent): Activity | undefined {
+  #after(event: RunEvent): Activity | undefined {
     switch (event.type) {
       case 'model_start':
         this.#model = event.model

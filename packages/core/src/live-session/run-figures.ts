@@ -1,11 +1,11 @@
-import type { LoopEvent } from '../events.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunEvent } from '../events.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import { figuresIn } from '../figures-in.ts'
 import { spendsTurn } from '../allowance.ts'
 import type { LeftOfRun } from './next-stop.ts'
 import type { LimitsInForce, SessionFigures } from './session.ts'
 
-type Told = Extract<LoopEvent, { readonly type: 'figures' }>
+type Told = Extract<RunEvent, { readonly type: 'figures' }>
 
 /** What stood when a turn began. */
 type Mark = { readonly usd: number; readonly tokens: number; readonly ms: number }
@@ -52,7 +52,7 @@ export class RunFigures {
   }
 
   /** The run has ended: its figures are those of its ending, whatever was told on the way. */
-  end({ summary, committedUsd, costUsd, totalTokens, durationMs }: Terminal): void {
+  end({ summary, committedUsd, costUsd, totalTokens, durationMs }: RunResult): void {
     const { leftUsd, leftTokens, reservedUsd, reservedTokens } = this.#told
     const { maxDurationMs } = this.#limits
     this.#told = {
@@ -89,7 +89,7 @@ export class RunFigures {
   }
 
   /** True when something was told. */
-  onEvent(event: LoopEvent): boolean {
+  onEvent(event: RunEvent): boolean {
     const given = figuresIn(event)
     if (given !== undefined) {
       const { contextTokens, contextWindow } = given.isOwn ? given.figures : this.#told

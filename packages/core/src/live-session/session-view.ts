@@ -1,8 +1,8 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { QueryEngine } from '../engine.ts'
 import type { QueryOptions } from '../query-options.ts'
 import type { SettingsChange } from '../settings/settings-change.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import { systemClock } from '../steps/system-clock.ts'
 import { BackgroundList } from './background-list.ts'
 import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from './in-force.ts'
@@ -27,7 +27,7 @@ type Viewed =
 export interface ViewOptions {
   readonly options: QueryOptions
   readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
-  readonly last: Terminal | undefined
+  readonly last: RunResult | undefined
   /** Of the engine: dollars of the session without the run that goes on, and the model that was chosen. */
   readonly engine: () => Pick<QueryEngine, 'totalCostUsd' | 'model'>
 }
@@ -42,7 +42,7 @@ export class SessionView {
   #inForce: InForce
   /** A run goes on whose figures are not in the sum of the session yet. */
   #counts = false
-  #last: Terminal | undefined
+  #last: RunResult | undefined
 
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(view: ViewOptions) {
@@ -66,7 +66,7 @@ export class SessionView {
   }
 
   /** The result is there: what the run has cost is in the sum of the session. */
-  end(last: Terminal | undefined): void {
+  end(last: RunResult | undefined): void {
     this.#counts = false
     this.#last = last ?? this.#last
     this.#activity.end()
@@ -84,7 +84,7 @@ export class SessionView {
   }
 
   /** True when something of it is another. */
-  onEvent(event: LoopEvent): boolean {
+  onEvent(event: RunEvent): boolean {
     if (event.type === 'settings') this.set(event.change)
     const heard = [this.#figures.onEvent(event), this.#activity.onEvent(event), this.#tasks.onEvent(event)]
     return event.type === 'settings' || heard.includes(true)

@@ -1,11 +1,11 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { JsonObject } from '../json.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { MessageContent, Usage } from '../messages.ts'
 import type { PermissionDecision } from '../tools/permission-decision.ts'
 import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import type { Thinking } from '../model/model.ts'
 import type { CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 import type { NextStop } from './next-stop.ts'
@@ -213,7 +213,7 @@ export interface SessionSnapshot {
   readonly nextStop: NextStop | null
   readonly tasks: readonly BackgroundTask[]
   /** How the last run ended, of this process or of the one before; undefined where there is none, or it has no ending: `canResume` tells them apart. */
-  readonly last: Terminal | undefined
+  readonly last: RunResult | undefined
   /** There is something that `resume` would go on with. It is so when `run_end` is told; the run is over when that was told to all. */
   readonly canResume: boolean
   readonly cwd: string
@@ -228,7 +228,7 @@ export type SessionEvent =
   /** In the SDK's format: one line of `stream-json`. The first of a run is `system/init`, the last its result. */
   | { readonly type: 'message'; readonly message: SdkMessage }
   /** Everything that the loop tells, before the messages that are made of it. */
-  | { readonly type: 'loop'; readonly event: LoopEvent }
+  | { readonly type: 'loop'; readonly event: RunEvent }
   /** Messages that waited are in the conversation now. */
   | { readonly type: 'taken'; readonly ids: readonly string[]; readonly turn: number }
   | { readonly type: 'question'; readonly question: Question }
@@ -236,7 +236,7 @@ export type SessionEvent =
   /** Something of the snapshot is another. Told once for what changes at once. */
   | { readonly type: 'changed' }
   /** After the run's result. */
-  | { readonly type: 'run_end'; readonly runId: string; readonly terminal: Terminal; readonly result: SdkResult }
+  | { readonly type: 'run_end'; readonly runId: string; readonly terminal: RunResult; readonly result: SdkResult }
   /** A run broke before it had a result: what could not be begun or written. `givenBack`: the message that it would have begun with. */
   | {
       readonly type: 'failed'

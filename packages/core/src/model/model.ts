@@ -29,7 +29,7 @@ export interface ModelRequest {
   /** As the model was made when absent. A model that cannot be told passes it over. */
   readonly thinking?: Thinking
   /** Most tokens that the reply may have; already lowered to what the budget allows. */
-  readonly maxTokens: number
+  readonly maxOutputTokens: number
   /** Names this attempt: the next attempt at the same request has another. */
   readonly idempotencyKey: string
 }

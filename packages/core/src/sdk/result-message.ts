@@ -1,10 +1,10 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
 import { endings } from '../endings/table.ts'
-import type { ModelFigures, Terminal } from '../endings/terminal.ts'
+import type { ModelFigures, RunResult } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
 /** What a result tells of the run beside its ending. */
@@ -13,7 +13,7 @@ type RunOfResult = Pick<RunState, 'transcript' | 'startLength' | 'spent'>
 export interface ResultInput<Output> {
   readonly uuid: string
   readonly sessionId: string
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly state: RunOfResult
   readonly denials: readonly SdkPermissionDenial[]
   /** The session's sum: figures of all its runs. */
@@ -70,14 +70,14 @@ function structured<Output>(
 }
 
 /** The texts that readers of result lines know (spec R-SDK-13), whichever guard it was; else the signal's message. */
-export function errorTextOf({ reason, signal }: Terminal): string {
+export function errorTextOf({ reason, signal }: RunResult): string {
   const { limit } = signal.context
   if (reason === 'max_turns' && typeof limit === 'number') return `Reached maximum number of turns (${limit})`
   return signal.message || reason
 }
 
 /** Why a run ended, as the result line and the session file tell it. */
-export function stopOf(terminal: Terminal): SdkStop {
+export function stopOf(terminal: RunResult): SdkStop {
   const { reason, message, context, source } = terminal.signal
   return {
     reason: terminal.reason,
@@ -122,7 +122,7 @@ export function lastAnswer({ transcript, startLength }: Pick<RunState, 'transcri
 }
 
 /** Adds what was denied, in subagents too. */
-export function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void {
+export function collectDenials(event: RunEvent, denials: SdkPermissionDenial[]): void {
   if (event.type === 'agent') collectDenials(event.event, denials)
   if (event.type === 'permission_denied')
     denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })

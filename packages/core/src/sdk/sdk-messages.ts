@@ -2,7 +2,7 @@ import type { StageReason } from '../after/stage-record.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
 import type { ResultSubtype } from '../endings/ending.ts'
-import type { StopReason } from '../endings/reason.ts'
+import type { StopCategory } from '../endings/reason.ts'
 
 // The SDK message format (spec R-SDK-11): names and shapes are those that hosts of coding agents read already.
 
@@ -217,7 +217,7 @@ export interface SdkPermissionDenial {
 /** Why the run ended: the terminal, as the result line carries it. */
 export interface SdkStop {
   readonly reason: string
-  readonly category: StopReason
+  readonly category: StopCategory
   readonly message: string
   readonly context: JsonObject
   readonly source: string | null

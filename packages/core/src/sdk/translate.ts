@@ -1,6 +1,6 @@
 import { budgetWaitText } from '../budget/wait-text.ts'
 import type { TaskNote } from '../background.ts'
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import { isUuid, uuidOf } from '../hash.ts'
 import { isToolResult } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
@@ -18,7 +18,7 @@ export interface TranslateOptions {
 
 /** Turns what the loop tells into SDK messages: none, one or several for an event. */
 export interface Translator {
-  messages(event: LoopEvent): readonly SdkMessage[]
+  messages(event: RunEvent): readonly SdkMessage[]
 }
 
 /** The result is made of the terminal, and none of them. */
@@ -46,7 +46,7 @@ export function createTranslator(options: TranslateOptions): Translator {
     return isFirst
   }
 
-  const translate = (event: LoopEvent, parent: string | null): readonly SdkMessage[] => {
+  const translate = (event: RunEvent, parent: string | null): readonly SdkMessage[] => {
     switch (event.type) {
       case 'message': {
         const { entry } = event
@@ -156,7 +156,7 @@ export function createTranslator(options: TranslateOptions): Translator {
 
 /** Where a subagent begins and ends. */
 function taskMessages(
-  { callId, agentType, description = agentType, inBackground, event }: Extract<LoopEvent, { readonly type: 'agent' }>,
+  { callId, agentType, description = agentType, inBackground, event }: Extract<RunEvent, { readonly type: 'agent' }>,
   base: MakeBase,
 ): readonly SdkMessage[] {
   // It is told as work beside the run is, by the id that the model knows.
@@ -196,7 +196,7 @@ function leftWords({ how }: Extract<TaskNote, { readonly type: 'left' }>): strin
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }
 
 function progressOf(
-  event: Extract<LoopEvent, { readonly type: 'tool_update' }>,
+  event: Extract<RunEvent, { readonly type: 'tool_update' }>,
   parent: string | null,
   base: ReturnType<MakeBase>,
 ): SdkMessage {

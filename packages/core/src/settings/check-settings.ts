@@ -14,7 +14,13 @@ export function checkLimits(settings: RunSettings): void {
   if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
     throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
   }
-  for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs', 'minUsefulTokens', 'toolConcurrency'] as const) {
+  for (const name of [
+    'maxBudgetUsd',
+    'maxTotalTokens',
+    'maxDurationMs',
+    'minUsefulTokens',
+    'toolConcurrency',
+  ] as const) {
     if (!(settings[name] > 0))
       throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
   }
@@ -52,7 +58,7 @@ export function checkBudgetable(model: Model, prices: Prices, settings: RunSetti
   const { extraPasses = [] } = model
   if (isInDollars)
     for (const id of new Set([model.id, ...extraPasses.map((pass) => pass.model)])) checkPrice(id, prices)
-  if (!isInDollars && settings.maxTokens === Infinity) return
+  if (!isInDollars && settings.maxTotalTokens === Infinity) return
   const isEndless = model.maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
   if (!isEndless) return
   throw new ConfigurationError(

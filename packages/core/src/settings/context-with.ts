@@ -49,7 +49,7 @@ function toolsWith(
   return { tools: all, toolDefinitions: toolDefinitionsOf(all.values()) }
 }
 
-type SettableLimits = Pick<RunSettings, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'maxDurationMs'>
+type SettableLimits = Pick<RunSettings, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs'>
 
 /** What a guard bounds stays bounded by it: it would stop the run there in any case. */
 function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): SettableLimits {
@@ -58,7 +58,7 @@ function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): Set
   return {
     maxTurns: limitWith(settings.maxTurns, maxTurns),
     maxBudgetUsd: limitWith(settings.maxBudgetUsd, maxBudgetUsd),
-    maxTokens: limitWith(settings.maxTokens, maxTotalTokens, bounds.tokens),
+    maxTotalTokens: limitWith(settings.maxTotalTokens, maxTotalTokens, bounds.tokens),
     maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
   }
 }

@@ -15,7 +15,7 @@ export type InboxMessage = {
 }
 
 /** What came in from outside between two checkpoints. On record before the loop acts on it. */
-export type Control = {
+export type ExternalInput = {
   readonly abort?: AbortCause
   readonly signals?: readonly StopSignalJson[]
   readonly messages?: readonly InboxMessage[]

@@ -1,29 +1,29 @@
 import { HaltingError } from '../errors.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { isJsonObject, type Json } from '../json.ts'
-import type { Lap, RunEnd, RunStart } from '../state.ts'
+import type { Iteration, RunEnd, RunStart } from '../state.ts'
 import { steadyClock, type Clock } from './clock.ts'
-import type { Control } from './control.ts'
-import type { StepLog, StepRecord } from './log.ts'
+import type { ExternalInput } from './control.ts'
+import type { StepStore, StepRecord } from './log.ts'
 import type {
   AbandonedStep,
-  ControlOptions,
+  ExternalInputOptions,
   EffectScope,
-  PolledControl,
+  PolledExternalInput,
   StepKey,
   StepOptions,
   StepResult,
-  Steps,
+  StepEngine,
 } from './steps.ts'
 import { RecordedAnswers } from './recorded-answers.ts'
 import { Rest } from './rest.ts'
 import { systemClock } from './system-clock.ts'
 
 /** What a driver begins with. */
-export interface StepsOptions {
+export interface StepEngineOptions {
   readonly clock?: Clock
   /** Where the records go. */
-  readonly log: StepLog
+  readonly log: StepStore
   /** Records of the open turn to answer from. */
   readonly replay?: readonly StepRecord[]
   /** Records of earlier turns that are of agents which still work beside the run: to answer from, too. */
@@ -36,7 +36,7 @@ export interface StepsOptions {
 }
 
 /** A driver that takes the answers of persons. */
-export interface AnswerableSteps extends Steps {
+export interface AnswerableStepEngine extends StepEngine {
   /** Gives a person's answer to a `wait`. */
   answer(key: StepKey, value: Json): void
 }
@@ -46,10 +46,10 @@ export interface AnswerableSteps extends Steps {
  * D1: what a step is about to do is in the log before it is done, and durable where the step asks for it. D2: what came in from outside is durable
  * before the loop acts on it. D3: a log that fails breaks the driver.
  */
-export class StepsDriver implements AnswerableSteps {
+export class DurableStepEngine implements AnswerableStepEngine {
   readonly #clock: Clock
-  readonly #options: StepsOptions
-  readonly #log: StepLog
+  readonly #options: StepEngineOptions
+  readonly #log: StepStore
   readonly #main: RecordedAnswers
   readonly #place: Place
   readonly #rest: Rest | undefined
@@ -60,7 +60,7 @@ export class StepsDriver implements AnswerableSteps {
   /** Since when somebody is waited for; the active clock stands still there until nobody is. */
   #waitingSince: number | undefined
 
-  constructor(options: StepsOptions) {
+  constructor(options: StepEngineOptions) {
     this.#options = options
     this.#log = options.log
     this.#clock = steadyClock(options.clock ?? systemClock)
@@ -199,15 +199,15 @@ export class StepsDriver implements AnswerableSteps {
     return { value, replayed: false, at, durationMs }
   }
 
-  scope(name: string): Steps {
+  scope(name: string): StepEngine {
     return new ScopedSteps(this, { ...this.#place, scope: name })
   }
 
-  beside(name: string, prefix: StepKey): Steps {
+  beside(name: string, prefix: StepKey): StepEngine {
     return new ScopedSteps(this, { scope: name, answers: this.#main.split(prefix) })
   }
 
-  lap(lap: Lap): void {
+  lap(lap: Iteration): void {
     this.#record({ type: 'lap', lap })
     // What is left of the open turn is of hooks that are no longer there. What they asked a model was paid (`payLostRequests`).
     if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
@@ -215,10 +215,10 @@ export class StepsDriver implements AnswerableSteps {
 
   control(
     key: StepKey,
-    poll: () => PolledControl,
-    { isOpen = false }: ControlOptions = {},
+    poll: () => PolledExternalInput,
+    { isOpen = false }: ExternalInputOptions = {},
     answers: RecordedAnswers = this.#main,
-  ): PolledControl {
+  ): PolledExternalInput {
     try {
       if (answers.hasAny) {
         const found = answers.take(key, null)
@@ -233,7 +233,7 @@ export class StepsDriver implements AnswerableSteps {
     }
   }
 
-  #delivered(key: StepKey, control: Control | undefined): Eventually<Control | undefined> {
+  #delivered(key: StepKey, control: ExternalInput | undefined): Eventually<ExternalInput | undefined> {
     if (control === undefined) return undefined
     this.#record({ type: 'control', key, control, at: this.#now })
     return after(this.#log.flush(), () => control)
@@ -327,11 +327,11 @@ interface Place {
 }
 
 /** The same driver under a longer name. */
-class ScopedSteps implements Steps {
-  readonly #steps: StepsDriver
+class ScopedSteps implements StepEngine {
+  readonly #steps: DurableStepEngine
   readonly #place: Place
 
-  constructor(steps: StepsDriver, place: Place) {
+  constructor(steps: DurableStepEngine, place: Place) {
     this.#steps = steps
     this.#place = place
   }
@@ -360,20 +360,20 @@ class ScopedSteps implements Steps {
     return this.#steps.run(key, effect, options, this.#place)
   }
 
-  scope(name: string): Steps {
+  scope(name: string): StepEngine {
     return new ScopedSteps(this.#steps, { ...this.#place, scope: `${this.#place.scope}${name}` })
   }
 
-  beside(name: string, prefix: StepKey): Steps {
+  beside(name: string, prefix: StepKey): StepEngine {
     const { scope, answers } = this.#place
     return new ScopedSteps(this.#steps, { scope: `${scope}${name}`, answers: answers.split(prefix) })
   }
 
-  lap(lap: Lap): void {
+  lap(lap: Iteration): void {
     this.#steps.lap(lap)
   }
 
-  control(key: StepKey, poll: () => PolledControl, options?: ControlOptions): PolledControl {
+  control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
     return this.#steps.control(key, poll, options, this.#place.answers)
   }
 

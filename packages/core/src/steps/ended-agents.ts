@@ -1,6 +1,6 @@
 import type { CameToEnd } from '../agent-figures.ts'
 import { isJsonObject } from '../json.ts'
-import type { Control } from './control.ts'
+import type { ExternalInput } from './control.ts'
 import type { StepRecord } from './log.ts'
 
 /** Agents of the background whose ends are on record, as they came in, or as they were stopped with the run. */
@@ -18,7 +18,7 @@ export function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<strin
   return ended
 }
 
-function endsIn(record: StepRecord): readonly Control[] {
+function endsIn(record: StepRecord): readonly ExternalInput[] {
   if (record.type === 'control') return [record.control]
   const isStop = record.type === 'result' && record.key.endsWith('/background:stop') && isJsonObject(record.value)
   // What is recorded of that step is what a control record holds of agents.

@@ -1,17 +1,17 @@
 import { stagesOf, type RecordedStage } from '../after/stage-record.ts'
 import type { BudgetLease } from '../budget/lease.ts'
 import type { RunProgress } from '../state.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf, isOwnStart } from './check-records.ts'
-import type { StepLog, StepRecord } from './log.ts'
+import type { StepStore, StepRecord } from './log.ts'
 
 /** A run that ended, and what it spent. */
 export interface EndedRun {
   readonly runId: string
   /** The run whose counters this one carries: what that spent is in its figures, too. */
   readonly continues?: string
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly spent: RunProgress
 }
 
@@ -30,10 +30,10 @@ export interface FoldedSession {
 }
 
 /** A session that an earlier process left, and where its records go on. */
-export interface KeptSession extends FoldedSession {
+export interface StoredSession extends FoldedSession {
   /** The name under which it goes on. */
   readonly sessionId?: string
-  readonly log: StepLog
+  readonly log: StepStore
   /** Where what it may spend is shared with other sessions. */
   readonly lease?: BudgetLease | undefined
 }

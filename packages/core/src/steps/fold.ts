@@ -2,15 +2,15 @@ import { plus, nothing, type Amount } from '../budget/ledger.ts'
 import { amountOf, mostOfGrant } from '../budget/recorded-amount.ts'
 import { inboxIdsOf } from '../inbox.ts'
 import { isJsonObject } from '../json.ts'
-import { startState, type Lap, type RunProgress, type RunState } from '../state.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import { startState, type Iteration, type RunProgress, type RunState } from '../state.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf } from './check-records.ts'
 import type { FoldedPast, StepRecord } from './log.ts'
 
 /** What a run's record comes to. */
-export type Folded =
-  | { readonly kind: 'ended'; readonly terminal: Terminal; readonly spent: LedgerSoFar }
+export type RestoredRun =
+  | { readonly kind: 'ended'; readonly terminal: RunResult; readonly spent: LedgerSoFar }
   | {
       readonly kind: 'open'
       /** The state at the beginning of the open turn. */
@@ -37,11 +37,11 @@ export interface LedgerSoFar {
  * `before` is the session's transcript as it was when the run began.
  * @throws ConfigurationError for what is no record of one run.
  */
-export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): Folded {
+export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): RestoredRun {
   const start = recordedStart(beginningOf(records), before)
   const spent = ledgerSoFarOf(records)
   let { transcript } = start
-  let last: Lap | undefined
+  let last: Iteration | undefined
   let open = 1
   for (const [index, record] of records.entries()) {
     if (record.type === 'end' && record.scope === '') return { kind: 'ended', terminal: record.terminal, spent }

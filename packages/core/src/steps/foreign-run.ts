@@ -16,9 +16,9 @@ import {
 import { copyOfProgress, freshProgress, withModelUsage, type RunIdentity } from '../state.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { StopSignals } from '../endings/signals.ts'
-import type { TerminalReason } from '../endings/ending.ts'
+import type { EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import type { TranscriptEntry, UserEntry } from '../transcript.ts'
 import type { StepRecord } from './log.ts'
 
@@ -42,7 +42,7 @@ export interface ForeignSaid {
 
 /** How a run seems to have ended, and why that is thought. */
 export interface ForeignEnding {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly message: string
   readonly limit?: number
 }
@@ -268,7 +268,7 @@ class ForeignWriter {
     const { category } = endings[reason]
     const context = limit === undefined ? {} : { limit }
     const signal = new StopSignal({ reason: category, message, context })
-    const terminal: Terminal = {
+    const terminal: RunResult = {
       reason,
       signal,
       signals: StopSignals.of(signal),

@@ -2,7 +2,7 @@
 
 export { recordedProgress, type RecordedProgress, type Totals } from './recorded-progress.ts'
 
-export { allowancesLeft, type AllowancesLeft } from '../allowance.ts'
+export { retriesLeft, type RetriesLeft } from '../allowance.ts'
 
 export {
   recordedStep,
@@ -18,8 +18,8 @@ export {
 } from './recorded-steps.ts'
 
 export type { Clock } from './clock.ts'
-export type { Control, InboxMessage } from './control.ts'
-export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'
+export type { ExternalInput, InboxMessage } from './control.ts'
+export { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './driver.ts'
 export {
   recordsOfForeign,
   type ForeignEnding,
@@ -33,7 +33,7 @@ export {
   ForeignCosts,
   isAnswered,
 } from './foreign-run.ts'
-export type { FoldedPast, StepLog, StepRecord } from './log.ts'
+export type { FoldedPast, StepStore, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export {
   countedRuns,
@@ -41,20 +41,28 @@ export {
   runsOf,
   type EndedRun,
   type FoldedSession,
-  type KeptSession,
+  type StoredSession,
 } from './fold-session.ts'
 export { recordedResult } from '../sdk/recorded-result.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
 export { misfitOfRecord } from './stored-record.ts'
-export { foldRun, PastOfRun, recordedStart, type Folded, type LedgerSoFar, lastMomentOf } from './fold.ts'
-export type { ControlOptions, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+export { foldRun, PastOfRun, recordedStart, type RestoredRun, type LedgerSoFar, lastMomentOf } from './fold.ts'
+export type {
+  ExternalInputOptions,
+  EffectScope,
+  PolledExternalInput,
+  StepKey,
+  StepOptions,
+  StepResult,
+  StepEngine,
+} from './steps.ts'
 export { committedNanos, recordedSpending } from '../session-account.ts'
 export { systemClock } from './system-clock.ts'
 export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reservation } from '../budget/ledger.ts'
-export type { LoopContext } from '../iterate.ts'
+export type { RunSurroundings } from '../iterate.ts'
 export { ledgerOf, settingsOf } from '../options.ts'
 export type { RunSettings } from '../run-context.ts'
-export type { Lap, RunEnd, RunIdentity, RunLimits, RunStart } from '../state.ts'
+export type { Iteration, RunEnd, RunIdentity, RunLimits, RunStart } from '../state.ts'
 export type { Eventually } from '../eventually.ts'
 export { beginningOf } from './check-records.ts'
 export { allowances, rankingOf, transitions, turnsBegun } from '../allowance.ts'

@@ -2,8 +2,8 @@ import type { StageRecord } from '../after/stage-record.ts'
 import type { Amount } from '../budget/ledger.ts'
 import type { Eventually } from '../eventually.ts'
 import type { Json } from '../json.ts'
-import type { Lap, RunEnd, RunStart } from '../state.ts'
-import type { Control } from './control.ts'
+import type { Iteration, RunEnd, RunStart } from '../state.ts'
+import type { ExternalInput } from './control.ts'
 import type { StepKey } from './steps.ts'
 
 /** What records come to, but for what was said and what the last lap tells. JSON. */
@@ -35,10 +35,10 @@ export type StepRecord =
       readonly at: number
       readonly durationMs: number
     }
-  | { readonly type: 'control'; readonly key: StepKey; readonly control: Control; readonly at: number }
+  | { readonly type: 'control'; readonly key: StepKey; readonly control: ExternalInput; readonly at: number }
   | {
       readonly type: 'lap'
-      readonly lap: Lap
+      readonly lap: Iteration
       /** In place of all records of its run since the start: it holds the messages of their laps, and this is what else they come to. */
       readonly folds?: FoldedPast
     }
@@ -49,7 +49,7 @@ export type StepRecord =
   | { readonly type: 'stage'; readonly stage: StageRecord }
 
 /** Where a driver keeps its records, in their order. */
-export interface StepLog {
+export interface StepStore {
   /** `nothing`: nobody will ask for what is appended, so steps need no digests. */
   readonly keeps: 'all' | 'nothing'
   /** Takes a record, which need not be durable yet. Throwing breaks the driver. */

@@ -1,8 +1,8 @@
 import { fieldsOf, isFunction, refuse } from '../given.ts'
 import type { Clock } from './clock.ts'
-import { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'
+import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './driver.ts'
 import { lastMomentOf } from './fold.ts'
-import type { StepLog, StepRecord } from './log.ts'
+import type { StepStore, StepRecord } from './log.ts'
 
 /** What a memory driver begins with; without options it is empty and keeps everything. */
 export interface MemoryStepsOptions {
@@ -23,7 +23,7 @@ export interface MemoryStepsOptions {
 }
 
 /** A driver whose records can be read: JSON, so that they can be written to a file and given to `resume` or `replay`. */
-export interface MemorySteps extends AnswerableSteps {
+export interface MemorySteps extends AnswerableStepEngine {
   readonly records: readonly StepRecord[]
 }
 
@@ -37,16 +37,16 @@ export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps
   return new MemoryDriver({ ...given, log, replay, recordedUntil: lastMomentOf(records) }, records)
 }
 
-class MemoryDriver extends StepsDriver implements MemorySteps {
+class MemoryDriver extends DurableStepEngine implements MemorySteps {
   readonly records: readonly StepRecord[]
 
-  constructor(options: StepsOptions, records: readonly StepRecord[]) {
+  constructor(options: StepEngineOptions, records: readonly StepRecord[]) {
     super(options)
     this.records = records
   }
 }
 
-class MemoryLog implements StepLog {
+class MemoryLog implements StepStore {
   readonly keeps: 'all' | 'nothing'
   readonly #records: StepRecord[]
   readonly #onRecord: ((record: StepRecord) => void) | undefined

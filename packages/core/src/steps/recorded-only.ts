@@ -1,9 +1,9 @@
 import type { HaltingError } from '../errors.ts'
 import type { Eventually } from '../eventually.ts'
-import type { Steps } from './steps.ts'
+import type { StepEngine } from './steps.ts'
 
 /** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
-export function recordedOnly(steps: Steps, error: HaltingError): Steps {
+export function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
   const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
     steps.peek(key) === 'done' ? answer() : Promise.reject(error)
   return {

@@ -1,15 +1,15 @@
 import { HaltingError } from '../errors.ts'
 import type { Eventually } from '../eventually.ts'
-import type { Lap, RunEnd, RunStart } from '../state.ts'
+import type { Iteration, RunEnd, RunStart } from '../state.ts'
 import type {
   AbandonedStep,
-  ControlOptions,
+  ExternalInputOptions,
   EffectScope,
-  PolledControl,
+  PolledExternalInput,
   StepKey,
   StepOptions,
   StepResult,
-  Steps,
+  StepEngine,
 } from './steps.ts'
 
 type What = 'step' | 'wait'
@@ -69,11 +69,11 @@ class Stall {
  * B1: one pending promise is rejected at a time, the one that began last: an agent ends before the step of the run that it is part of.
  * B2: once broken nothing is begun any more; only the end is still put on record.
  */
-export class StallableSteps implements Steps {
-  readonly #steps: Steps
+export class StallableSteps implements StepEngine {
+  readonly #steps: StepEngine
   readonly #stall: Stall
 
-  constructor(steps: Steps, stall: Stall = new Stall()) {
+  constructor(steps: StepEngine, stall: Stall = new Stall()) {
     this.#steps = steps
     this.#stall = stall
   }
@@ -107,19 +107,19 @@ export class StallableSteps implements Steps {
     return this.#stall.guarded('step', () => this.#steps.run(key, effect, options))
   }
 
-  scope(name: string): Steps {
+  scope(name: string): StepEngine {
     return new StallableSteps(this.#steps.scope(name), this.#stall)
   }
 
-  beside(name: string, prefix: StepKey): Steps {
+  beside(name: string, prefix: StepKey): StepEngine {
     return new StallableSteps(this.#steps.beside(name, prefix), this.#stall)
   }
 
-  lap(lap: Lap): void {
+  lap(lap: Iteration): void {
     this.#steps.lap(lap)
   }
 
-  control(key: StepKey, poll: () => PolledControl, options?: ControlOptions): PolledControl {
+  control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
     return this.#stall.guarded('step', () => this.#steps.control(key, poll, options))
   }
 

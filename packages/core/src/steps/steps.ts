@@ -1,8 +1,8 @@
-import type { LoopEvent } from '../events.ts'
+import type { RunEvent } from '../events.ts'
 import type { Eventually } from '../eventually.ts'
 import type { Json } from '../json.ts'
-import type { Lap, RunEnd, RunStart } from '../state.ts'
-import type { Control } from './control.ts'
+import type { Iteration, RunEnd, RunStart } from '../state.ts'
+import type { ExternalInput } from './control.ts'
 
 /** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (spec R-STEP-2). */
 export type StepKey = string
@@ -14,13 +14,13 @@ export interface EffectScope {
   /** The same for every try at this step, also after a crash. */
   readonly idempotencyKey: string
   /** Streaming events leave live from inside an effect; they are for looking at. */
-  readonly emit: (event: LoopEvent) => void
+  readonly emit: (event: RunEvent) => void
 }
 
 /** What the loop asks of a driver for one step. */
 export interface StepOptions<T> {
   readonly signal: AbortSignal
-  readonly emit: (event: LoopEvent) => void
+  readonly emit: (event: RunEvent) => void
   /** What was asked, told apart: a key that is found with another digest is a mismatch, not an answer, and writes nothing. */
   readonly digest?: () => string
   /** What is on record before the effect is called. Asked for only when the effect is about to be. */
@@ -51,13 +51,13 @@ export interface StepResult<T> {
 }
 
 /** How a poll for control stands in the record. */
-export interface ControlOptions {
+export interface ExternalInputOptions {
   /** The record does not go on behind this point, whatever it holds beside it. */
   readonly isOpen?: boolean
 }
 
 /** What a poll for control gave: mostly nothing, at once. */
-export type PolledControl = Eventually<Control | undefined>
+export type PolledExternalInput = Eventually<ExternalInput | undefined>
 
 /**
  * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
@@ -65,7 +65,7 @@ export type PolledControl = Eventually<Control | undefined>
  * means that the driver failed (R-STEP-3). A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
  * The first result of a key wins (R-STEP-4). Nothing that the loop decides by is read from anywhere else (R-STEP-7).
  */
-export interface Steps {
+export interface StepEngine {
   /** True while the open turn is answered from the record. */
   readonly replaying: boolean
   /** What the record of a resumed run holds of a step that was not asked for yet. */
@@ -81,16 +81,16 @@ export interface Steps {
     options: StepOptions<T>,
   ): Eventually<StepResult<T>>
   /** For subagents: a composite, never a leaf effect. */
-  scope(name: string): Steps
+  scope(name: string): StepEngine
   /** For an agent that works beside the run: what is on record under `prefix` is from now on its own, and what it replays is no replay of the run. */
-  beside(name: string, prefix: StepKey): Steps
+  beside(name: string, prefix: StepKey): StepEngine
   /** From `decide` only. On record before the run changes. */
-  lap(lap: Lap): void
+  lap(lap: Iteration): void
   /**
    * What came in from outside: abort, stop signals, messages. `poll` is asked only when live;
    * what it gives is on record before it is returned.
    */
-  control(key: StepKey, poll: () => PolledControl, options?: ControlOptions): PolledControl
+  control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
   /** A person's answer, which may come days later; undefined when aborted. */

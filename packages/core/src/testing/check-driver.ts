@@ -7,31 +7,31 @@ import {
   endedAs,
   nothingOutside,
   oversizedText,
-  type DriverSession,
+  type CheckedSession,
   type Ended,
   type Outside,
   type ProcessOptions,
 } from './driver-worker.ts'
 
 /** Where a driver keeps one session, empty at first: what is in it outlives the processes that open it. */
-export interface DriverStore {
+export interface CheckedStore {
   /** A process opens the session. Rejects with a `HaltingError` for what it cannot read. */
-  open(): Promise<DriverSession>
+  open(): Promise<CheckedSession>
   /** What is in it says from now on that a later version of the driver wrote it. Nobody has it open. */
   writeAsLaterVersion(): Promise<void>
 }
 
 /** A promise that a driver does not keep. */
-export interface DriverProblem {
+export interface StepEngineProblem {
   readonly check: string
   readonly problem: string
 }
 
-type Make = () => DriverStore | Promise<DriverStore>
+type Make = () => CheckedStore | Promise<CheckedStore>
 type Report = (problem: string) => void
 
-/** Options of `checkDriver`. */
-export interface DriverCheckOptions {
+/** Options of `checkStepEngine`. */
+export interface StepEngineCheckOptions {
   /** Longest time that one check may take; a driver that never answers is told so. A minute when absent. */
   readonly longestCheckMs?: number
 }
@@ -41,11 +41,11 @@ export interface DriverCheckOptions {
  * is killed between any two records comes to its end with nothing done twice. `make` gives a new, empty store each time.
  * Gives what is wrong: nothing for a driver that conforms.
  */
-export async function checkDriver(
+export async function checkStepEngine(
   make: Make,
-  { longestCheckMs = 60_000 }: DriverCheckOptions = {},
-): Promise<readonly DriverProblem[]> {
-  const problems: DriverProblem[] = []
+  { longestCheckMs = 60_000 }: StepEngineCheckOptions = {},
+): Promise<readonly StepEngineProblem[]> {
+  const problems: StepEngineProblem[] = []
   for (const [check, look] of Object.entries(checks)) {
     const report: Report = (problem) => void problems.push({ check, problem })
     let cancel = (): void => {}
@@ -216,7 +216,7 @@ interface Once {
   readonly flushed: number
 }
 
-async function runOnce(store: DriverStore, outside: Outside, options: ProcessOptions): Promise<Once> {
+async function runOnce(store: CheckedStore, outside: Outside, options: ProcessOptions): Promise<Once> {
   const worker = new DriverProcess(await store.open(), outside, options)
   const ended = await worker.run()
   return { ended, appended: worker.appended, flushed: worker.flushed }
@@ -226,7 +226,7 @@ async function runOnce(store: DriverStore, outside: Outside, options: ProcessOpt
 async function undisturbed(
   make: Make,
   options: ProcessOptions = {},
-): Promise<{ readonly store: DriverStore; readonly outside: Outside; readonly ended: Ended } & Once> {
+): Promise<{ readonly store: CheckedStore; readonly outside: Outside; readonly ended: Ended } & Once> {
   for (;;) {
     const store = await make()
     const outside = nothingOutside()
@@ -237,10 +237,10 @@ async function undisturbed(
 
 /** Processes at a session, until one brings its run to the end: a store may take it from each. `found`: how the first of them finds it. */
 async function toTheEnd(
-  store: DriverStore,
+  store: CheckedStore,
   outside: Outside,
   options: ProcessOptions = {},
-  found?: DriverSession,
+  found?: CheckedSession,
 ): Promise<Ended> {
   let session = found ?? (await store.open())
   for (;;) {

@@ -1,27 +1,27 @@
-import { loop } from '../iterate.ts'
+import { streamRun } from '../iterate.ts'
 import { isToolResult, type ModelMessage } from '../messages.ts'
 import type { ModelRequest } from '../model/model.ts'
-import type { LoopOptions } from '../options.ts'
+import type { RunOptions } from '../options.ts'
 import { resumeOn } from '../resume.ts'
 import { startRun } from '../start.ts'
-import { StepsDriver, type AnswerableSteps, type StepsOptions } from '../steps/driver.ts'
-import type { StepLog, StepRecord } from '../steps/log.ts'
+import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from '../steps/driver.ts'
+import type { StepStore, StepRecord } from '../steps/log.ts'
 import { systemClock } from '../steps/system-clock.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import type { AnyTool } from '../tools/tool.ts'
 import type { Transcript } from '../transcript.ts'
 import { transcriptProblems } from '../transcript-problems.ts'
 import { scriptedModel, type ScriptedReply } from './scripted-model.ts'
 
 /** A session as a process that opens it finds it. */
-export interface DriverSession {
+export interface CheckedSession {
   /** What was said in the runs that ended. */
   readonly transcript: Transcript
   /** The records of the run that did not end, as `resume` takes them. */
   readonly open: readonly StepRecord[] | undefined
-  readonly log: StepLog
-  /** The driver over a log; `StepsDriver` when absent. All that it records goes to the log that it is given, which is watched. */
-  readonly drive?: (options: StepsOptions) => AnswerableSteps
+  readonly log: StepStore
+  /** The driver over a log; `DurableStepEngine` when absent. All that it records goes to the log that it is given, which is watched. */
+  readonly drive?: (options: StepEngineOptions) => AnswerableStepEngine
   close(): Promise<void>
   /** The process is gone at once: what was appended and not flushed may be lost. Nothing else is called on this session. */
   kill(): Promise<void>
@@ -67,7 +67,7 @@ export interface ProcessOptions {
 
 /** How a process came to its end. */
 export interface Ended {
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly messages: readonly ModelMessage[]
   /** What the model was told of each call, as JSON. */
   readonly results: ReadonlyMap<string, string>
@@ -79,7 +79,7 @@ export class DriverProcess {
   readonly appended: StepRecord[] = []
   /** How much of it was flushed. */
   flushed = 0
-  readonly #session: DriverSession
+  readonly #session: CheckedSession
   readonly #outside: Outside
   readonly #options: ProcessOptions
   readonly #abort = new AbortController()
@@ -90,10 +90,10 @@ export class DriverProcess {
     this.#die = () => resolve(undefined)
   })
   readonly #lost: Promise<undefined> | undefined
-  #answer: AnswerableSteps['answer'] = () => {}
+  #answer: AnswerableStepEngine['answer'] = () => {}
   #steer: (text: string) => void = () => {}
 
-  constructor(session: DriverSession, outside: Outside, options: ProcessOptions = {}) {
+  constructor(session: CheckedSession, outside: Outside, options: ProcessOptions = {}) {
     this.#session = session
     this.#outside = outside
     this.#options = options
@@ -106,7 +106,7 @@ export class DriverProcess {
 
   /** Undefined when the process was killed, or has lost the session. */
   async run(): Promise<Ended | undefined> {
-    const { open, drive = (given: StepsOptions) => new StepsDriver(given) } = this.#session
+    const { open, drive = (given: StepEngineOptions) => new DurableStepEngine(given) } = this.#session
     const transcript = this.#options.before ?? this.#session.transcript
     const log = this.#log()
     const options = this.#loopOptions()
@@ -114,7 +114,7 @@ export class DriverProcess {
     if (open === undefined) {
       const steps = drive({ log, sessionId: 'session' })
       this.#answer = steps.answer.bind(steps)
-      running = loop(startRun({ prompt: 'go', sessionId: 'session', transcript }), { ...options, steps })
+      running = streamRun(startRun({ prompt: 'go', sessionId: 'session', transcript }), { ...options, steps })
     } else {
       const resumed = resumeOn(open, options, transcript, ({ past: _past, ...turn }) => drive({ ...turn, log }))
       this.#answer = resumed.steps.answer.bind(resumed.steps)
@@ -133,7 +133,7 @@ export class DriverProcess {
     return endedAs(ended.terminal, ended.state.transcript.messages(), this.#outside)
   }
 
-  #log(): StepLog {
+  #log(): StepStore {
     const { log } = this.#session
     return {
       keeps: 'all',
@@ -177,7 +177,7 @@ export class DriverProcess {
     }
   }
 
-  #loopOptions(): LoopOptions {
+  #loopOptions(): RunOptions {
     const { answers, script = plainScript } = this.#options
     return {
       model: scriptedModel((request) => this.#reply(script, request), { contextWindow: 50_000_000 }),
@@ -255,7 +255,7 @@ export class DriverProcess {
 }
 
 /** How a run ended of which this is what was said. */
-export function endedAs(terminal: Terminal, messages: readonly ModelMessage[], { problems }: Outside): Ended {
+export function endedAs(terminal: RunResult, messages: readonly ModelMessage[], { problems }: Outside): Ended {
   problems.push(...transcriptProblems(messages).map(String))
   const results = new Map<string, string>()
   for (const { content } of messages) {

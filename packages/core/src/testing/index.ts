@@ -1,5 +1,10 @@
-export { checkDriver, type DriverCheckOptions, type DriverProblem, type DriverStore } from './check-driver.ts'
-export type { DriverSession } from './driver-worker.ts'
+export {
+  checkStepEngine,
+  type StepEngineCheckOptions,
+  type StepEngineProblem,
+  type CheckedStore,
+} from './check-driver.ts'
+export type { CheckedSession } from './driver-worker.ts'
 export * from './fake-clock.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'

@@ -51,9 +51,10 @@ export const isAnyTool: Given = (name, value) => {
 
 /** What others call a field of a tool. */
 const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
-  ['parameters', 'input'],
-  ['schema', 'input'],
-  ['input_schema', 'input'],
+  ['input', 'inputSchema'],
+  ['parameters', 'inputSchema'],
+  ['schema', 'inputSchema'],
+  ['input_schema', 'inputSchema'],
   ['handler', 'execute'],
   ['run', 'execute'],
 ]

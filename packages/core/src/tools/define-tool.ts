@@ -36,7 +36,7 @@ type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   /** Says to the model what the tool is for. */
   readonly description: string
   /** The schema of the input; an object without known fields when absent. */
-  readonly input?: Schema
+  readonly inputSchema?: Schema
   /** False when absent. */
   readonly readOnly?: boolean | ((input: InputOf<Schema>) => boolean)
   readonly concurrencySafe?: boolean
@@ -48,16 +48,16 @@ type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
 type ShownSchema<Schema> = Schema extends StandardJsonSchema
   ? {
       /** Shown to the model in place of the JSON Schema that the schema gives. */
-      readonly inputSchema?: JsonObject
+      readonly modelSchema?: JsonObject
     }
   : Schema extends StandardSchema
     ? {
         /** Shown to the model: this schema gives no JSON Schema. */
-        readonly inputSchema: JsonObject
+        readonly modelSchema: JsonObject
       }
     : {
         /** For a Standard Schema: a JSON Schema is `input` itself. */
-        readonly inputSchema?: never
+        readonly modelSchema?: never
       }
 
 /** What `tool()` takes. */
@@ -112,8 +112,15 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
 }
 
 function described<Schema extends InputSchema>(options: Described<Schema>): Omit<Tool<InputOf<Schema>>, 'execute'> {
-  const { name, description, input = noFields, readOnly = false, concurrencySafe, onUnknownOutcome } = options
-  const given = 'inputSchema' in options ? options.inputSchema : undefined
+  const {
+    name,
+    description,
+    inputSchema: input = noFields,
+    readOnly = false,
+    concurrencySafe,
+    onUnknownOutcome,
+  } = options
+  const given = 'modelSchema' in options ? options.modelSchema : undefined
   return {
     name,
     description,
@@ -128,7 +135,7 @@ function described<Schema extends InputSchema>(options: Described<Schema>): Omit
 const noFields: JsonObject = deepFreeze({ type: 'object' })
 
 function inputWords(name: string): Parameters<typeof jsonSchemaOf>[1] {
-  return { what: `The input schema of ${name}`, given: 'as `inputSchema`' }
+  return { what: `The input schema of ${name}`, given: 'as `modelSchema`' }
 }
 
 function shownSchema(name: string, input: InputSchema, given: unknown): JsonObject {

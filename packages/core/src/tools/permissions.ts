@@ -42,7 +42,7 @@ export interface AskCause {
  * Permission rules as a port. A read-only call may start while the message still streams, where `decide` allows it at once, without a promise.
  */
 export interface Permissions {
-  /** Names of the modes that may be set while a run goes on (`Loop.set`); each request then says which. None when absent. */
+  /** Names of the modes that may be set while a run goes on (`RunStream.set`); each request then says which. None when absent. */
   readonly modes?: readonly string[]
   /** Deny rules alone, looked at before the hooks and again when a hook changed the input. */
   denies(request: PermissionRequest): string | undefined

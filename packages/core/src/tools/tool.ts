@@ -163,7 +163,7 @@ export interface ChildRun {
   /** US dollars that the child and those below it may cost. */
   readonly maxBudgetUsd?: number
   /** Tokens of the child and those below it, input and output. */
-  readonly maxTokens?: number
+  readonly maxTotalTokens?: number
   /** Active milliseconds that the child may take. */
   readonly maxDurationMs?: number
   /**

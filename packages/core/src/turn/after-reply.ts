@@ -88,5 +88,5 @@ function overBudgetDraft(run: Run): Draft | undefined {
 
 /** The service wrote more tokens than it was asked for. The ledger cannot prevent that, so the run ends here. */
 function overTokensDraft(run: Run): Draft | undefined {
-  return run.spent.totalTokens > run.context.settings.maxTokens ? loweredTokensDraft(run) : undefined
+  return run.spent.totalTokens > run.context.settings.maxTotalTokens ? loweredTokensDraft(run) : undefined
 }

@@ -128,10 +128,11 @@ class TurnRequest implements RequestPlan {
     return promptDigest(this.#run.context, this.model)
   }
 
-  body({ maxTokens }: Grant, idempotencyKey: string): ModelRequest {
+  body({ maxTokens: maxOutputTokens }: Grant, idempotencyKey: string): ModelRequest {
     const { context, spent, transcript } = this.#run
     const { system, thinking } = context.settings
-    const plain = { system, messages: transcript.messages(), tools: context.toolDefinitions, maxTokens, idempotencyKey }
+    const { toolDefinitions: tools } = context
+    const plain = { system, messages: transcript.messages(), tools, maxOutputTokens, idempotencyKey }
     if (spent.closing === null && thinking === null) return plain
     return {
       ...plain,

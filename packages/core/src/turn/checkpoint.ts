@@ -1,12 +1,12 @@
 import type { AbortCause } from '../cancel/abort.ts'
-import type { CanProvideCancellationSignal } from '../cancel/source.ts'
+import type { CancellationSource } from '../cancel/source.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { HaltingError, isInstance, messageOf } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
-import { defaultCheckpoints, type Checkpoint, type Guard, type GuardView } from '../guards/guard.ts'
-import type { Control } from '../steps/control.ts'
-import type { PolledControl } from '../steps/steps.ts'
+import { defaultCheckpoints, type CancellationPoint, type Guard, type GuardView } from '../guards/guard.ts'
+import type { ExternalInput } from '../steps/control.ts'
+import type { PolledExternalInput } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { RecordPosition } from './record-position.ts'
@@ -17,13 +17,13 @@ import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
 // A checkpoint is a place where aborts, stop signals, cancellation sources and the inbox are read. Everything from outside is read through
-// `Steps.control`, which records it.
+// `StepEngine.control`, which records it.
 
 /**
  * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and gives the cause of an abort.
  * It takes no messages from the inbox: a run that stops leaves them there.
  */
-export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCause | undefined> {
+export function controlAt(run: Run, checkpoint: CancellationPoint): Eventually<AbortCause | undefined> {
   const name = `control:${checkpoint}:${run.spent.request}`
   // Beside an agent that goes on live, one whose record goes on behind this point took nothing here: what comes now is for later,
   // or what it was charged for would be left out.
@@ -41,7 +41,7 @@ export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCau
  */
 export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): Eventually<undefined> {
   const key = run.key(`control:call:${run.spent.request}:${index}:${id}`)
-  const poll = (): Control | undefined => {
+  const poll = (): ExternalInput | undefined => {
     const settings = position === 'open' ? run.ports.inbox.takeSettings() : undefined
     return settings === undefined ? undefined : { settings }
   }
@@ -52,13 +52,17 @@ export function settingsAtCall(run: Run, { index, id }: CallPlace, position: Rec
   })
 }
 
-function applyControl(run: Run, control: Control | undefined, checkpoint: Checkpoint): AbortCause | undefined {
+function applyControl(
+  run: Run,
+  control: ExternalInput | undefined,
+  checkpoint: CancellationPoint,
+): AbortCause | undefined {
   if (control?.settings !== undefined) run.set(control.settings)
   for (const stored of control?.signals ?? []) run.raise(StopSignal.fromJSON(stored), checkpoint)
   return control?.abort
 }
 
-function pollControl(run: Run): PolledControl {
+function pollControl(run: Run): PolledExternalInput {
   const cause = run.ports.abort.causeNow()
   if (cause !== undefined) return { abort: cause }
   const signals = run.ports.inbox.takeSignals() ?? noSignals
@@ -67,7 +71,7 @@ function pollControl(run: Run): PolledControl {
 
 const noSignals: readonly StopSignalJson[] = Object.freeze([])
 
-async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<Control | undefined> {
+async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
   const signals = [...taken]
   for (const source of run.context.cancellation) {
     // A source that ignored an abort has used up the grace time. No other source is asked.
@@ -83,14 +87,14 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
 }
 
 /** Stop signals and changed settings; undefined when there are none. */
-function controlWith(run: Run, signals: readonly StopSignalJson[]): Control | undefined {
+function controlWith(run: Run, signals: readonly StopSignalJson[]): ExternalInput | undefined {
   const settings = run.ports.inbox.takeSettings()
   if (settings === undefined && signals.length === 0) return undefined
   return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
 }
 
 /** A source that throws or gives something else than a signal ends the run as `error`: nobody knows whether it meant to stop. */
-function signalOfSource(source: CanProvideCancellationSignal, settled: Settled<unknown>): StopSignal | undefined {
+function signalOfSource(source: CancellationSource, settled: Settled<unknown>): StopSignal | undefined {
   if (settled.kind === 'left') return undefined
   if (settled.kind === 'threw') return failedSource(source, messageOf(settled.error))
   const { value } = settled
@@ -98,7 +102,7 @@ function signalOfSource(source: CanProvideCancellationSignal, settled: Settled<u
   return isInstance(value, StopSignal) ? value : failedSource(source, 'it gave something that is no StopSignal')
 }
 
-function failedSource(source: CanProvideCancellationSignal, problem: string): StopSignal {
+function failedSource(source: CancellationSource, problem: string): StopSignal {
   const name = nameOf(source)
   return new StopSignal({
     reason: 'error',
@@ -108,7 +112,7 @@ function failedSource(source: CanProvideCancellationSignal, problem: string): St
 }
 
 /** It may be an object without a class. */
-function nameOf(source: CanProvideCancellationSignal): string {
+function nameOf(source: CancellationSource): string {
   try {
     return plainTextOf(source.constructor.name)
   } catch {
@@ -120,7 +124,11 @@ function nameOf(source: CanProvideCancellationSignal): string {
  * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
  * Before a turn a guard that was overridden raises none: the turn was granted. Nor does any guard at a checkpoint that is `passed`.
  */
-export function guardsAt(run: Run, checkpoint: Checkpoint, position: RecordPosition = 'open'): readonly string[] {
+export function guardsAt(
+  run: Run,
+  checkpoint: CancellationPoint,
+  position: RecordPosition = 'open',
+): readonly string[] {
   const { guards } = run.context
   if (guards.length === 0) return nobody
   const view = viewOf(run, checkpoint)
@@ -155,7 +163,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   )
 }
 
-function viewOf({ spent }: Run, checkpoint: Checkpoint): GuardView {
+function viewOf({ spent }: Run, checkpoint: CancellationPoint): GuardView {
   const { inRun } = spent.laps
   // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + (inRun.continuation_requested ?? 0)
@@ -184,7 +192,7 @@ export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<bool
   return after(polled, (control) => applyInbox(run, control, place))
 }
 
-function applyInbox(run: Run, control: Control | undefined, place: 'before_turn' | 'end'): boolean {
+function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before_turn' | 'end'): boolean {
   if (control?.messages === undefined && control?.tasks === undefined) return false
   const { messages = [] } = control
   enterTasks(run, control, place)

@@ -1,4 +1,4 @@
-import type { ClearedResults, Compaction, ContextDefence, ContextView, Thrash } from '../context/port.ts'
+import type { ClearedResults, Compaction, ContextManager, ContextView, Thrash } from '../context/port.ts'
 import { HaltingError } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../endings/signal.ts'
@@ -35,13 +35,13 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
 }
 
 /** The compaction that a layer gave; undefined also where it found that none helps. */
-export function dueIn(due: ReturnType<ContextDefence['beforeRequest']>): Compaction | undefined {
+export function dueIn(due: ReturnType<ContextManager['beforeRequest']>): Compaction | undefined {
   // It is not a thrash, so it has to be a compaction or nothing: `compactionOf` checks that.
   return thrashOf(due) === undefined ? compactionOf(due as Compaction | undefined) : undefined
 }
 
 /** How the run ends where a layer found that no compaction helps; undefined where it did not. */
-export function thrashEndingOf(run: Run, due: ReturnType<ContextDefence['beforeRequest']>): Draft | undefined {
+export function thrashEndingOf(run: Run, due: ReturnType<ContextManager['beforeRequest']>): Draft | undefined {
   const thrash = thrashOf(due)
   return thrash && thrashDraft(thrash, estimateRequest(run))
 }

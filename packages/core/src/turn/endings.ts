@@ -153,7 +153,7 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
 /** The token limit is reached. `how` says where; in the middle of a reply when absent. */
 export function loweredTokensDraft({ context, spent }: Run, how: string = 'the reply was cut at what was left'): Draft {
   const used = spent.totalTokens
-  const limit = context.settings.maxTokens
+  const limit = context.settings.maxTotalTokens
   const message = `Token limit reached: ${used}/${limit}; ${how}`
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })

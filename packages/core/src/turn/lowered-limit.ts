@@ -19,10 +19,10 @@ export function loweredLimitDraft(run: Run): Draft | undefined {
   const { spent, context, ports } = run
   const limits = spent.settings?.limits
   if (limits === undefined) return undefined
-  const { maxBudgetUsd, maxTokens } = context.settings
+  const { maxBudgetUsd, maxTotalTokens } = context.settings
   if (limits.maxBudgetUsd !== undefined && ports.spentBeforeUsd + committedUsd(spent) >= maxBudgetUsd)
     return budgetDraft(run)
-  if (limits.maxTotalTokens !== undefined && spent.totalTokens >= maxTokens)
+  if (limits.maxTotalTokens !== undefined && spent.totalTokens >= maxTotalTokens)
     return loweredTokensDraft(run, 'the limit was lowered to what is spent')
   return loweredTimeDraft(run)
 }

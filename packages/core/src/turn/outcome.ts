@@ -1,15 +1,15 @@
-import type { Transition } from '../allowance.ts'
+import type { IterationReason } from '../allowance.ts'
 import type { HaltingError } from '../errors.ts'
 import type { Eventually } from '../eventually.ts'
 import type { StopSignal } from '../endings/signal.ts'
-import type { TerminalReason } from '../endings/ending.ts'
+import type { EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
 import type { Attachment, AssistantEntry } from '../transcript.ts'
 import type { Run } from './run.ts'
 
 /** How the run ends if no route is taken and nothing overrides it. */
 export interface Draft {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly signal: StopSignal
   /** Ids of the guards behind it, or of the run's own limit (`limit:…`); an override is remembered by them. */
   readonly raisedBy: readonly string[]
@@ -35,7 +35,7 @@ type Taking = 'taken' | 'declined' | 'gave_up' | Draft
 
 /** One way to go round again, and the transition that pays for it. */
 export interface Route {
-  readonly transition: Transition
+  readonly transition: IterationReason
   take(run: Run): Eventually<Taking>
   /** token_budget_continuation: it made enough progress to refill the other allowances. */
   readonly madeProgress?: boolean
@@ -59,12 +59,12 @@ export function goesOn(routes: readonly Route[], draft: () => Draft): Outcome {
 }
 
 /** A route that can always be taken and writes nothing. */
-export function onward(transition: Transition): Route {
+export function onward(transition: IterationReason): Route {
   return { transition, take: () => 'taken' }
 }
 
 export function draftOf(
-  reason: TerminalReason,
+  reason: EndingReason,
   signal: StopSignal,
   more: Partial<Omit<Draft, 'reason' | 'signal'>> = {},
 ): Draft {

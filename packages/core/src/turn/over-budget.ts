@@ -57,7 +57,7 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Sha
 
 function tokensDraft(run: Run, needed: number, available: number, of: Shared): Draft {
   const used = of?.settled ?? run.spent.totalTokens
-  const limit = of?.limit ?? run.context.settings.maxTokens
+  const limit = of?.limit ?? run.context.settings.maxTotalTokens
   const message =
     used === 0
       ? `${nothingFits(run)} a limit of ${limit} tokens: ${firstOne(run)} may need ${needed}`

@@ -1,4 +1,4 @@
-import type { ContextDefence, ContextView } from '../context/port.ts'
+import type { ContextManager, ContextView } from '../context/port.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { namedMedia } from '../media/named-media.ts'
 import { holdsMedia, type MediaPlace } from '../media/places.ts'
@@ -68,7 +68,7 @@ const roomRoutes: readonly Route[] = [
 function roomRoute(
   transition: 'collapse_drain_retry' | 'reactive_compact_retry',
   place: 'collapse' | 'reactive',
-  layer: (run: Run, view: ContextView) => ReturnType<ContextDefence['drain']>,
+  layer: (run: Run, view: ContextView) => ReturnType<ContextManager['drain']>,
 ): Route {
   return {
     transition,

@@ -1,14 +1,28 @@
 import type { AgentState } from '../agent-state.ts'
-import { allowances, allowancesLeft, rankingOf, spendLap, type SpentLaps, type Transition } from '../allowance.ts'
+import {
+  allowances,
+  retriesLeft,
+  rankingOf,
+  spendLap,
+  type SpentIterations,
+  type IterationReason,
+} from '../allowance.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Eventually } from '../eventually.ts'
-import type { Checkpoint } from '../guards/guard.ts'
+import type { CancellationPoint } from '../guards/guard.ts'
 import type { MediaSeen } from '../media/too-much.ts'
 import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
-import { copyOfProgress, type Lap, type RunEnd, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
+import {
+  copyOfProgress,
+  type Iteration,
+  type RunEnd,
+  type RunIdentity,
+  type RunProgress,
+  type RunState,
+} from '../state.ts'
 import { contextWith } from '../settings/context-with.ts'
 import { inForceAfter, type RunChange, type SettingsInForce } from '../settings/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
@@ -16,7 +30,7 @@ import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/ste
 import { ExecutionContinuation } from '../endings/continuation.ts'
 import type { StopSignal } from '../endings/signal.ts'
 import type { StopSignals } from '../endings/signals.ts'
-import type { Terminal } from '../endings/terminal.ts'
+import type { RunResult } from '../endings/terminal.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { agentStateOf } from './agent-view.ts'
 import type { AgentsBeside } from './agents-beside.ts'
@@ -36,7 +50,7 @@ const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', 
 export interface LapDetails {
   /** token_budget_continuation: it made enough progress to refill the other allowances. */
   readonly madeProgress?: boolean
-  readonly overridden?: NonNullable<Lap['overridden']>
+  readonly overridden?: NonNullable<Iteration['overridden']>
 }
 
 /**
@@ -188,7 +202,7 @@ export class Run {
   }
 
   /** Raises a stop signal and emits its event. */
-  raise(signal: StopSignal, checkpoint: Checkpoint): void {
+  raise(signal: StopSignal, checkpoint: CancellationPoint): void {
     this.emit({ type: 'signal', signal, checkpoint })
     this.setContinuation(this.#continuation.withNewStopSignal(signal))
   }
@@ -286,7 +300,7 @@ export class Run {
   }
 
   /** Starts the next lap: it is recorded first, then the run changes. Only `decide` calls it. */
-  lap(transition: Transition, { madeProgress = false, overridden }: LapDetails = {}): void {
+  lap(transition: IterationReason, { madeProgress = false, overridden }: LapDetails = {}): void {
     const before = this.#progress.laps
     const laps = spendLap(transition, before, madeProgress)
     const isRefilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
@@ -297,7 +311,7 @@ export class Run {
     spent.approvals = null
     if (isRefilled) spent.resumedBrokenReply = false
     const added = this.#transcript.since(this.#lapLength)
-    const lap: Lap = { scope: this.identity.agentPath, transition, spent, added }
+    const lap: Iteration = { scope: this.identity.agentPath, transition, spent, added }
     this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })
     this.#progress = spent
     this.#isShared = true
@@ -309,11 +323,11 @@ export class Run {
   }
 
   /** What is recorded of the end. */
-  endOf(terminal: Terminal): RunEnd {
+  endOf(terminal: RunResult): RunEnd {
     return { terminal, added: this.#transcript.since(this.#lapLength), spent: this.state.spent }
   }
 
-  #tellLap(transition: Transition, before: SpentLaps): void {
+  #tellLap(transition: IterationReason, before: SpentIterations): void {
     const { laps } = this.#progress
     const { limits } = this.context
     this.emit({
@@ -321,12 +335,12 @@ export class Run {
       transition,
       before: rankingOf(before, limits),
       after: rankingOf(laps, limits),
-      left: allowancesLeft(laps, limits),
+      left: retriesLeft(laps, limits),
     })
   }
 
   /** Throws when a route declined and had written something: the transcript would show what did not happen. */
-  expectNoWrite(writes: number, transition: Transition): void {
+  expectNoWrite(writes: number, transition: IterationReason): void {
     if (this.#writes !== writes)
       throw new HaltingError('internal', `The route ${transition} declined, but it had changed the run.`)
   }

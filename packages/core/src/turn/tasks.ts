@@ -11,7 +11,7 @@ import {
 import type { AbortCause } from '../cancel/abort.ts'
 import { after, type Eventually } from '../eventually.ts'
 import type { AgentEnd } from '../agent-figures.ts'
-import type { Control } from '../steps/control.ts'
+import type { ExternalInput } from '../steps/control.ts'
 import { headOf, tailOf } from '../text.ts'
 import type { Transcript, TranscriptEntry } from '../transcript.ts'
 import type { AgentsBeside } from './agents-beside.ts'
@@ -20,7 +20,7 @@ import { abortDraft } from './endings.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
 import type { Run } from './run.ts'
 
-// Work that tools have started and that goes on beside the run (spec R-BACK-1 to R-BACK-7). What became of it comes in through `Steps.control`, as
+// Work that tools have started and that goes on beside the run (spec R-BACK-1 to R-BACK-7). What became of it comes in through `StepEngine.control`, as
 // messages do. Waiting for it is a step, so that its time counts.
 
 /** What goes on beside this run. What subagents start is told to the main loop. */
@@ -99,7 +99,7 @@ function waitForEnd(run: Run, background: Background | null): Eventually<Waited>
 const noStop = (): void => {}
 
 /** What came to an end beside the run, as it goes on record. */
-type Ended = Pick<Control, 'tasks' | 'agents'>
+type Ended = Pick<ExternalInput, 'tasks' | 'agents'>
 
 /** Asked at a checkpoint, live: what ended since it was last asked, and what a process before this one has left open. */
 export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | undefined {
@@ -181,18 +181,18 @@ function leaving(run: Run, draft: Draft): Eventually<undefined> {
   const { steps } = run.ports
   const background = leavesTasks(run, draft) ? backgroundOf(run) : null
   const why = draft.signal.reason === 'user_requested' ? 'aborted' : 'ended'
-  const left = (): Control | undefined =>
+  const left = (): ExternalInput | undefined =>
     controlOf(leftAgents(run), background === null ? [] : whatIsLeft(background, why))
   if (run.spent.openAgents !== undefined) {
     // Their ends take a while, which is the run's.
-    const stopping = run.step<Control>('background:stop', () => after(run.agents?.stopAll(), () => left() ?? {}))
+    const stopping = run.step<ExternalInput>('background:stop', () => after(run.agents?.stopAll(), () => left() ?? {}))
     return after(stopping, ({ value }) => enterLeaving(run, value))
   }
   if (background === null && !(steps.replaying && leavesTasks(run, draft))) return undefined
   return after(steps.control(run.key('background:end'), left), (control) => enterLeaving(run, control ?? {}))
 }
 
-function enterLeaving(run: Run, { agents = [], left = [] }: Pick<Control, 'agents' | 'left'>): undefined {
+function enterLeaving(run: Run, { agents = [], left = [] }: Pick<ExternalInput, 'agents' | 'left'>): undefined {
   enterAgents(run, agents)
   enterLeft(run, left, notesOf(run, agents))
 }
@@ -220,7 +220,7 @@ function leftAgents({ agents, spent }: Run): ReturnType<AgentsBeside['left']> {
   }))
 }
 
-function controlOf(agents: ReturnType<AgentsBeside['left']>, tasks: readonly TaskLeft[]): Control | undefined {
+function controlOf(agents: ReturnType<AgentsBeside['left']>, tasks: readonly TaskLeft[]): ExternalInput | undefined {
   const left = [...agents.map((each) => each.left), ...tasks]
   if (left.length === 0) return undefined
   return agents.length === 0 ? { left } : { left, agents: agents.map(({ end }) => end) }

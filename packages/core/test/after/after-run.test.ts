@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { afterRun, runStages, type Stage, type StageContext, type StageReport } from '../../src/after/index.ts'
 import { QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
-import { foldRun, foldSession, recordedSpending, type KeptSession, type StepRecord } from '../../src/steps/index.ts'
+import { foldRun, foldSession, recordedSpending, type StoredSession, type StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
 import { hanging, reader, type Script } from '../support/harness.ts'
@@ -41,7 +41,7 @@ async function after(stages: readonly Stage[], script: Script = ['done'], given:
 const endOf = ({ reason, message, turns }: StageReport) => [reason, message, turns]
 
 /** A session that keeps its records, as a journal does. */
-function kept(records: StepRecord[] = []): KeptSession {
+function kept(records: StepRecord[] = []): StoredSession {
   const runs: StepRecord[][] = []
   for (const record of records) {
     if (record.type === 'start' && record.scope === '') runs.push([])
@@ -95,7 +95,7 @@ test('stages under one budget wait for what the others have reserved (spec R-BUD
 test('replies are asked for within what the model can write', async () => {
   const [short, long] = [1_000, 64_000].map((maxOutputTokens) => scriptedModel(['noted'], { maxOutputTokens }))
   await after([asks('a', { model: short }), asks('b', { model: long })])
-  expect([short, long].map((model) => model?.requests[0]?.maxTokens)).toEqual([1_000, 4_096])
+  expect([short, long].map((model) => model?.requests[0]?.maxOutputTokens)).toEqual([1_000, 4_096])
 })
 
 test('stages start after completed alone', async () => {
@@ -428,7 +428,7 @@ test('what others have only taken aside is part of the most of a stage: they may
 
 test('nothing is asked where the beginning cannot be recorded', async () => {
   const session = kept()
-  const broken: KeptSession = {
+  const broken: StoredSession = {
     ...session,
     log: {
       ...session.log,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { afterRun, type Stage } from '../../src/after/index.ts'
 import type { BudgetLease, Prices, QueryEngine } from '../../src/index.ts'
-import type { KeptSession, StepRecord } from '../../src/steps/index.ts'
+import type { StoredSession, StepRecord } from '../../src/steps/index.ts'
 import { foldSession } from '../../src/steps/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -40,7 +40,7 @@ function leaseOf(totalUsd: number) {
   return lease
 }
 
-function sessionOf(records: StepRecord[], lease: BudgetLease): KeptSession {
+function sessionOf(records: StepRecord[], lease: BudgetLease): StoredSession {
   const log = {
     keeps: 'all',
     append: (record: StepRecord) => void records.push(record),

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { noUsage, plainContext, type Compaction } from '../../src/adapters/index.ts'
 import {
   createMemorySteps,
-  loop,
+  streamRun,
   resume,
   startRun,
   type AgentTool,
-  type ContextDefence,
-  type LoopOptions,
+  type ContextManager,
+  type RunOptions,
   type Model,
   type ModelRequest,
   type Prices,
@@ -73,11 +73,11 @@ const garbage: readonly unknown[] = [
 /** A service that bills at most what it was asked for, and tells it, or something else. */
 function service(id: string, plan: Plan): Model {
   let asked = 0
-  const replyTo = ({ maxTokens, messages, system }: ModelRequest): ScriptedReply => {
+  const replyTo = ({ maxOutputTokens, messages, system }: ModelRequest): ScriptedReply => {
     const behaviour = plan.script[asked++] ?? 'text'
     const usage = {
       input_tokens: Math.floor((900 + (JSON.stringify(messages).length + system.length) / 4) * plan.share) + 1,
-      output_tokens: Math.floor(maxTokens * plan.share),
+      output_tokens: Math.floor(maxOutputTokens * plan.share),
     }
     switch (behaviour) {
       case 'tool':
@@ -85,7 +85,7 @@ function service(id: string, plan: Plan): Model {
       case 'agents':
         return { ...calls('Agent', 'Agent', 'Look'), usage }
       case 'cut':
-        return { text: 'part', stopReason: 'max_tokens', usage: { ...usage, output_tokens: maxTokens } }
+        return { text: 'part', stopReason: 'max_tokens', usage: { ...usage, output_tokens: maxOutputTokens } }
       case 'drop':
         return { error: { kind: 'connection', message: 'dropped' } }
       case 'busy':
@@ -123,20 +123,20 @@ const agent: AgentTool = {
   spawn: () => ({ prompt: 'sub', maxTurns: 3 }),
 }
 
-function optionsOf(plan: Plan): LoopOptions {
+function optionsOf(plan: Plan): RunOptions {
   const [model, small] = [service('main', plan), service('small', plan)]
   const asking = (trigger: Compaction['trigger']): Compaction => ({
     trigger,
     async run({ ask }) {
       const messages = [{ role: 'user', content: 'all of it '.repeat(2_000) }] as const
       const question = { model: small, system: 'Summarize.', messages }
-      const replies = await Promise.all([ask(question), ask({ ...question, maxTokens: 1_500 })])
+      const replies = await Promise.all([ask(question), ask({ ...question, maxOutputTokens: 1_500 })])
       return replies.some(({ kind }) => kind === 'answered')
         ? { kind: 'compacted', messages: [{ role: 'user', content: 'a summary' }], preTokens: 90, postTokens: 9 }
         : { kind: 'gave_up', message: 'no answer' }
     },
   })
-  const context: ContextDefence = {
+  const context: ContextManager = {
     ...plainContext,
     autoCompact: true,
     models: [small],
@@ -178,7 +178,7 @@ test('no limit is overshot at any moment, whoever spends, whatever services, pri
     fc.asyncProperty(plans, async (plan) => {
       const options = optionsOf(plan)
       const ledger = ledgerOf(settingsOf(options))
-      const running = loop(startRun({ prompt: 'go' }), options, { ledger })
+      const running = streamRun(startRun({ prompt: 'go' }), options, { ledger })
       for await (const event of running) {
         expect(event.type).toBeTypeOf('string')
         expectKept(ledger, plan)
@@ -201,7 +201,7 @@ test('no limit is overshot over a crash at any record', async () => {
     fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
       const options = optionsOf(plan)
       const steps = createMemorySteps({ clock: options.clock! })
-      await loop(startRun({ prompt: 'go' }), { ...options, steps }).ended
+      await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
       const records = json(steps.records) as unknown as readonly StepRecord[]
       // The process dies while something is asked or done: what had begun may have been billed.
       const begun = records.flatMap(({ type }, index) => (type === 'intent' ? [index + 1] : []))

@@ -10,12 +10,12 @@ import {
 import {
   ConfigurationError,
   createMemorySteps,
-  loop,
+  streamRun,
   replay,
   resume,
   startRun,
-  type ContextDefence,
-  type LoopOptions,
+  type ContextManager,
+  type RunOptions,
   type Prices,
 } from '../../src/index.ts'
 import type { StepRecord } from '../../src/steps/index.ts'
@@ -37,7 +37,7 @@ const cap = 2_000
 const question: CompactionRequest = {
   system: 'Summarize.',
   messages: [{ role: 'user', content: 'all of it' }],
-  maxTokens: 500,
+  maxOutputTokens: 500,
 }
 /** The most that the question can be billed for: 1,000 around it, its bytes, and its cap. */
 const questionTokens = 1_000 + 10 + (16 + 9) + 500
@@ -67,7 +67,7 @@ function summarizing(
 }
 
 /** Compacts before the second request, once. */
-const beforeSecond = (compaction: () => Compaction, more: Partial<ContextDefence> = {}): ContextDefence => ({
+const beforeSecond = (compaction: () => Compaction, more: Partial<ContextManager> = {}): ContextManager => ({
   ...plainContext,
   autoCompact: true,
   beforeRequest: ({ state }) => (state.spent.request === 2 && state.spent.compactions === 0 ? compaction() : undefined),
@@ -86,7 +86,7 @@ function world(
     { maxOutputTokens: cap },
   )
   const compaction = () => summarizing('auto', heard, [{ ...asked, model: small }])
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model,
     prices,
     clock: createFakeClock({ autoAdvance: true }),
@@ -116,7 +116,7 @@ describe('a compaction that asks a model', () => {
     expect(terminal.summary).toMatchObject({ requests: 2, turns: 2, usage: { input_tokens: 20 }, compacted: true })
     expect([state.spent.totalTokens, state.spent.compactions]).toEqual([370, 1])
     expect(messages[0]).toEqual({ role: 'user', content: 'a summary' })
-    expect(small.requests.map(({ system, maxTokens, tools }) => [system, maxTokens, tools])).toEqual([
+    expect(small.requests.map(({ system, maxOutputTokens, tools }) => [system, maxOutputTokens, tools])).toEqual([
       ['Summarize.', 500, []],
     ])
   })
@@ -142,7 +142,11 @@ describe('a compaction that asks a model', () => {
       const { options, small, heard } = world([summary], [], long)
       const { terminal } = await run([], { ...options, minUsefulTokens: 100, maxBudgetUsd } as never)
       expect(terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
-      return [terminal.reason, small.requests.map(({ maxTokens }) => maxTokens), heard.map(({ kind }) => kind)]
+      return [
+        terminal.reason,
+        small.requests.map(({ maxOutputTokens }) => maxOutputTokens),
+        heard.map(({ kind }) => kind),
+      ]
     }
     expect(await asks(15 + input + 200)).toEqual(['completed', [200], ['answered']])
     // Without it the run goes on as it was.
@@ -150,14 +154,14 @@ describe('a compaction that asks a model', () => {
   })
 
   test('never spends what is held back for the last answer', async () => {
-    const greedy = scriptedModel(({ maxTokens }) => ({ text: 'long', usage: usage(1_000, maxTokens) }), {
+    const greedy = scriptedModel(({ maxOutputTokens }) => ({ text: 'long', usage: usage(1_000, maxOutputTokens) }), {
       id: 'small',
       maxOutputTokens: 100_000,
     })
     const model = scriptedModel((_request, index) => (index === 0 ? calls('Look') : 'the last answer'), {
       maxOutputTokens: 1_024,
     })
-    const compaction = () => summarizing('auto', [], [{ ...question, model: greedy, maxTokens: 100_000 }])
+    const compaction = () => summarizing('auto', [], [{ ...question, model: greedy, maxOutputTokens: 100_000 }])
     const given = { prices, tools: [reader('Look')], context: beforeSecond(compaction, { models: [greedy] }) }
     const { terminal, model: asked } = await run([], { ...given, model, wrapUp: true, maxBudgetUsd: 8_000 })
     expect([terminal.reason, asked.requests.at(-1)?.toolChoice]).toEqual(['max_budget_usd', 'none'])
@@ -281,7 +285,7 @@ describe('a compaction that asks a model', () => {
             : 'said',
       { maxOutputTokens: cap },
     )
-    const context: ContextDefence = {
+    const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
       beforeRequest: ({ state }) =>
@@ -517,8 +521,8 @@ describe('models of a compaction', () => {
       worstCase: (id: string, bound: never) => (id === 'small' ? undefined : prices.worstCase(id, bound)),
     }
     const options = { model: scriptedModel([]), prices: priced, context: { ...plainContext, models: [small] } }
-    expect(() => loop(startRun({ prompt: 'go' }), { ...options, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
-    expect(() => loop(startRun({ prompt: 'go' }), options)).not.toThrow()
+    expect(() => streamRun(startRun({ prompt: 'go' }), { ...options, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
+    expect(() => streamRun(startRun({ prompt: 'go' }), options)).not.toThrow()
   })
 
   test('are held to a price under a dollar budget that is set while the run goes on', () => {
@@ -533,7 +537,7 @@ describe('models of a compaction', () => {
 
   test('that were not named are not asked', async () => {
     const { options, heard, small } = world()
-    const context = { ...options.context, models: [] } as ContextDefence
+    const context = { ...options.context, models: [] } as ContextManager
     const { terminal } = await run([], { ...options, context, maxBudgetUsd: 100_000 } as never)
     expect([heard.map(({ kind }) => kind), small.requests.length, terminal.reason]).toEqual([
       ['failed'],
@@ -559,7 +563,7 @@ describe('the most that a question can be billed for', () => {
         }),
     }
     let shown: readonly { readonly role: 'user'; readonly content: string }[] = []
-    const context: ContextDefence = {
+    const context: ContextManager = {
       ...plainContext,
       autoCompact: true,
       beforeRequest: ({ state }) => {

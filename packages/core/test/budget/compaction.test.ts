@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
-import { StopSignal, type ContextDefence, type Guard } from '../../src/index.ts'
+import { StopSignal, type ContextManager, type Guard } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, reader, run } from '../support/harness.ts'
 
@@ -22,7 +22,7 @@ const compaction = (trigger: Compaction['trigger']): Compaction => ({
 const small = () => scriptedModel([{ text: 'summary', usage: usage(300, 40) }], { id: 'small' })
 
 /** Compacts once: before the first request, or when the service says that it is too long. */
-function once(trigger: 'auto' | 'reactive' | 'collapse'): ContextDefence {
+function once(trigger: 'auto' | 'reactive' | 'collapse'): ContextManager {
   let left = 1
   const take = (): Compaction | undefined => (left-- > 0 ? compaction(trigger) : undefined)
   const layer = { auto: 'beforeRequest', reactive: 'compact', collapse: 'drain' } as const
@@ -70,7 +70,7 @@ describe('the requests of a compaction', () => {
 test('after a compaction the tokens of the next request are estimated anew, and what the provider counted is forgotten, but not how it counts', async () => {
   const estimates: number[] = []
   let left = 1
-  const context: ContextDefence = {
+  const context: ContextManager = {
     ...plainContext,
     autoCompact: true,
     beforeRequest({ estimatedTokens }) {

@@ -76,13 +76,13 @@ test('no service whose count falls now and then passes the limit', async () => {
       async (maxBudgetUsd, falls, size) => {
         let [highest, looks] = [0, 0]
         const model = scriptedModel(
-          ({ messages, maxTokens }, index) => {
+          ({ messages, maxOutputTokens }, index) => {
             const told = tokensOf(messages)
             // What falls, falls below what was told before.
             const share = index % 3 === 2 ? (falls[index % falls.length] ?? 0) / 100 : 0
             const input_tokens = share === 0 ? told : Math.max(1, Math.floor(highest * (1 - share)))
             highest = Math.max(highest, input_tokens)
-            return { ...calls('Look'), usage: { input_tokens, output_tokens: maxTokens } }
+            return { ...calls('Look'), usage: { input_tokens, output_tokens: maxOutputTokens } }
           },
           { maxOutputTokens: 1_200 },
         )

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { noUsage } from '../../src/adapters/index.ts'
 import {
   ConfigurationError,
-  loop,
+  streamRun,
   replay,
   resume,
   startRun,
-  type LoopOptions,
+  type RunOptions,
   type Model,
   type Prices,
   type Usage,
@@ -268,7 +268,7 @@ describe('prices that fail when the options are checked', () => {
     ['give a promise', () => Promise.reject(new Error('no table')), 'they gave'],
   ])('that %s make a dollar budget a configuration error that names the model', (_how, worstCase, problem) => {
     const given = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
-    const start = () => loop(startRun({ prompt: 'go' }), { ...given, maxBudgetUsd: 1 })
+    const start = () => streamRun(startRun({ prompt: 'go' }), { ...given, maxBudgetUsd: 1 })
     expect(start).toThrow(ConfigurationError)
     expect(start).toThrow(`The prices gave no worst case for scripted: ${problem}`)
   })
@@ -283,7 +283,7 @@ test('a promise that prices give where a sum is asked is told of, and that it fa
 
 describe('an open request of a run without a limit', () => {
   test('is charged at its worst case when a budget comes with the resume', async () => {
-    const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+    const options = (more: Partial<RunOptions> = {}): RunOptions => ({
       model: scriptedModel(() => 'answer', { maxOutputTokens: cap }),
       clock: createFakeClock({ autoAdvance: true }),
       prices,

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-BUD-1 to R-BUD-6.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError, loop, startRun, type AgentTool, type Prices } from '../../src/index.ts'
+import { ConfigurationError, streamRun, startRun, type AgentTool, type Prices } from '../../src/index.ts'
 import { plainContext } from '../../src/adapters/index.ts'
 import { Ledger } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -18,8 +18,8 @@ const asked = (maxBudgetUsd: number, script: ScriptedReply[] = ['answer'], maxOu
 
 describe('a hard budget', () => {
   test('clamps max_tokens to what fits', async () => {
-    expect((await asked(10_000)).model.requests[0]?.maxTokens).toBe(4_000)
-    expect((await asked(3_000)).model.requests[0]?.maxTokens).toBe(3_000 - input)
+    expect((await asked(10_000)).model.requests[0]?.maxOutputTokens).toBe(4_000)
+    expect((await asked(3_000)).model.requests[0]?.maxOutputTokens).toBe(3_000 - input)
   })
 
   test('stops before the call when less than a useful answer fits', async () => {
@@ -39,7 +39,7 @@ describe('a hard budget', () => {
       },
       source: 'ledger',
     })
-    expect((await asked(input + 1_024)).model.requests[0]?.maxTokens).toBe(1_024)
+    expect((await asked(input + 1_024)).model.requests[0]?.maxOutputTokens).toBe(1_024)
   })
 
   test('a reply that is cut by the lowered cap ends as max_budget_usd and does not escalate', async () => {
@@ -57,9 +57,12 @@ describe('a hard budget', () => {
       stopReason: 'max_tokens',
       usage: { input_tokens: 10, output_tokens: 1_500 },
     }
-    const lowered = await run([], { model: scriptedModel([cut]), maxTokens: 3_000 })
-    expect([lowered.terminal.reason, lowered.model.requests[0]?.maxTokens]).toEqual(['token_limit', 3_000 - input])
-    expect((await run(['answer'], { maxTokens: 100 })).terminal.reason).toBe('token_limit')
+    const lowered = await run([], { model: scriptedModel([cut]), maxTotalTokens: 3_000 })
+    expect([lowered.terminal.reason, lowered.model.requests[0]?.maxOutputTokens]).toEqual([
+      'token_limit',
+      3_000 - input,
+    ])
+    expect((await run(['answer'], { maxTotalTokens: 100 })).terminal.reason).toBe('token_limit')
   })
 
   test('charges an aborted attempt at the worst case, apart from what was settled', async () => {
@@ -102,12 +105,14 @@ describe('a hard budget', () => {
   })
 
   test('wrapUp holds back what the last answer costs', async () => {
-    const script = ({ maxTokens }: { readonly maxTokens: number }, index: number): ScriptedReply =>
-      index === 0 ? { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: maxTokens } } : 'what is done'
+    const script = ({ maxOutputTokens }: { readonly maxOutputTokens: number }, index: number): ScriptedReply =>
+      index === 0
+        ? { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: maxOutputTokens } }
+        : 'what is done'
     const given = { tools: [reader('Look')], prices, maxBudgetUsd: 9_000 }
     const held = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }), wrapUp: true })
     const free = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }) })
-    expect(held.model.requests[0]!.maxTokens).toBeLessThan(free.model.requests[0]!.maxTokens - 1_024)
+    expect(held.model.requests[0]!.maxOutputTokens).toBeLessThan(free.model.requests[0]!.maxOutputTokens - 1_024)
     expect([held.terminal.reason, held.transitions, held.model.requests.at(-1)?.toolChoice]).toEqual([
       'max_budget_usd',
       ['next_turn', 'wrap_up'],
@@ -118,9 +123,9 @@ describe('a hard budget', () => {
 
   test('a dollar budget for a model without a price is a configuration error', () => {
     const model = scriptedModel([])
-    expect(() => loop(startRun({ prompt: 'go' }), { model, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
+    expect(() => streamRun(startRun({ prompt: 'go' }), { model, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
     expect(() =>
-      loop(startRun({ prompt: 'go' }), {
+      streamRun(startRun({ prompt: 'go' }), {
         model,
         maxBudgetUsd: 1,
         prices,
@@ -139,7 +144,7 @@ describe('a hard budget', () => {
     expect([second.terminal.reason, second.model.requests]).toEqual(['max_budget_usd', []])
     const tokens = await run(
       ['never'],
-      { maxTokens: 5_500 },
+      { maxTotalTokens: 5_500 },
       { prompt: 'more', runId: 'run2', transcript: first.state.transcript, carry: first.state.spent },
     )
     expect([tokens.terminal.reason, tokens.model.requests]).toEqual(['token_limit', []])
@@ -203,18 +208,18 @@ test('no budget is overshot, whatever the model, the tools and the network do', 
       fc.boolean(),
       async (script, maxBudgetUsd, share, wrapUp) => {
         const model = scriptedModel(
-          ({ maxTokens, messages }, index) => {
+          ({ maxOutputTokens, messages }, index) => {
             // What a service may bill: at most the bytes of the input, and at most the cap.
             const bytes = JSON.stringify(messages).length
             const usage = {
               input_tokens: Math.floor((900 + bytes / 4) * share),
-              output_tokens: Math.floor(maxTokens * share),
+              output_tokens: Math.floor(maxOutputTokens * share),
             }
             switch (script[index] ?? 'text') {
               case 'tool':
                 return { ...calls('Write'), usage }
               case 'cut':
-                return { text: 'part', stopReason: 'max_tokens', usage: { ...usage, output_tokens: maxTokens } }
+                return { text: 'part', stopReason: 'max_tokens', usage: { ...usage, output_tokens: maxOutputTokens } }
               case 'drop':
                 return { error: { kind: 'connection', message: 'dropped' } }
               case 'refused':
@@ -253,11 +258,11 @@ test('a ledger that several runs share is kept by all of them together', async (
     const model = scriptedModel([{ text: 'x', usage: { input_tokens: 1_000, output_tokens: 1_500 } }], {
       maxOutputTokens: 2_000,
     })
-    return loop(
+    return streamRun(
       startRun({ prompt: 'go' }),
       { model, prices, maxBudgetUsd: 9_000, clock: createFakeClock() },
       { ledger },
-    ).terminal
+    ).result
   }
   const terminals = await Promise.all([one(), one(), one(), one()])
   expect(terminals.map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed', 'max_budget_usd'])
@@ -270,7 +275,7 @@ test('a ledger tells what was charged at worst case apart from what services tol
     maxOutputTokens: 2_000,
   })
   const clock = createFakeClock({ autoAdvance: true })
-  await loop(startRun({ prompt: 'go' }), { model, prices, maxBudgetUsd: 20_000, clock }, { ledger }).terminal
+  await streamRun(startRun({ prompt: 'go' }), { model, prices, maxBudgetUsd: 20_000, clock }, { ledger }).result
   const unknown = input + 2_000
   expect(ledger.figures()).toEqual({
     settled: { nanos: (unknown + 15) * 1e9, tokens: unknown + 15 },
@@ -283,7 +288,11 @@ test('a ledger tells what was charged at worst case apart from what services tol
 test("each use of a service's own tool is reserved for: it reads everything again, or a whole window", async () => {
   const reserved = async (contextWindow: number) => {
     const model = { ...scriptedModel(['answer'], { maxOutputTokens: 2_000, contextWindow }), maxServerToolUses: 3 }
-    const { steps } = await run([], { model, maxTokens: 1_000_000, context: { ...plainContext, autoCompact: true } })
+    const { steps } = await run([], {
+      model,
+      maxTotalTokens: 1_000_000,
+      context: { ...plainContext, autoCompact: true },
+    })
     return steps.records.flatMap((record) => (record.type === 'intent' ? [record.intent] : []))
   }
   const grant = (inAll: number) => {

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-BUD-4, R-BUD-6, for subagents.
 import { describe, expect, test } from 'vitest'
-import type { AgentTool, LoopOptions, ModelRequest } from '../../src/index.ts'
+import type { AgentTool, RunOptions, ModelRequest } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import {
   calls,
@@ -15,21 +15,21 @@ import {
 /** The main loop starts agents, which write as much as they may and never come to an end. */
 const greedy =
   (agents: number) =>
-  ({ messages, maxTokens, toolChoice }: ModelRequest): ScriptedReply => {
+  ({ messages, maxOutputTokens, toolChoice }: ModelRequest): ScriptedReply => {
     if (messages[0]?.content !== 'go')
-      return { ...calls('Look'), usage: { input_tokens: 100 * messages.length, output_tokens: maxTokens } }
+      return { ...calls('Look'), usage: { input_tokens: 100 * messages.length, output_tokens: maxOutputTokens } }
     if (toolChoice === 'none') return 'what is done'
     return calls(...Array.from({ length: agents }, () => 'Agent'))
   }
 
-async function ending(agents: number, given: Given & Pick<LoopOptions, 'maxBudgetUsd' | 'maxTokens'>) {
+async function ending(agents: number, given: Given & Pick<RunOptions, 'maxBudgetUsd' | 'maxTotalTokens'>) {
   const model = scriptedModel(greedy(agents), { maxOutputTokens: 100_000 })
   const options = { model, prices, tools: [agent, reader('Look')], wrapUp: true, ...given }
   const { terminal, transitions } = await run([], options)
   const last = model.requests.at(-1)
-  const limit = given.maxBudgetUsd ?? given.maxTokens ?? 0
+  const limit = given.maxBudgetUsd ?? given.maxTotalTokens ?? 0
   expect(terminal.committedUsd).toBeLessThanOrEqual(limit)
-  return [terminal.reason, transitions.at(-1), last?.toolChoice, (last?.maxTokens ?? 0) >= 1_024]
+  return [terminal.reason, transitions.at(-1), last?.toolChoice, (last?.maxOutputTokens ?? 0) >= 1_024]
 }
 
 describe('a subagent leaves what the last answer of its parent costs', () => {
@@ -38,7 +38,7 @@ describe('a subagent leaves what the last answer of its parent costs', () => {
   })
 
   test('of a limit on tokens', async () => {
-    expect(await ending(1, { maxTokens: 30_000 })).toEqual(['token_limit', 'wrap_up', 'none', true])
+    expect(await ending(1, { maxTotalTokens: 30_000 })).toEqual(['token_limit', 'wrap_up', 'none', true])
   })
 
   test('also beside others', async () => {
@@ -46,12 +46,12 @@ describe('a subagent leaves what the last answer of its parent costs', () => {
   })
 
   test('on the ledger of its parent, and not from a limit of its own (spec R-BACK-12a)', async () => {
-    const limited: AgentTool = { ...agent, spawn: () => ({ prompt: 'sub', maxTokens: 12_000 }) }
+    const limited: AgentTool = { ...agent, spawn: () => ({ prompt: 'sub', maxTotalTokens: 12_000 }) }
     const reply = ({ messages }: ModelRequest) =>
       messages[0]?.content === 'sub' ? 'found' : messages.length === 1 ? calls('Agent') : 'done'
     const model = scriptedModel(reply, { maxOutputTokens: 10_000 })
     // What the last answer would take as its input is more than the agent may use.
-    const given = { model, tools: [limited], wrapUp: true, maxTokens: 900_000, system: 'x'.repeat(9_000) }
+    const given = { model, tools: [limited], wrapUp: true, maxTotalTokens: 900_000, system: 'x'.repeat(9_000) }
     expect(resultTexts(await run([], given))).toEqual(['found'])
   })
 
@@ -77,7 +77,7 @@ test('a run that goes on after its last answer was given holds nothing back for 
     const { transcript, spent } = first.state
     const start = { prompt: 'go on', runId: 'run2', transcript, carry: spent }
     const given = { model: scriptedModel(['answer'], cap), prices, maxBudgetUsd: 20_000, maxTurns: 9, wrapUp }
-    return (await run([], given, start)).model.requests[0]?.maxTokens
+    return (await run([], given, start)).model.requests[0]?.maxOutputTokens
   }
   expect(await asked(true)).toBe(await asked(false))
 })

@@ -222,7 +222,7 @@ describe('the conversation is as long as its last pass was', () => {
       pass('message', 600, 200),
     ])
     const model = scriptedModel([{ toolCalls: [{ name: 'Look' }], usage }, 'answer'], { maxOutputTokens: cap })
-    const whole = await run([], { model, tools: [reader('Look')], maxTokens: 1_000_000 })
+    const whole = await run([], { model, tools: [reader('Look')], maxTotalTokens: 1_000_000 })
     const bytes = 16 + 16 + 64 + 'what Look gives'.length
     const [, second] = reserved(whole)
     expect(second).toEqual([0, expect.closeTo(600 + 200 + bytes + cap, -2)])
@@ -265,7 +265,7 @@ describe('a bill above what was reserved', () => {
   })
 
   test('is told in tokens where these are limited', async () => {
-    const whole = await run([], { model: telling(compacted), maxTokens: 10_000 })
+    const whole = await run([], { model: telling(compacted), maxTotalTokens: 10_000 })
     expect(whole.terminal.reason).toBe('token_limit')
     expect(notices(whole)).toEqual([expect.stringContaining('(64338 tokens) than')])
   })
@@ -315,7 +315,7 @@ describe('what a service may add to a request is reserved before', () => {
 
   test('without a greatest number of uses no budget can be kept', async () => {
     const endless = telling(compacted, { extraPasses: [{ ...adviser, uses: Infinity }] })
-    for (const limit of [{ maxBudgetUsd: 1 }, { maxTokens: 1_000 }])
+    for (const limit of [{ maxBudgetUsd: 1 }, { maxTotalTokens: 1_000 }])
       expect(() => run([], { model: endless, prices, ...limit })).toThrow(ConfigurationError)
     expect(certificate({ model: endless, prices }).usd).toMatchObject({ bounded: false })
     expect((await run([], { model: endless, prices })).terminal.reason).toBe('completed')

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
-  loop,
+  streamRun,
   ModelError,
   QueryEngine,
   resume,
@@ -10,10 +10,10 @@ import {
   Transcript,
   type AgentTool,
   type BudgetLease,
-  type LoopOptions,
+  type RunOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import type { StepLog } from '../../src/steps/index.ts'
+import type { StepStore } from '../../src/steps/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
@@ -44,7 +44,7 @@ describe('a lease', () => {
     const lease = leaseOf(100_000)
     const model = models([{ text: 'answer', usage: small }])
     expect((await run([], { model, prices, lease })).terminal.reason).toBe('completed')
-    expect([model.requests[0]?.maxTokens, lease.asked]).toEqual([cap, [input + cap]])
+    expect([model.requests[0]?.maxOutputTokens, lease.asked]).toEqual([cap, [input + cap]])
     const roomy = leaseOf(100_000, 50_000)
     const script = [
       { ...calls('Look'), usage: small },
@@ -65,7 +65,7 @@ describe('a lease', () => {
     }
     const model = models([cut])
     const { terminal } = await run([], { model, prices, lease })
-    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([1_500])
+    expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([1_500])
     expect([terminal.reason, terminal.signal.message]).toEqual([
       'max_budget_usd',
       'Nothing is left of the budget of acme: this session has used $1510',
@@ -89,7 +89,7 @@ describe('a lease', () => {
     const lease = leaseOf(100_000)
     const model = models(['answer'])
     const lowered = await run([], { model, prices, lease, maxBudgetUsd: input + 1_100 })
-    expect([lowered.terminal.reason, lease.asked, model.requests[0]?.maxTokens]).toEqual([
+    expect([lowered.terminal.reason, lease.asked, model.requests[0]?.maxOutputTokens]).toEqual([
       'completed',
       [input + 1_100],
       1_100,
@@ -114,7 +114,7 @@ describe('a lease', () => {
     )
     const { terminal } = await run([], { model, prices, lease, tools: [child] }, { prompt: 'start' })
     expect(terminal.reason).toBe('completed')
-    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([cap, cap, cap, cap, cap])
+    expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([cap, cap, cap, cap, cap])
   })
 
   test('of a session that goes on holds over its runs, with what it has spent', async () => {
@@ -123,7 +123,7 @@ describe('a lease', () => {
       { text: 'answer', usage: { input_tokens: 300, output_tokens: 100 } },
       { text: 'more', usage: small },
     ])
-    const log: StepLog = { keeps: 'all', append() {}, flush: () => undefined }
+    const log: StepStore = { keeps: 'all', append() {}, flush: () => undefined }
     const session = { transcript: Transcript.empty(), open: undefined, ended: [], log, lease }
     const engine = new QueryEngine({ model, prices, session })
     const results: SdkMessage[] = []
@@ -170,14 +170,14 @@ describe('a lease', () => {
 
   test('asks for a price of every model', () => {
     const model = models(['answer'])
-    expect(() => loop(startRun({ prompt: 'go' }), { model, lease: leaseOf(1) })).toThrow(ConfigurationError)
+    expect(() => streamRun(startRun({ prompt: 'go' }), { model, lease: leaseOf(1) })).toThrow(ConfigurationError)
     const bad = { model, prices, lease: { name: 'x' } as unknown as BudgetLease }
-    expect(() => loop(startRun({ prompt: 'go' }), bad)).toThrow(/lease/)
+    expect(() => streamRun(startRun({ prompt: 'go' }), bad)).toThrow(/lease/)
   })
 
   test('holds after a kill at every record, and is never passed', async () => {
     const usage = { input_tokens: 100, output_tokens: 400 }
-    const options = (lease: BudgetLease): LoopOptions => ({
+    const options = (lease: BudgetLease): RunOptions => ({
       model: scriptedModel(
         ({ messages }) => ({ ...(messages.length < 6 ? calls('Look') : { text: 'answer' }), usage }),
         {

@@ -4,17 +4,17 @@ import { expect, test } from 'vitest'
 import { hashText } from '../../src/hash.ts'
 import {
   createMemorySteps,
-  loop,
+  streamRun,
   ModelError,
   resume,
   startRun,
   type AgentTool,
-  type Loop,
-  type LoopEvent,
-  type LoopOptions,
+  type RunStream,
+  type RunEvent,
+  type RunOptions,
   type Model,
   type Prices,
-  type Terminal,
+  type RunResult,
   type Tool,
 } from '../../src/index.ts'
 import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/steps/index.ts'
@@ -58,16 +58,16 @@ function draw({ seed }: Plan, place: string, below: number): number {
   return hashText(`${seed}/${place}`) % below
 }
 
-function optionsOf(plan: Plan, clock: FakeClock): LoopOptions {
+function optionsOf(plan: Plan, clock: FakeClock): RunOptions {
   const inner = scriptedModel(
     (request): ScriptedReply => {
-      const { messages, maxTokens } = request
+      const { messages, maxOutputTokens } = request
       const [first] = messages
       const prompt = typeof first?.content === 'string' ? first.content : 'a question'
       const place = `${prompt}/${messages.length}`
       const usage = {
         input_tokens: Math.floor((900 + JSON.stringify(messages).length / 4) * plan.share) + 1,
-        output_tokens: Math.floor(maxTokens * plan.share),
+        output_tokens: Math.floor(maxOutputTokens * plan.share),
       }
       const agents = Array.from({ length: plan.width }, (_each, index) => ({
         name: 'Agent',
@@ -115,7 +115,7 @@ function optionsOf(plan: Plan, clock: FakeClock): LoopOptions {
       prompt,
       maxTurns: 3,
       ...(plan.isLimited && draw(plan, prompt, 3) === 0 && { maxBudgetUsd: 18 }),
-      ...(plan.isLimited && draw(plan, prompt, 4) === 1 && { maxTokens: 7_000 }),
+      ...(plan.isLimited && draw(plan, prompt, 4) === 1 && { maxTotalTokens: 7_000 }),
       ...(plan.isLimited && draw(plan, prompt, 5) === 2 && { maxDurationMs: 600 }),
     }),
   }
@@ -146,13 +146,13 @@ function optionsOf(plan: Plan, clock: FakeClock): LoopOptions {
 }
 
 /** What a run and its agents told, agents unfolded. */
-function unfolded(event: LoopEvent): LoopEvent {
+function unfolded(event: RunEvent): RunEvent {
   return event.type === 'agent' ? unfolded(event.event) : event
 }
 
 /** The end of a run that goes on by the fake clock alone: one that waits for nothing more, and has not ended, hangs. */
-async function endOf(running: Loop, clock: FakeClock): Promise<Awaited<Loop['ended']>> {
-  let ended: Awaited<Loop['ended']> | undefined
+async function endOf(running: RunStream, clock: FakeClock): Promise<Awaited<RunStream['ended']>> {
+  let ended: Awaited<RunStream['ended']> | undefined
   void running.ended.then((came) => (ended = came))
   let idle = 0
   while (idle < 500) {
@@ -164,7 +164,7 @@ async function endOf(running: Loop, clock: FakeClock): Promise<Awaited<Loop['end
 }
 
 /** An ending for want of room tells what is settled, and by that it has no room. */
-function expectTrue(terminal: Terminal): void {
+function expectTrue(terminal: RunResult): void {
   if (
     terminal.signal.source !== 'ledger' ||
     (terminal.signal.context['needed'] === undefined && terminal.signal.context['neededUsd'] === undefined)
@@ -177,8 +177,8 @@ function expectTrue(terminal: Terminal): void {
   if (terminal.reason === 'token_limit') expect(figure('used') + figure('needed')).toBeGreaterThan(figure('limit'))
 }
 
-async function follow(running: Loop, ledger: Ledger | undefined, plan: Plan, clock: FakeClock) {
-  const terminals: Terminal[] = []
+async function follow(running: RunStream, ledger: Ledger | undefined, plan: Plan, clock: FakeClock) {
+  const terminals: RunResult[] = []
   let waiting = 0
   let waits = 0
   const read = (async () => {
@@ -209,7 +209,7 @@ test('whoever waits is paid or told no, and nobody ends for money that came back
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const ledger = ledgerOf(settingsOf(options))
-      const came = await follow(loop(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
+      const came = await follow(streamRun(startRun({ prompt: 'go' }), options, { ledger }), ledger, plan, clock)
       waits += came.waits
       const { settled, reserved } = ledger.figures()
       expect([reserved, ledger.queue.length]).toEqual([{ nanos: 0, tokens: 0 }, 0])
@@ -228,7 +228,7 @@ test('the same over a kill at any record', async () => {
       const clock = createFakeClock({ autoAdvance: true })
       const options = optionsOf(plan, clock)
       const steps = createMemorySteps({ clock })
-      await follow(loop(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
+      await follow(streamRun(startRun({ prompt: 'go' }), { ...options, steps }), undefined, plan, clock)
       const records = json(steps.records) as unknown as readonly StepRecord[]
       const later = createFakeClock({ autoAdvance: true, start: clock.now() })
       const kept = records.slice(0, Math.max(1, Math.floor(where * (records.length - 1))))

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { budgetWaitText } from '../../src/adapters/index.ts'
 import {
   createMemorySteps,
-  loop,
+  streamRun,
   replay,
   resume,
   startRun,
   type AgentTool,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type Prices,
   type Tool,
 } from '../../src/index.ts'
@@ -50,7 +50,7 @@ function twelveAgents(small: { input_tokens: number; output_tokens: number }) {
   )
 }
 
-const ofAgents = (events: readonly LoopEvent[]): readonly LoopEvent[] =>
+const ofAgents = (events: readonly RunEvent[]): readonly RunEvent[] =>
   events.flatMap((event) => (event.type === 'agent' ? [event.event] : []))
 
 describe('twelve small agents on a dear model under $10', () => {
@@ -109,11 +109,11 @@ function heldAgents(
   return { going, model, release }
 }
 
-const waits = (events: readonly LoopEvent[]) =>
+const waits = (events: readonly RunEvent[]) =>
   ofAgents(events).flatMap((event) => (event.type === 'budget_wait' ? [event] : []))
-const waited = (events: readonly LoopEvent[]) =>
+const waited = (events: readonly RunEvent[]) =>
   ofAgents(events).flatMap((event) => (event.type === 'budget_waited' ? [event.outcome] : []))
-const endsOfAgents = (events: readonly LoopEvent[]) =>
+const endsOfAgents = (events: readonly RunEvent[]) =>
   ofAgents(events).flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
 
 describe('a request that waits for what others have reserved', () => {
@@ -139,7 +139,7 @@ describe('a request that waits for what others have reserved', () => {
     release[3]!()
     const { terminal, events } = await going.end()
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 6 * 15])
-    expect(model.requests.slice(1, 5).map(({ maxTokens }) => maxTokens)).toEqual([cap, cap, cap, cap])
+    expect(model.requests.slice(1, 5).map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([cap, cap, cap, cap])
     expect(waited(events)).toEqual(['granted', 'granted'])
     const callsOfWaiting = events.flatMap((event) =>
       event.type === 'agent' && event.event.type === 'budget_waited' ? [event.callId] : [],
@@ -195,7 +195,7 @@ describe('a request that waits for what others have reserved', () => {
   })
 
   test('waits for a limit of tokens as for one of dollars', async () => {
-    const { going, release } = heldAgents(3, { maxTokens: maxBudgetUsd })
+    const { going, release } = heldAgents(3, { maxTotalTokens: maxBudgetUsd })
     await until(() => release.length === 2 && waits(going.events).length === 1)
     for (const each of release) each()
     await until(() => release.length === 3)
@@ -214,7 +214,7 @@ describe('a request that waits for what others have reserved', () => {
       }
       const model = scriptedModel([{ text: name, before }], { maxOutputTokens })
       const options = { model, prices: dollarATokenPrices, maxBudgetUsd: 10_000, clock: createFakeClock() }
-      return loop(startRun({ prompt: 'go' }), options, { ledger }).terminal
+      return streamRun(startRun({ prompt: 'go' }), options, { ledger }).result
     }
     const running = [one('first', 4_000)]
     await until(() => order.length === 1)
@@ -238,7 +238,7 @@ describe('a request that waits for what others have reserved', () => {
         maxOutputTokens: cap,
       })
       const options = { model, prices: dollarATokenPrices, maxBudgetUsd, clock: createFakeClock() }
-      return loop(startRun({ prompt: 'go' }), options, { ledger }).terminal
+      return streamRun(startRun({ prompt: 'go' }), options, { ledger }).result
     }
     const running = [one(), one(), one()]
     await until(() => held.length === 2)
@@ -254,7 +254,7 @@ describe('a request that waits for what others have reserved', () => {
 describe('a wait for money', () => {
   const maxBudgetUsd = 15 + 2 * (input + cap) + 100
   const usage = { input_tokens: 10, output_tokens: 5 }
-  const optionsOf = (): LoopOptions => ({
+  const optionsOf = (): RunOptions => ({
     model: scriptedModel(
       ({ messages }) =>
         messages[0]?.content === 'go' && messages.length === 1
@@ -275,7 +275,7 @@ describe('a wait for money', () => {
     expect(keys.filter((key) => key.includes('/funds:model:1.1'))).toHaveLength(2)
     const replayed = await replay(records, optionsOf())
     expect(replayed.terminal).toEqual(terminal)
-    const told = (all: readonly LoopEvent[]) => ofAgents(all).filter(({ type }) => type === 'budget_waited')
+    const told = (all: readonly RunEvent[]) => ofAgents(all).filter(({ type }) => type === 'budget_waited')
     expect(told(replayed.events)).toEqual(told(events))
     expect(accountOf(records).budgetWaits).toMatchObject({
       requests: 2,
@@ -394,9 +394,9 @@ describe('a wait for money', () => {
     const options = { prices: dollarATokenPrices, maxBudgetUsd: 1e6, clock: createFakeClock() }
     const model = (): ReturnType<typeof scriptedModel> => scriptedModel(['x'], { maxOutputTokens: cap })
     const start = startRun({ prompt: 'go' })
-    const first = await loop(start, { ...options, model: model(), steps: broken }, { ledger }).terminal
+    const first = await streamRun(start, { ...options, model: model(), steps: broken }, { ledger }).result
     expect([first.reason, ledger.figures().reserved]).toEqual(['error', { nanos: 0, tokens: 0 }])
-    const second = await loop(start, { ...options, model: model() }, { ledger }).terminal
+    const second = await streamRun(start, { ...options, model: model() }, { ledger }).result
     expect(second.reason).toBe('completed')
   })
 

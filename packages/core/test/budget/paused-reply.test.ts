@@ -23,10 +23,10 @@ test.each(Array.from({ length: 120 }, (_each, index) => 3_300 + 10 * index))(
   'an honest service that pauses keeps within a budget of %i tokens',
   async (budget) => {
     const model = scriptedModel(
-      ({ messages, maxTokens }, index) => {
+      ({ messages, maxOutputTokens }, index) => {
         // As long as it may be: every token that was reserved is used.
-        const text = Array.from({ length: index === 0 ? 40 : maxTokens }, () => 'w').join(' ')
-        const usage = { input_tokens: tokensOf(messages), output_tokens: index === 0 ? 40 : maxTokens }
+        const text = Array.from({ length: index === 0 ? 40 : maxOutputTokens }, () => 'w').join(' ')
+        const usage = { input_tokens: tokensOf(messages), output_tokens: index === 0 ? 40 : maxOutputTokens }
         return { text, usage, stopReason: 'pause_turn' }
       },
       { maxOutputTokens: 1_100 },

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-BUD-2, R-BUD-13: a provider's count holds for what it was made of.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, plainContext } from '../../src/adapters/index.ts'
-import { resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import {
   createFakeClock,
   scriptedModel,
@@ -17,7 +17,7 @@ const model = (options: ScriptedModelOptions = {}) =>
     maxOutputTokens: cap,
     ...options,
   })
-const program = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+const program = (more: Partial<RunOptions> = {}): RunOptions => ({
   model: model(),
   clock: createFakeClock({ autoAdvance: true }),
   system: 'short',
@@ -41,7 +41,7 @@ const afterFirstTurn = async (): Promise<readonly StepRecord[]> => {
 const inFirstTurn = () => killedBefore(({ type }) => type === 'lap', program())
 
 /** Tokens that the second request took aside. */
-async function reserved(more: Partial<LoopOptions>, records = afterFirstTurn()): Promise<unknown> {
+async function reserved(more: Partial<RunOptions>, records = afterFirstTurn()): Promise<unknown> {
   const { loop, steps } = resume(
     await records,
     program({ model: scriptedModel(['answer'], { maxOutputTokens: cap }), ...more }),
@@ -63,7 +63,7 @@ describe("after a resume, the provider's count", () => {
     expect(await reserved({ maxTurns: 7, hooks: [], maxRetries: 1 })).toBe(counted)
   })
 
-  test.each<[string, Partial<LoopOptions>, number]>([
+  test.each<[string, Partial<RunOptions>, number]>([
     ['a longer system prompt', { system: longer }, 50_000],
     ['a tool whose description is longer', { tools: [{ ...reader('Look'), description: longer }] }, 50_000],
     ['one tool more', { tools: [reader('Look'), { ...tool('Other'), description: longer }] }, 50_000],

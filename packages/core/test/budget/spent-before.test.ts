@@ -1,6 +1,7 @@
 // Holds R-BUD-10 of docs/spec.md: what a session has spent before counts against its budget, and against nothing else.
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError, CostLimitHook, loop, resume, startRun } from '../../src/index.ts'
+import { ConfigurationError, streamRun, resume, startRun } from '../../src/index.ts'
+import { CostLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { begin, calls, dollarATokenPrices, reader, resultTexts, run, tool, until } from '../support/harness.ts'
@@ -15,7 +16,7 @@ const given = { prices, maxBudgetUsd: 10_000 }
 describe('what was spent before a run', () => {
   test('is on its ledger: the reply is capped to what is left', async () => {
     const { model } = await run([], { ...given, model: modelOf(), spentBeforeUsd: 7_000 })
-    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([3_000 - input])
+    expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([3_000 - input])
   })
 
   test('may have used up the budget, or more: then no request is made', async () => {
@@ -39,15 +40,17 @@ describe('what was spent before a run', () => {
     expect(first.terminal.costUsd).toBe(2_000)
     const options = { ...given, model: modelOf(), spentBeforeUsd: 5_500 }
     const carrying = await run([], options, { prompt: 'go', carry: first.state.spent })
-    expect(carrying.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([10_000 - 5_500 - 2_000 - input])
+    expect(carrying.model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([
+      10_000 - 5_500 - 2_000 - input,
+    ])
   })
 
   test('counts against no limit of the run alone: not its tokens, not a cost guard', async () => {
-    const limits = { prices, maxTokens: 3_000, stopWhen: new CostLimitHook(2_500) }
+    const limits = { prices, maxTotalTokens: 3_000, stopWhen: new CostLimitHook(2_500) }
     const { model } = await run([], { ...limits, model: modelOf(), spentBeforeUsd: 1_000_000 })
-    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([2_500 - input])
+    expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([2_500 - input])
     const both = await run([], { ...limits, ...given, model: modelOf(), spentBeforeUsd: 8_000 })
-    expect(both.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([])
+    expect(both.model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([])
     expect(both.terminal.signal.message).toMatch(/^Reached maximum budget \(\$10000\): \$8000 is used/)
   })
 
@@ -59,7 +62,7 @@ describe('what was spent before a run', () => {
     await until(() => model.requests.length === 2)
     const after = modelOf()
     // The process died here: the open attempt is charged at its reservation, which took all that was left.
-    expect((await resume([...going.steps.records], { ...options, model: after }).loop.terminal).reason).toBe(
+    expect((await resume([...going.steps.records], { ...options, model: after }).loop.result).reason).toBe(
       'max_budget_usd',
     )
     expect(after.requests).toEqual([])
@@ -79,7 +82,9 @@ describe('what was spent before a run', () => {
 
   test('is no number below zero, and no text', () => {
     for (const spentBeforeUsd of [-1, Number.NaN])
-      expect(() => loop(startRun({ prompt: 'go' }), { model: modelOf(), spentBeforeUsd })).toThrow(ConfigurationError)
+      expect(() => streamRun(startRun({ prompt: 'go' }), { model: modelOf(), spentBeforeUsd })).toThrow(
+        ConfigurationError,
+      )
   })
 })
 
@@ -107,6 +112,6 @@ describe('a session that has spent before', () => {
       3,
       9_000.5,
     ])
-    expect(model.requests.every(({ maxTokens }) => maxTokens <= 10_000 - 3_000.5)).toBe(true)
+    expect(model.requests.every(({ maxOutputTokens }) => maxOutputTokens <= 10_000 - 3_000.5)).toBe(true)
   })
 })

@@ -1,28 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import {
-  Agent,
-  AgentBuilder,
   AgentState,
   AgentStopException,
   CallableHook,
   ConfigurationError,
+  StopCategory,
+  StopSignal,
+  type AgentTool,
+  type CancellationSource,
+  type HookContext,
+  type RunEvent,
+  type RunOptions,
+  type ModelRequest,
+  type Tool,
+} from '../../src/index.ts'
+import {
+  Agent,
+  AgentBuilder,
   InMemoryCancellationSource,
   StepsLimitHook,
-  StopReason,
-  StopSignal,
   UseCooperativeCancellation,
   UseGuards,
   UseHook,
   UseModel,
   UseTools,
-  type AgentTool,
-  type CanProvideCancellationSignal,
-  type HookContext,
-  type LoopEvent,
-  type LoopOptions,
-  type ModelRequest,
-  type Tool,
-} from '../../src/index.ts'
+} from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hanging, reader, tool } from '../support/harness.ts'
 
@@ -65,7 +67,7 @@ class CriticalOperationTool implements Tool {
   readonly readOnly = false
   execute(): never {
     throw new AgentStopException({
-      signal: new StopSignal({ reason: StopReason.ErrorForbade, message: 'Critical failure: disk' }),
+      signal: new StopSignal({ reason: StopCategory.ErrorForbade, message: 'Critical failure: disk' }),
       cause: new Error('disk'),
     })
   }
@@ -193,7 +195,7 @@ describe('UseHook', () => {
 })
 
 describe('UseCooperativeCancellation', () => {
-  const build = (source: CanProvideCancellationSignal, during: () => void = () => {}) =>
+  const build = (source: CancellationSource, during: () => void = () => {}) =>
     base([calls('Look'), 'answer'])
       .withCapability(new UseCooperativeCancellation(source))
       .withCapability(new UseTools(tool('Look', () => (during(), 'looked'))))
@@ -235,7 +237,7 @@ describe('UseCooperativeCancellation', () => {
 
   test('a source of your own may look anywhere, and is given the state', async () => {
     const seen: string[] = []
-    const redis: CanProvideCancellationSignal = {
+    const redis: CancellationSource = {
       cancellationSignal: (state) => {
         seen.push(`${state.sessionId} ${state.messages().length}`)
         return Promise.resolve(
@@ -271,7 +273,7 @@ describe("an agent's id", () => {
       stopHooks: [
         { id: 'gate', handle: ({ toolUseContext }) => void seen.push(['stop hook', toolUseContext.agentId]) },
       ],
-    } satisfies Partial<LoopOptions>)
+    } satisfies Partial<RunOptions>)
       .withCapability(
         new UseTools(
           agentTool,
@@ -297,7 +299,7 @@ describe("an agent's id", () => {
 
   test('scopes a cancellation to one agent of several', async () => {
     const cancelled = new Set(['agent:cancel:writer'])
-    class KeyedSource implements CanProvideCancellationSignal {
+    class KeyedSource implements CancellationSource {
       cancellationSignal(state: AgentState) {
         return cancelled.has(`agent:cancel:${state.agentId}`)
           ? StopSignal.userRequested('cancelled by key', { source: 'KeyedSource' })
@@ -395,7 +397,7 @@ describe('an agent', () => {
 
   test('breaking out of the iteration aborts the run', async () => {
     const told: string[] = []
-    const given = { onTerminal: ({ reason }: { readonly reason: string }) => void told.push(reason) }
+    const given = { onResult: ({ reason }: { readonly reason: string }) => void told.push(reason) }
     const agent = base([calls('Look'), calls('Hang')], given)
       .withCapability(new UseTools(reader('Look'), hanging('Hang')))
       .build()
@@ -412,7 +414,7 @@ describe('an agent', () => {
   })
 
   test('heeds the signal it is given, and tells its events', async () => {
-    const events: LoopEvent['type'][] = []
+    const events: RunEvent['type'][] = []
     const state = await base(['x'])
       .build()
       .execute(asked(), { signal: AbortSignal.abort(), onEvent: ({ type }) => events.push(type) })

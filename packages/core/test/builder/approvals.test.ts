@@ -1,20 +1,20 @@
 // Holds R-PERM-6, R-PERM-7 and R-PERM-9 of docs/spec.md for built agents and engines.
 import { describe, expect, test } from 'vitest'
 import {
-  AgentBuilder,
   AgentState,
   ConfigurationError,
   createMemorySteps,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type PermissionDecision,
   type Permissions,
   type QueryEngine,
   type SdkMessage,
 } from '../../src/index.ts'
+import { AgentBuilder } from '../../src/compat/index.ts'
 import type { ApprovalRequest } from '../../src/builder/agent.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
-import type { StepLog } from '../../src/steps/index.ts'
+import type { StepStore } from '../../src/steps/index.ts'
 import { freshProgress } from '../../src/state.ts'
 import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { calls, tool, until, type Script } from '../support/harness.ts'
@@ -26,7 +26,7 @@ const asks: Permissions = {
 const allow: PermissionDecision = { behavior: 'allow' }
 const state = AgentState.empty({ sessionId: 's' }).withUserMessage('go')
 
-function build(script: Script, options: Partial<LoopOptions> = {}) {
+function build(script: Script, options: Partial<RunOptions> = {}) {
   const done: string[] = []
   const tools = [tool('Pay', (input) => (done.push(JSON.stringify(input)), 'paid'))]
   const clock = createFakeClock({ autoAdvance: true })
@@ -124,7 +124,7 @@ describe('a built agent that waits for a person', () => {
     )
     const steps = createMemorySteps({ clock: createFakeClock() })
     const own = build(twoCalls, { onAsk, steps })
-    const asked: LoopEvent[] = []
+    const asked: RunEvent[] = []
     const running = own.agent.execute(state, { runId: 'r', onEvent: (event) => asked.push(event) })
     for (const [index, id] of ['a', 'b'].entries()) {
       await until(() => asked.filter(({ type }) => type === 'approval_needed').length > index)
@@ -158,7 +158,7 @@ describe('an engine that resumes while a call waits', () => {
     for await (const message of messages) all.push(message)
     return resultOf(all)
   }
-  const noLog: StepLog = { keeps: 'nothing', append: () => undefined, flush: () => undefined }
+  const noLog: StepStore = { keeps: 'nothing', append: () => undefined, flush: () => undefined }
   /** Rules that deny what nobody can be asked about, but for what was asked. */
   const denies: Permissions = {
     denies: () => undefined,

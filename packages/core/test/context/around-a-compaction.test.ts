@@ -6,7 +6,7 @@ import {
   StopSignal,
   Transcript,
   type HookContext,
-  type LoopOptions,
+  type RunOptions,
   type StartOptions,
 } from '../../src/index.ts'
 import { textOf } from '../../src/messages.ts'
@@ -24,7 +24,7 @@ interface Given {
   readonly window?: Partial<WindowOptions>
   /** Calls before the answer. */
   readonly calls?: number
-  readonly options?: Partial<LoopOptions>
+  readonly options?: Partial<RunOptions>
   readonly start?: StartOptions
   /** Of each result, in characters. */
   readonly length?: number
@@ -254,7 +254,7 @@ describe('the output cap with the layers in place', () => {
       'max_output_tokens_recovery',
       'max_output_tokens_recovery',
     ])
-    expect(cut.requests.map(({ maxTokens }) => maxTokens)).toEqual([500, 2_000, 2_000, 2_000, 2_000])
+    expect(cut.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([500, 2_000, 2_000, 2_000, 2_000])
     const replies = ran.messages.filter(({ role }) => role === 'assistant').map(({ content }) => textOf(content))
     expect(replies).toEqual(['part 2', 'part 3', 'part 4', 'part 5'])
   })

@@ -5,7 +5,7 @@ import {
   resume,
   Transcript,
   type HookContext,
-  type LoopOptions,
+  type RunOptions,
   type ModelMessage,
   type Prices,
 } from '../../src/index.ts'
@@ -25,7 +25,7 @@ const result = 'x'.repeat(4_000)
 const working = (count: number, window: Partial<WindowOptions> = {}) =>
   windowedModel((_request, number) => (number <= count ? calls('look') : 'done'), { window: 20_000, ...window })
 
-const given = (layers: ContextLayersOptions): Given & Pick<LoopOptions, 'tools'> => ({
+const given = (layers: ContextLayersOptions): Given & Pick<RunOptions, 'tools'> => ({
   tools: [reader('look', result)],
   context: contextLayers({ clearResults: false, collapse: false, ...layers }),
 })
@@ -151,7 +151,7 @@ describe('summaries beside turns', () => {
   test('are neither lost nor paid twice, whenever the process dies', { timeout: 120_000 }, async () => {
     const world = () => {
       const model = working(17)
-      const options: LoopOptions = { ...given({ collapse: true }), prices, maxBudgetUsd: 5, model }
+      const options: RunOptions = { ...given({ collapse: true }), prices, maxBudgetUsd: 5, model }
       return { model, options: { ...options, clock: createFakeClock({ autoAdvance: true }) } }
     }
     const stagedIn = ({ state }: Pick<Run, 'state'>): number =>

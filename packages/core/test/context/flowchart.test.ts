@@ -1,7 +1,7 @@
 // "What Happens When the Context Window is Full" (docs/spec.md R-CTX-1 to R-CTX-4, R-CTX-10, R-CTX-16a): every path, by name.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
-import { replay, resume, type LoopEvent, type LoopOptions, type Terminal } from '../../src/index.ts'
+import { replay, resume, type RunEvent, type RunOptions, type RunResult } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { calls, failures, isLive, json, reader, run, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
@@ -17,7 +17,7 @@ interface Path {
   readonly window: Partial<WindowOptions>
   /** Calls that the model makes before it answers. */
   readonly calls: number
-  readonly ends: Terminal['reason']
+  readonly ends: RunResult['reason']
   /** Recoveries, in order: turns are not named. */
   readonly recoveries?: readonly string[]
   /** What made room, in order. */
@@ -176,13 +176,13 @@ const paths: readonly Path[] = [
 
 function world({ layers, window, calls: wanted }: Pick<Path, 'layers' | 'window' | 'calls'>): {
   readonly model: WindowedModel
-  readonly options: LoopOptions
+  readonly options: RunOptions
 } {
   const model = windowedModel((_request, number) => (number <= wanted ? calls('Look') : 'done'), {
     window: 20_000,
     ...window,
   })
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model,
     tools: [reader('Look', () => result)],
     context: contextLayers(layers),
@@ -249,7 +249,7 @@ describe('what happens when the context window is full', () => {
       const left = await killedAfter(length, options)
       const requestsBefore = model.requests.length
       const resumed = resume(left, options)
-      const events: LoopEvent[] = []
+      const events: RunEvent[] = []
       for await (const event of resumed.loop) events.push(event)
       const { terminal } = await resumed.loop.ended
       const triggers = (type: 'compact_start' | 'compact_end') =>

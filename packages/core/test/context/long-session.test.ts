@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {
-  loop,
+  streamRun,
   resume,
   startRun,
   Transcript,
-  type LoopOptions,
+  type RunOptions,
   type ModelMessage,
   type ModelRequest,
   type RunState,
@@ -61,7 +61,7 @@ function world(wanted: number, { reports = 'its count', ...service }: Service, l
     // It keeps nothing: what binds is carried by code.
     { window: 30_000, factor: 1.4, summary: () => 'Nothing to say.', ...service },
   )
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model,
     maxTurns: 10_000,
     tools: [reader('Look', ({ of }) => 'r'.repeat(lengthOf(String(of))))],
@@ -76,7 +76,7 @@ async function runOn(
   start: { readonly prompt: string; readonly transcript: Transcript; readonly learned?: LearnedContext },
   steers: readonly string[] = [],
 ): Promise<RunState> {
-  const running = loop(startRun(start), options)
+  const running = streamRun(startRun(start), options)
   const waiting = [...steers]
   for await (const event of running) {
     if (event.type !== 'turn_start' || waiting.length === 0) continue
@@ -206,7 +206,7 @@ describe('a session of 300 turns at a window of 200,000 tokens', () => {
     async () => {
       const { model, options } = world(300, { window: 200_000, factor: 1 })
       const cleared: number[] = []
-      const running = loop(startRun({ prompt: 'All of it.' }), options)
+      const running = streamRun(startRun({ prompt: 'All of it.' }), options)
       for await (const event of running) if (event.type === 'results_cleared') cleared.push(event.calls)
       const { terminal, state } = await running.ended
       expect(terminal.reason).toBe('completed')

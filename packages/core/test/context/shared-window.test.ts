@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
-import type { LoopOptions, StartOptions } from '../../src/index.ts'
+import type { RunOptions, StartOptions } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { drawn } from '../support/deep.ts'
 import { engineOf } from '../support/engine.ts'
@@ -16,7 +16,7 @@ interface Given {
   readonly calls?: number
   /** Of each result, in characters. */
   readonly length?: number
-  readonly options?: Partial<LoopOptions>
+  readonly options?: Partial<RunOptions>
   readonly start?: StartOptions
 }
 
@@ -37,7 +37,7 @@ async function go(given: Given = {}) {
   const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, given.start)
   expect(model.problems).toEqual([])
   const asked = model.requests.filter((request) => !isQuestion(request))
-  return { ...ran, model, asked, caps: asked.map(({ maxTokens }) => maxTokens) }
+  return { ...ran, model, asked, caps: asked.map(({ maxOutputTokens }) => maxOutputTokens) }
 }
 
 describe('a cap that does not fit beside the prompt', () => {
@@ -119,7 +119,7 @@ describe('summaries', () => {
     expect(terminal.reason).toBe('completed')
     const questions = model.requests.filter(isQuestion)
     expect(questions.length).toBeGreaterThan(0)
-    for (const { maxTokens } of questions) expect(maxTokens).toBeGreaterThan(2_000)
+    for (const { maxOutputTokens } of questions) expect(maxOutputTokens).toBeGreaterThan(2_000)
   })
 
   test('are asked for in a shorter form where the service has no room for a long one, of the same conversation', async () => {

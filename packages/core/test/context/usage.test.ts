@@ -3,13 +3,13 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contextLayers, contextUsage, plainContext, type ContextUsage } from '../../src/adapters/index.ts'
 import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
-import { loop, startRun, tool, Transcript, type LoopOptions, type TranscriptEntry } from '../../src/index.ts'
+import { streamRun, startRun, tool, Transcript, type RunOptions, type TranscriptEntry } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { entriesOf, transcripts } from '../support/conversations.ts'
 
 const model = scriptedModel([], { contextWindow: 40_000, maxOutputTokens: 8_000 })
 const look = tool({ name: 'Look', description: 'Looks at a thing', readOnly: true, execute: () => 'x'.repeat(4_000) })
-const options: LoopOptions = { model, system: 'Be brief.', tools: [look], context: contextLayers() }
+const options: RunOptions = { model, system: 'Be brief.', tools: [look], context: contextLayers() }
 
 const sum = ({ parts }: ContextUsage): number => parts.reduce((total, { tokens }) => total + tokens, 0)
 const noUsage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
@@ -148,10 +148,10 @@ describe('what happens when it is full', () => {
     )
     const context = contextLayers({ clearResults: false, collapse: false })
     const all = { ...options, model: working, context }
-    const { state } = await loop(startRun({ prompt: 'Look twelve times.' }), all).ended
+    const { state } = await streamRun(startRun({ prompt: 'Look twelve times.' }), all).ended
     const { transcript } = state
     const told = contextUsage(all, { transcript })
-    const after = await loop(startRun({ transcript, compact: {} }), all).ended
+    const after = await streamRun(startRun({ transcript, compact: {} }), all).ended
     const now = contextUsage(all, { transcript: after.state.transcript })
     // Nothing is counted yet after a compaction.
     const freed = told.figures.usedTokens - 1.3 * now.figures.usedTokens

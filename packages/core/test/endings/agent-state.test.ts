@@ -1,13 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  AgentState,
-  ConfigurationError,
-  ExecutionContinuation,
-  StopSignal,
-  Transcript,
-  type Json,
-} from '../../src/index.ts'
+import { AgentState, ConfigurationError, StopSignal, Transcript, type Json } from '../../src/index.ts'
+import { ExecutionContinuation } from '../../src/compat/index.ts'
 
 const limit = new StopSignal({ reason: 'steps_limit', message: 'Step limit reached: 10/10' })
 

@@ -1,18 +1,16 @@
 // Holds R-HOOK-10 of docs/spec.md.
 import { describe, expect, test } from 'vitest'
 import {
-  AgentBuilder,
   AgentState,
   agentTool,
   CallableHook,
   ConfigurationError,
   QueryEngine,
   resume,
-  UseHook,
-  UseTools,
   type JsonObject,
   type ModelRequest,
 } from '../../src/index.ts'
+import { AgentBuilder, UseHook, UseTools } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, run, tool, type Script } from '../support/harness.ts'
 
@@ -94,6 +92,6 @@ describe('executionCount', () => {
       hooks: [note()],
       clock: createFakeClock({ autoAdvance: true }),
     })
-    expect([(await resumed.loop.terminal).reason, seen]).toEqual(['completed', [3, 3, 3]])
+    expect([(await resumed.loop.result).reason, seen]).toEqual(['completed', [3, 3, 3]])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { StopReason } from '../../src/index.ts'
+import { StopCategory } from '../../src/index.ts'
 
 // The public surface, frozen: not read from src.
 const priorities = {
@@ -16,17 +16,17 @@ const priorities = {
   completed: 8,
   unknown: 9,
 } as const
-const reasons = Object.keys(priorities) as readonly StopReason[]
+const reasons = Object.keys(priorities) as readonly StopCategory[]
 
 describe('a stop reason is one of a closed set', () => {
   test('the set is the one of spec R-STOP-2, most urgent first', () => {
-    expect(StopReason.all).toEqual(reasons)
+    expect(StopCategory.all).toEqual(reasons)
   })
 
   test('every reason has a constant with its name', () => {
     const { ErrorForbade, StopRequested, UserRequested, StepsLimitReached, TokenLimitReached, CostLimitReached } =
-      StopReason
-    const { TimeLimitReached, RetryLimitReached, NoProgress, FinishReasonReceived, Completed, Unknown } = StopReason
+      StopCategory
+    const { TimeLimitReached, RetryLimitReached, NoProgress, FinishReasonReceived, Completed, Unknown } = StopCategory
     expect([
       ErrorForbade,
       StopRequested,
@@ -41,26 +41,26 @@ describe('a stop reason is one of a closed set', () => {
   })
 
   test('cannot be changed by whoever holds it', () => {
-    expect(Object.isFrozen(StopReason)).toBe(true)
-    expect(Object.isFrozen(StopReason.all)).toBe(true)
+    expect(Object.isFrozen(StopCategory)).toBe(true)
+    expect(Object.isFrozen(StopCategory.all)).toBe(true)
   })
 })
 
 describe('priority', () => {
   test.each(reasons)('of %s is the number of spec R-STOP-2', (reason) => {
-    expect(StopReason.priority(reason)).toBe(priorities[reason])
+    expect(StopCategory.priority(reason)).toBe(priorities[reason])
   })
 
   test('compare orders every pair as their numbers do', () => {
     for (const a of reasons) {
-      for (const b of reasons) expect(StopReason.compare(a, b)).toBe(Math.sign(priorities[a] - priorities[b]))
+      for (const b of reasons) expect(StopCategory.compare(a, b)).toBe(Math.sign(priorities[a] - priorities[b]))
     }
   })
 
   test('compare sorts a list with the most urgent first', () => {
     expect(
-      (['completed', 'time_limit', 'error', 'steps_limit'] as StopReason[]).toSorted((a, b) =>
-        StopReason.compare(a, b),
+      (['completed', 'time_limit', 'error', 'steps_limit'] as StopCategory[]).toSorted((a, b) =>
+        StopCategory.compare(a, b),
       ),
     ).toEqual(['error', 'steps_limit', 'time_limit', 'completed'])
   })
@@ -68,19 +68,19 @@ describe('priority', () => {
 
 describe('wasForceStopped', () => {
   test('is false for a natural end and true for everything else', () => {
-    expect(reasons.filter((reason) => !StopReason.wasForceStopped(reason))).toEqual(['finish_reason', 'completed'])
+    expect(reasons.filter((reason) => !StopCategory.wasForceStopped(reason))).toEqual(['finish_reason', 'completed'])
   })
 })
 
 describe('a reason read from stored data', () => {
   test('is itself when it is known', () => {
-    expect(reasons.map((reason) => StopReason.parse(reason))).toEqual(reasons)
+    expect(reasons.map((reason) => StopCategory.parse(reason))).toEqual(reasons)
   })
 
   test.each(['steps', '', 'toString', '__proto__', 'constructor', 7, null, undefined, {}, [], ['error'], Symbol('x')])(
     'is unknown when it is %s',
     (value) => {
-      expect(StopReason.parse(value)).toBe('unknown')
+      expect(StopCategory.parse(value)).toBe('unknown')
     },
   )
 })

@@ -1,9 +1,9 @@
 // Holds rules of docs/spec.md: R-STOP-1, R-STOP-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AgentStopException, StopReason, StopSignal, type JsonObject } from '../../src/index.ts'
+import { AgentStopException, StopCategory, StopSignal, type JsonObject } from '../../src/index.ts'
 
-const anyReason = fc.constantFrom(...StopReason.all)
+const anyReason = fc.constantFrom(...StopCategory.all)
 const jsonObject = fc.dictionary(fc.string(), fc.jsonValue()) as fc.Arbitrary<JsonObject>
 const anySignal = fc
   .record({ reason: anyReason, message: fc.string(), context: jsonObject, source: fc.option(fc.string()) })
@@ -135,8 +135,8 @@ describe('a signal as JSON', () => {
       fc.property(
         fc.anything({ withNullPrototype: true, withMap: true, withDate: true, withSparseArray: true }),
         (garbage) => {
-          expect(StopReason.all).toContain(StopSignal.fromJSON(garbage).reason)
-          expect(StopReason.all).toContain(
+          expect(StopCategory.all).toContain(StopSignal.fromJSON(garbage).reason)
+          expect(StopCategory.all).toContain(
             StopSignal.fromJSON({ reason: garbage, message: garbage, context: garbage, source: garbage }).reason,
           )
         },

@@ -1,11 +1,12 @@
 // Holds rules of docs/spec.md: R-STOP-3, R-STOP-4.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ExecutionContinuation, StopReason, StopSignal, StopSignals } from '../../src/index.ts'
+import { StopCategory, StopSignal, StopSignals } from '../../src/index.ts'
+import { ExecutionContinuation } from '../../src/compat/index.ts'
 
-const signal = (reason: StopReason, message = ''): StopSignal => new StopSignal({ reason, message })
+const signal = (reason: StopCategory, message = ''): StopSignal => new StopSignal({ reason, message })
 const anySignals = fc
-  .array(fc.tuple(fc.constantFrom(...StopReason.all), fc.string(), fc.dictionary(fc.string(), fc.integer())))
+  .array(fc.tuple(fc.constantFrom(...StopCategory.all), fc.string(), fc.dictionary(fc.string(), fc.integer())))
   .map((list) =>
     StopSignals.of(...list.map(([reason, message, context]) => new StopSignal({ reason, message, context }))),
   )
@@ -78,8 +79,8 @@ describe('highest', () => {
         const highest = signals.highest()
         expect(highest === null).toBe(signals.size === 0)
         for (const other of signals)
-          expect(StopReason.priority(highest?.reason ?? 'unknown')).toBeLessThanOrEqual(
-            StopReason.priority(other.reason),
+          expect(StopCategory.priority(highest?.reason ?? 'unknown')).toBeLessThanOrEqual(
+            StopCategory.priority(other.reason),
           )
       }),
     )

@@ -2,22 +2,22 @@
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
 import {
-  loop,
+  streamRun,
   type Permissions,
   QueryEngine,
   replay,
   startRun,
-  type LoopOptions,
+  type RunOptions,
   type QueryOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import { createMemorySteps, foldSession, type KeptSession, type StepRecord } from '../../src/steps/index.ts'
+import { createMemorySteps, foldSession, type StoredSession, type StepRecord } from '../../src/steps/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 
 const script: readonly ScriptedReply[] = [{ toolCalls: [{ name: 'Look' }] }, { toolCalls: [{ name: 'Write' }] }, 'done']
 
 interface World {
-  readonly options: LoopOptions
+  readonly options: RunOptions
   readonly written: string[]
   readonly asked: () => number
 }
@@ -41,7 +41,7 @@ function worldOf(replies: readonly ScriptedReply[], written: string[] = []): Wor
 }
 
 /** The records of a whole run, and what was written when each of them was made. */
-async function recorded(replies = script, options: Partial<LoopOptions> = {}) {
+async function recorded(replies = script, options: Partial<RunOptions> = {}) {
   const world = worldOf(replies)
   const cuts: {
     readonly records: readonly StepRecord[]
@@ -55,12 +55,12 @@ async function recorded(replies = script, options: Partial<LoopOptions> = {}) {
       cuts.push({ records: [...all], written: [...world.written], asked: world.asked() })
     },
   })
-  await loop(startRun({ prompt: 'go' }), { ...world.options, ...options, steps }).terminal
+  await streamRun(startRun({ prompt: 'go' }), { ...world.options, ...options, steps }).result
   return { records: all, cuts }
 }
 
 function keptOf(runs: readonly (readonly StepRecord[])[]): {
-  readonly session: KeptSession
+  readonly session: StoredSession
   readonly added: StepRecord[]
 } {
   const added: StepRecord[] = []
@@ -148,7 +148,7 @@ test('what is set before a run of an earlier process is gone on with holds for i
   const inMode = startRun({ prompt: 'go', settings: { permissionMode: 'acceptEdits' } })
   const records: StepRecord[] = []
   const steps = createMemorySteps({ onRecord: (record) => void records.push(record) })
-  await loop(inMode, { ...worldOf(script).options, permissions, steps }).terminal
+  await streamRun(inMode, { ...worldOf(script).options, permissions, steps }).result
   const looked = records.findIndex((record) => record.type === 'result' && record.key.includes('tool:'))
   const { session, added } = keptOf([records.slice(0, looked + 1)])
   const engine = engineOf({ ...worldOf(script.slice(1)).options, permissions, session })
@@ -173,7 +173,7 @@ test('a call that the record leaves undecided is judged in the mode that was set
   const inMode = startRun({ prompt: 'go', settings: { permissionMode: 'acceptEdits' } })
   const records: StepRecord[] = []
   const steps = createMemorySteps({ onRecord: (record) => void records.push(record) })
-  await loop(inMode, { ...worldOf(replies).options, permissions, steps }).terminal
+  await streamRun(inMode, { ...worldOf(replies).options, permissions, steps }).result
   const isOf = (name: string, record: StepRecord): boolean =>
     record.type === 'result' && record.key.includes(name) && ids.some((id) => record.key.endsWith(`:${id}`))
   const left = ids.map((id) => `${id} plan`)

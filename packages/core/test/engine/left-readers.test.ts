@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-SDK-15 to R-SDK-15b: a reader leaves while something is waited for that never comes.
 import { describe, expect, test } from 'vitest'
-import { Agent, AgentState, query, QueryEngine, type ContentBlock, type MessageContent } from '../../src/index.ts'
+import { AgentState, query, QueryEngine, type ContentBlock, type MessageContent } from '../../src/index.ts'
+import { Agent } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { tick } from '../support/harness.ts'
 

@@ -6,11 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { outputThatFits } from '../../src/adapters/index.ts'
 import {
-  loop,
+  streamRun,
   outputSchema,
   query,
   startRun,
-  type LoopOptions,
+  type RunOptions,
   type OutputSchema,
   type SdkResult,
   type StandardSchema,
@@ -185,8 +185,8 @@ describe('a schema that no answer can be held against', () => {
   test('is refused where the check of it belongs: a schema of zod has a method of that name', () => {
     const model = scriptedModel(['x'])
     for (const given of [report, type({ bugs: 'number' })]) {
-      const options: LoopOptions = { model, output: given as unknown as OutputSchema }
-      expect(() => loop(startRun({ prompt: 'go' }), options)).toThrow(
+      const options: RunOptions = { model, output: given as unknown as OutputSchema }
+      expect(() => streamRun(startRun({ prompt: 'go' }), options)).toThrow(
         'output must be made of the schema: outputSchema(schema)',
       )
     }

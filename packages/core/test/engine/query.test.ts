@@ -256,7 +256,7 @@ describe('several runs over one session', () => {
       prices: dollarATokenPrices,
       maxBudgetUsd: 5_200,
       maxTurns: 1,
-      maxTokens: 3_000,
+      maxTotalTokens: 3_000,
     })
     const reasons = []
     for (let runs = 0; runs < 4; runs++) reasons.push(resultOf(await all(engine.submit('go'))).terminal_reason)

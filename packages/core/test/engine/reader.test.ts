@@ -1,18 +1,18 @@
 // Holds R-STEP-1 of docs/spec.md where events are read: a reader keeps up with a model that answers at once, and a slow one slows nobody.
 import { describe, expect, test } from 'vitest'
-import { loop, startRun, tool, type Loop } from '../../src/index.ts'
+import { streamRun, startRun, tool, type RunStream } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
 const turns = 40
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 
 /** A run of which the model and the tool answer at once. `onRequest` is told the number of each request as it is made. */
-function instantRun(onRequest: (request: number) => void): Loop {
+function instantRun(onRequest: (request: number) => void): RunStream {
   const model = scriptedModel((_request, index) => {
     onRequest(index)
     return index < turns ? { toolCalls: [{ name: 'Look' }] } : 'done'
   })
-  return loop(startRun({ prompt: 'go' }), { model, tools: [look] })
+  return streamRun(startRun({ prompt: 'go' }), { model, tools: [look] })
 }
 
 describe('a reader of the events', () => {
@@ -37,6 +37,6 @@ describe('a reader of the events', () => {
     const running = instantRun(() => requests++)
     const reader = running[Symbol.asyncIterator]()
     await reader.next()
-    expect([(await running.terminal).reason, requests]).toEqual(['completed', turns + 1])
+    expect([(await running.result).reason, requests]).toEqual(['completed', turns + 1])
   })
 })

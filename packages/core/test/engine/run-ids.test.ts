@@ -1,7 +1,6 @@
 // Holds R-SDK-14 of docs/spec.md: no two runs of a session have one name, so no two payments have one idempotency key.
 import { describe, expect, test } from 'vitest'
 import {
-  AgentBuilder,
   AgentState,
   ConfigurationError,
   QueryEngine,
@@ -10,6 +9,7 @@ import {
   type SdkMessage,
   type TranscriptEntry,
 } from '../../src/index.ts'
+import { AgentBuilder } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, tool } from '../support/harness.ts'
 

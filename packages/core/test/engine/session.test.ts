@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError, CostLimitHook, QueryEngine, type SdkMessage } from '../../src/index.ts'
+import { ConfigurationError, QueryEngine, type SdkMessage } from '../../src/index.ts'
+import { CostLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hook, reader, tick, tool, until } from '../support/harness.ts'

@@ -1,6 +1,7 @@
 // Holds R-GUARD-5 of docs/spec.md.
 import { describe, expect, test } from 'vitest'
-import { AgentBuilder, AgentState, finishReason, not, UseGuards, UseModel } from '../../src/index.ts'
+import { AgentState, finishReason, not } from '../../src/index.ts'
+import { AgentBuilder, UseGuards, UseModel } from '../../src/compat/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, failures, hook, reader, resultTexts, run, tool } from '../support/harness.ts'
 

@@ -5,24 +5,26 @@ import {
   all,
   any,
   costLimit,
-  CostLimitHook,
-  ExecutionTimeLimitHook,
   finishReason,
-  FinishReasonHook,
   noProgress,
   not,
   stepLimit,
-  StepsLimitHook,
   StopSignal,
   timeLimit,
   tokenLimit,
-  TokenUsageLimitHook,
   type AgentTool,
   type Guard,
   type GuardView,
-  type StopReason,
+  type StopCategory,
   type Tool,
 } from '../../src/index.ts'
+import {
+  CostLimitHook,
+  ExecutionTimeLimitHook,
+  FinishReasonHook,
+  StepsLimitHook,
+  TokenUsageLimitHook,
+} from '../../src/compat/index.ts'
 import { nearestCycle } from '../../src/guards/recent-turns.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, reader, run, tool, type Given } from '../support/harness.ts'
@@ -98,7 +100,7 @@ describe('guards of limits (spec R-GUARD-2 to R-GUARD-5) say what was used and w
 })
 
 describe('combinators', () => {
-  const says = (name: string, reason: StopReason): Guard => ({
+  const says = (name: string, reason: StopCategory): Guard => ({
     name,
     evaluate: () => new StopSignal({ reason, message: name }),
   })

@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-DEC-3, R-DEC-5, for guards that share a name.
 import { describe, expect, test } from 'vitest'
-import { any, certificate, resume, StepsLimitHook, StopSignal, type Guard } from '../../src/index.ts'
+import { any, certificate, resume, StopSignal, type Guard } from '../../src/index.ts'
+import { StepsLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, reader, run } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'

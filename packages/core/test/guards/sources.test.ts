@@ -1,15 +1,7 @@
 // Holds rules of docs/spec.md: R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
 import { describe, expect, test } from 'vitest'
-import {
-  any,
-  FinishReasonHook,
-  InMemoryCancellationSource,
-  noProgress,
-  StepsLimitHook,
-  type AgentTool,
-  type Guard,
-  type ModelRequest,
-} from '../../src/index.ts'
+import { any, noProgress, type AgentTool, type Guard, type ModelRequest } from '../../src/index.ts'
+import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../../src/compat/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader, resultTexts, type Given, type Run } from '../support/harness.ts'
 import { ended, watched } from '../support/watched.ts'

@@ -8,7 +8,7 @@ import {
   resume,
   type HookContext,
   type HookTrigger,
-  type LoopOptions,
+  type RunOptions,
   type Model,
   type Permissions,
   type StopHookInput,
@@ -21,7 +21,7 @@ import { killedAfter, killedBefore } from '../support/killed.ts'
 
 const cap = 2_000
 const question = (text: string) =>
-  ({ system: 'Judge.', messages: [{ role: 'user', content: text }], maxTokens: 500 }) as const
+  ({ system: 'Judge.', messages: [{ role: 'user', content: text }], maxOutputTokens: 500 }) as const
 /** The most that a question of one word can be billed for. */
 const questionTokens = 1_000 + 6 + (16 + 7) + 500
 
@@ -45,7 +45,7 @@ function world(
     ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'answer' : calls('Look')),
     { maxOutputTokens: cap },
   )
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model,
     models: [judge],
     prices,
@@ -78,7 +78,7 @@ describe('a hook that asks a model', () => {
     expect(terminal.summary).toMatchObject({ requests: 2, turns: 2, usage: { input_tokens: 20 } })
     expect(terminal.summary.modelUsage['judge']).toMatchObject({ costUsd: 340 })
     expect(state.spent.totalTokens).toBe(370)
-    expect(judge.requests.map(({ system, maxTokens, tools }) => [system, maxTokens, tools])).toEqual([
+    expect(judge.requests.map(({ system, maxOutputTokens, tools }) => [system, maxOutputTokens, tools])).toEqual([
       ['Judge.', 500, []],
     ])
     const keys = steps.records.flatMap((record) =>
@@ -248,7 +248,7 @@ describe('a hook that asks a model', () => {
     const child = { name: 'Agent', description: '', inputSchema: { type: 'object' }, readOnly: true, spawn: () => ({ prompt: 'sub' }) } as const // prettier-ignore
     const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
     const model = scriptedModel(({ messages }): ScriptedReply => messages[0]?.content === 'go' && messages.length === 1 ? calls('Agent') : 'said', { maxOutputTokens: cap }) // prettier-ignore
-    const options: LoopOptions = {
+    const options: RunOptions = {
       model,
       models: [judge],
       prices,

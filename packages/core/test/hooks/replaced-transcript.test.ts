@@ -5,13 +5,13 @@ import {
   ConfigurationError,
   replay,
   resume,
-  StepsLimitHook,
   type HookContext,
   type HookTrigger,
   type ModelMessage,
   type StepRecord,
   type TranscriptEntry,
 } from '../../src/index.ts'
+import { StepsLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, reader, resultTexts, run, said, until, type Run } from '../support/harness.ts'
 
@@ -149,7 +149,7 @@ describe('what a hook makes of the transcript takes effect', () => {
     const long = user('x'.repeat(50_000))
     const result = await run([calls('Look'), 'answer'], {
       tools,
-      maxTokens: 500_000,
+      maxTotalTokens: 500_000,
       hooks: [once('afterStep', (state) => state.withMessages([long, long, long]))],
     })
     const reserved = result.steps.records.flatMap((record) =>

@@ -1,12 +1,12 @@
 // Holds rules of docs/spec.md: R-HOOK-1, R-SHOOK-1, for stop hooks that share an id.
 import { describe, expect, test } from 'vitest'
-import { replay, resume, type LoopOptions, type StopHook, type StopHookOutcome } from '../../src/index.ts'
+import { replay, resume, type RunOptions, type StopHook, type StopHookOutcome } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { json, run } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 /** Two hooks of one id: the first blocks once, the second says something to the person. */
-function program(asked: string[] = []): LoopOptions {
+function program(asked: string[] = []): RunOptions {
   const stopHook = (name: string, outcome: (active: boolean) => StopHookOutcome): StopHook => ({
     id: 'gate',
     handle: ({ stopHookActive }) => (asked.push(name), outcome(stopHookActive)),

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-HOOK-1, R-STEP-10: what a run hands out is as it was, whatever the run does later.
 import { expect, test } from 'vitest'
-import { createMemorySteps, loop, startRun, type ContextDefence, type HookTrigger } from '../../src/index.ts'
+import { createMemorySteps, streamRun, startRun, type ContextManager, type HookTrigger } from '../../src/index.ts'
 import { plainContext } from '../../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, hook, run, tool } from '../support/harness.ts'
@@ -43,7 +43,7 @@ function script(clock: ReturnType<typeof createFakeClock>) {
 test('a state in a hook, a tool, a source or the context defence, and every record, never changes', async () => {
   const album = new Album()
   const clock = createFakeClock()
-  const context: ContextDefence = {
+  const context: ContextManager = {
     ...plainContext,
     beforeRequest({ state }) {
       album.take('state in the context defence', () => [state.spent, state.transcript.length, state.continuation])
@@ -107,6 +107,6 @@ test('the state in which a run began is as it was, also when the run could not e
       throw new Error('disk full')
     },
   })
-  const { terminal } = await loop(start, { model: scriptedModel([]), tools: [tool('Write')], clock, steps }).ended
+  const { terminal } = await streamRun(start, { model: scriptedModel([]), tools: [tool('Write')], clock, steps }).ended
   expect([terminal.reason, terminal.summary.toolResults, JSON.stringify(start)]).toEqual(['error', 2, before])
 })

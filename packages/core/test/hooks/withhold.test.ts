@@ -6,8 +6,8 @@ import {
   replay,
   resume,
   type HookContext,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
 } from '../../src/index.ts'
 import { withheldByHook } from '../../src/tools/tool-result.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -103,7 +103,7 @@ describe('the record', () => {
     const cut = steps.records.findIndex((record) => record.type === 'result' && record.key.includes('/tool:'))
     expect(cut).toBeGreaterThan(0)
     const resumed = resume(steps.records.slice(0, cut + 1), { ...options, model: scriptedModel(() => 'done') })
-    expect((await resumed.loop.terminal).reason).toBe('completed')
+    expect((await resumed.loop.result).reason).toBe('completed')
     expect(JSON.stringify((await resumed.loop.ended).state.transcript)).toContain(
       'its result is withheld: the run lost its process',
     )
@@ -121,7 +121,7 @@ describe('the record', () => {
     expect(cut).toBeGreaterThan(0)
     const records = whole.steps.records.slice(0, cut + 1)
     const resumed = resume(records, { ...options, model: scriptedModel(() => 'done') })
-    expect((await resumed.loop.terminal).reason).toBe('completed')
+    expect((await resumed.loop.result).reason).toBe('completed')
     expect(called).toBe(1)
     const texts = JSON.stringify((await resumed.loop.ended).state.transcript)
     expect(texts).toContain(how === 'redacted' ? 'the *** 1' : 'the secret 1')
@@ -133,9 +133,9 @@ test('onError takes one word, and needs a trigger that has a result', () => {
   expect(() => new CallableHook(() => {}, { triggers: ['afterToolUse'], onError: 'hide' as never })).toThrow('withhold')
 })
 
-async function expectSameReplay(ended: Run, options: Partial<LoopOptions>): Promise<void> {
+async function expectSameReplay(ended: Run, options: Partial<RunOptions>): Promise<void> {
   const again = await replay(ended.steps.records, { ...options, model: ended.model })
-  const told = (events: readonly LoopEvent[]): unknown => json(events.filter((event) => !isLive(event)))
+  const told = (events: readonly RunEvent[]): unknown => json(events.filter((event) => !isLive(event)))
   expect(told(again.events)).toEqual(told(ended.events))
   expect(json(again.terminal)).toEqual(json(ended.terminal))
 }

@@ -1,27 +1,27 @@
 // What a run does that is no plain turn, as R-TERM-23 has it told.
-import type { LoopEvent } from '../../src/events.ts'
-import type { Transition } from '../../src/allowance.ts'
+import type { RunEvent } from '../../src/events.ts'
+import type { IterationReason } from '../../src/allowance.ts'
 import { expect, test } from 'vitest'
 import { RunActivity } from '../../src/live-session/run-activity.ts'
 
-function lap(transition: Transition, left: number): LoopEvent {
+function lap(transition: IterationReason, left: number): RunEvent {
   // True: what is asked of it here is this one.
-  const all = { [transition]: left } as Extract<LoopEvent, { readonly type: 'lap' }>['left']
+  const all = { [transition]: left } as Extract<RunEvent, { readonly type: 'lap' }>['left']
   return { type: 'lap', transition, before: [3, 0, 9], after: [3, 0, 8], left: all }
 }
 
-function stopHook(block?: string): LoopEvent {
+function stopHook(block?: string): RunEvent {
   const outcome = block === undefined ? {} : { block }
   return { type: 'hook_end', hook: 'h', trigger: 'stopHook', callId: null, outcome, durationMs: 1 }
 }
 
-function retry(status: number | null): LoopEvent {
+function retry(status: number | null): RunEvent {
   const about = { kind: 'connection', message: 'A long story.', status, retryable: true } as const
   const error = { ...about, retryAfterMs: null, requestId: null, usage: null, billed: 'nothing' } as const
   return { type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 8_000, error }
 }
 
-function after(...events: readonly LoopEvent[]): RunActivity['present'] {
+function after(...events: readonly RunEvent[]): RunActivity['present'] {
   const activity = new RunActivity(() => 1_000)
   activity.begin('m')
   for (const event of events) activity.onEvent(event)
@@ -58,14 +58,14 @@ test('a retry is named by the status, or by what failed', () => {
 
 test('a request that waits for money says for how much, and then that the model is asked', () => {
   const figures = { reservedUsd: 2.1, reservedTokens: 400, holders: 3 }
-  const wait = (isWaiting: boolean): LoopEvent => ({
+  const wait = (isWaiting: boolean): RunEvent => ({
     type: 'budget_wait',
     isWaiting,
     neededUsd: 1,
     neededTokens: 10,
     ...figures,
   })
-  const asks: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
+  const asks: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
   expect(after(asks, wait(true))).toEqual({ type: 'budget_wait', ...figures })
   expect(after(asks, wait(true), wait(false))).toEqual({ type: 'asking', model: 'm' })
 })

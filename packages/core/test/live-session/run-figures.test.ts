@@ -1,11 +1,11 @@
 // Holds R-LIVE-11: how full the window is, as a session tells it; R-FIG-3a: what the whole tree has spent.
-import type { LoopEvent } from '../../src/events.ts'
+import type { RunEvent } from '../../src/events.ts'
 import { describe, expect, test } from 'vitest'
 import { RunFigures } from '../../src/live-session/run-figures.ts'
 
 const noLimits = { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
 
-function counted(contextTokens: number): LoopEvent {
+function counted(contextTokens: number): RunEvent {
   const nothing = {
     settledUsd: 0,
     unknownUsd: 0,
@@ -19,14 +19,14 @@ function counted(contextTokens: number): LoopEvent {
   return { type: 'figures', ...nothing, contextTokens, contextWindow: 200_000, usedMs: 1, leftMs: null }
 }
 
-function compacted(preTokens: number, postTokens: number): LoopEvent {
+function compacted(preTokens: number, postTokens: number): RunEvent {
   return {
     type: 'message',
     entry: { kind: 'compact_boundary', id: 'b', messages: [], trigger: 'manual', preTokens, postTokens },
   }
 }
 
-function tokensAfter(...events: readonly LoopEvent[]): number {
+function tokensAfter(...events: readonly RunEvent[]): number {
   const figures = new RunFigures(noLimits, 200_000)
   for (const event of events) figures.onEvent(event)
   return figures.figures(0).contextTokens
@@ -46,9 +46,9 @@ test('never less than what is left, and as much where nothing was counted yet', 
 describe('while agents work', () => {
   const limits = { maxTurns: null, maxBudgetUsd: 1, maxTotalTokens: 100_000, maxDurationMs: 60_000 }
   /** As the loop reports it from inside an agent, so many levels below. */
-  const ofAgent = (event: LoopEvent, levels = 1): LoopEvent =>
+  const ofAgent = (event: RunEvent, levels = 1): RunEvent =>
     levels === 0 ? event : ofAgent({ type: 'agent', callId: `call_${levels}`, agentType: 'Agent', event }, levels - 1)
-  const spent: LoopEvent = {
+  const spent: RunEvent = {
     type: 'figures',
     settledUsd: 0.0028,
     unknownUsd: 0,

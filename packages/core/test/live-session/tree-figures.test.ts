@@ -13,7 +13,7 @@ const look = tool({ name: 'Look', description: '', readOnly: true, execute: asyn
 const helper = agentTool({
   name: 'Help',
   description: '',
-  input: { type: 'object', properties: {} },
+  inputSchema: { type: 'object', properties: {} },
   readOnly: true,
   concurrencySafe: true,
   spawn: () => ({ prompt: 'please look' }),

@@ -6,14 +6,14 @@ import {
   replay,
   resume,
   type AgentTool,
-  type LoopOptions,
+  type RunOptions,
   type SdkMessage,
   type StepRecord,
   type TranscriptEntry,
 } from '../../src/index.ts'
 import type { Background } from '../../src/adapters/index.ts'
 import {
-  StepsDriver,
+  DurableStepEngine,
   type EffectScope,
   type Eventually,
   type StepKey,
@@ -179,7 +179,7 @@ describe('an answer while something still runs', () => {
   test('misses none that ends while a driver is about to begin the wait', async () => {
     const { background, start, end } = processWith()
     const clock = createFakeClock({ autoAdvance: true })
-    class LateSteps extends StepsDriver {
+    class LateSteps extends DurableStepEngine {
       override run<T>(
         key: StepKey,
         effect: (scope: EffectScope) => Eventually<T>,
@@ -402,7 +402,7 @@ describe('over a crash', () => {
     return turn === 0 ? starts('a') : turn === 1 ? calls('Look') : 'done'
   }
   /** A process whose task ends when the run waits for it. */
-  const options = (): LoopOptions => {
+  const options = (): RunOptions => {
     const made = processWith({ waitMs: 5_000 })
     const clock = createFakeClock({ autoAdvance: true })
     clock.after(1_000, () => {
@@ -411,7 +411,7 @@ describe('over a crash', () => {
     return { model: scriptedModel(script), clock, tools: [made.start, reader('Look')], background: made.background }
   }
 
-  const withoutPort = (): LoopOptions => {
+  const withoutPort = (): RunOptions => {
     const { background: _, ...others } = options()
     return others
   }
@@ -430,7 +430,7 @@ describe('over a crash', () => {
       const replayed = await replay(again, withoutPort())
       const told = replayed.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
       expect([count, json(told)]).toEqual([count, json(state.transcript)])
-      expect([count, (await resume(records, withoutPort()).loop.terminal).reason]).toEqual([count, 'completed'])
+      expect([count, (await resume(records, withoutPort()).loop.result).reason]).toEqual([count, 'completed'])
       expect(transcriptProblems(state.transcript.messages())).toEqual([])
       const notes = state.transcript.toJSON().flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
       const of = (type: string): number => notes.filter((note) => note.type === type).length

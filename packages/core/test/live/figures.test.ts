@@ -1,11 +1,11 @@
 // Holds rules of docs/spec.md: R-FIG-1 to R-FIG-8.
 import { describe, expect, test } from 'vitest'
 import {
-  loop,
+  streamRun,
   replay,
   startRun,
   type AnyTool,
-  type LoopEvent,
+  type RunEvent,
   type ModelRequest,
   type Permissions,
 } from '../../src/index.ts'
@@ -16,12 +16,12 @@ import { engineOf } from '../support/engine.ts'
 import { isQuestion, windowedModel } from '../support/windowed-model.ts'
 import { begin, calls, dollarATokenPrices, json, reader, run, tool, until, type Given } from '../support/harness.ts'
 
-type Figures = Extract<LoopEvent, { readonly type: 'figures' }>
+type Figures = Extract<RunEvent, { readonly type: 'figures' }>
 
-const figuresOf = (events: readonly LoopEvent[]): readonly Figures[] =>
+const figuresOf = (events: readonly RunEvent[]): readonly Figures[] =>
   events.flatMap((event) => (event.type === 'figures' ? [event] : []))
 
-const ofAgents = (events: readonly LoopEvent[]): readonly LoopEvent[] =>
+const ofAgents = (events: readonly RunEvent[]): readonly RunEvent[] =>
   events.flatMap((event) => (event.type === 'agent' ? [event.event] : []))
 
 const usage = { input_tokens: 100, output_tokens: 20 }
@@ -137,10 +137,10 @@ describe('the figures', () => {
       let times = 0
       const clock = createFakeClock({ autoAdvance: true })
       const counting = { ...clock, now: () => (times++, clock.now()) }
-      const running = loop(startRun({ prompt: 'go' }), { model: model([done]), clock: counting })
+      const running = streamRun(startRun({ prompt: 'go' }), { model: model([done]), clock: counting })
       const events = running[Symbol.asyncIterator]
       if (listens) for await (const event of { [Symbol.asyncIterator]: events }) void event
-      await running.terminal
+      await running.result
       return times
     }
     const [heard, unheard] = [await asked(true), await asked(false)]
@@ -230,7 +230,7 @@ describe('what else is told live', () => {
   })
 
   test('that a tool begins: not of a call that is denied, and not of one that a record answers', async () => {
-    const running = (events: readonly LoopEvent[]) => events.filter(({ type }) => type === 'tool_running')
+    const running = (events: readonly RunEvent[]) => events.filter(({ type }) => type === 'tool_running')
     const permissions: Permissions = {
       denies: () => undefined,
       decide: () => ({ behavior: 'deny', message: 'no' }),

@@ -8,12 +8,12 @@ import {
   stepLimit,
   tokenLimit,
   type Guard,
-  type LoopEvent,
+  type RunEvent,
 } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, json, reader, run } from '../support/harness.ts'
 
-const told = (events: readonly LoopEvent[]): readonly unknown[] =>
+const told = (events: readonly RunEvent[]): readonly unknown[] =>
   events.flatMap((event) => (event.type === 'guards' ? [event.remaining] : []))
 
 const tools = [reader('Look')]

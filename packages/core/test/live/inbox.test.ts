@@ -1,6 +1,14 @@
 // Holds rules of docs/spec.md: R-IN-1 to R-IN-6.
 import { describe, expect, test } from 'vitest'
-import { createMemorySteps, loop, replay, resume, startRun, type LoopEvent, type StepRecord } from '../../src/index.ts'
+import {
+  createMemorySteps,
+  streamRun,
+  replay,
+  resume,
+  startRun,
+  type RunEvent,
+  type StepRecord,
+} from '../../src/index.ts'
 import { type InboxMessage } from '../../src/steps/index.ts'
 import { foldRun } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -10,7 +18,7 @@ import { begin, calls, json, reader, said, type Going } from '../support/harness
 const tools = [reader('Look')]
 
 /** Messages that the events tell as taken: their ids, and what kind they were. */
-const taken = (events: readonly LoopEvent[]): readonly (readonly [id: string, origin: string])[] =>
+const taken = (events: readonly RunEvent[]): readonly (readonly [id: string, origin: string])[] =>
   events.flatMap((event) =>
     event.type === 'message' && event.entry.kind === 'user' && event.entry.inboxId !== undefined
       ? [[event.entry.inboxId, event.entry.origin] as const]
@@ -197,7 +205,7 @@ describe('over a crash', () => {
     if (folded.kind === 'ended') throw new Error('The record was to be cut before its end.')
     const { clock, ...rest } = options(({ messages }) => going(messages))
     const steps = createMemorySteps({ past: folded.past, replay: folded.replay, clock })
-    const running = loop(folded.state, { ...rest, clock, steps }, { resumed: true })
+    const running = streamRun(folded.state, { ...rest, clock, steps }, { resumed: true })
     // This inbox was made without the record.
     running.steer('said 0', 'message1')
     const { state } = await running.ended
@@ -223,9 +231,9 @@ describe('over a crash', () => {
     })
 
   test('what a driver took and could not record waits again, and can be taken back', async () => {
-    const running = loop(startRun({ prompt: 'go' }), { ...options(() => 'done'), steps: full() })
+    const running = streamRun(startRun({ prompt: 'go' }), { ...options(() => 'done'), steps: full() })
     running.steer('keep me', 'a')
-    expect((await running.terminal).reason).toBe('error')
+    expect((await running.result).reason).toBe('error')
     expect(running.waiting).toEqual([{ id: 'a', kind: 'steer', content: 'keep me' }])
     expect([running.retract('a'), running.waiting]).toEqual([true, []])
   })

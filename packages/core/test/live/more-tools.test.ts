@@ -55,7 +55,7 @@ test('a resume knows which there were without being told', async () => {
   const first = steps.records.findIndex((record, index) => index > set && record.type === 'lap')
   const kept = steps.records.slice(0, first + 1).map((record) => json(record) as unknown as (typeof steps.records)[0])
   const model = scriptedModel([{ text: 'done' }])
-  await resume(kept, { ...given, model, clock }).loop.terminal
+  await resume(kept, { ...given, model, clock }).loop.result
   expect(names(model.requests)).toEqual([['Look', 'Late']])
 })
 

@@ -5,9 +5,8 @@ import {
   createMemorySteps,
   replay,
   resume,
-  TokenUsageLimitHook,
   type AgentTool,
-  type LoopEvent,
+  type RunEvent,
   type Model,
   type ModelRequest,
   type PermissionRequest,
@@ -15,6 +14,7 @@ import {
   type SettingsChange,
   type StepRecord,
 } from '../../src/index.ts'
+import { TokenUsageLimitHook } from '../../src/compat/index.ts'
 import { foldRun } from '../../src/steps/index.ts'
 import {
   createFakeClock,
@@ -40,7 +40,7 @@ import {
 
 const tools = [reader('Look')]
 
-const settingsOf = (events: readonly LoopEvent[]): readonly SettingsChange[] =>
+const settingsOf = (events: readonly RunEvent[]): readonly SettingsChange[] =>
   events.flatMap((event) => (event.type === 'settings' ? [event.change] : []))
 
 const onRecord = (records: readonly StepRecord[]): readonly (readonly [key: string, change: SettingsChange])[] =>
@@ -343,7 +343,7 @@ describe('a limit', () => {
     const script = turns(9, { 2: () => going.loop.set({ limits: { maxBudgetUsd: 1_100 } }) })
     const going = begin((request) => ({ ...(script(request) as object), usage }), { tools, ...paid })
     const { terminal, model, steps } = await going.end()
-    const capped = model.requests.map(({ maxTokens }) => maxTokens)
+    const capped = model.requests.map(({ maxOutputTokens }) => maxOutputTokens)
     expect(capped.slice(0, 2)).toEqual([64_000, 64_000])
     expect([terminal.reason, terminal.committedUsd <= 1_100, model.requests.length]).toEqual([
       'max_budget_usd',
@@ -544,7 +544,7 @@ describe('over a crash', () => {
       const records = steps.records.slice(0, length).map((record) => json(record) as unknown as StepRecord)
       const models = two(turns(9))
       const resumed = resume(records, options(models, { maxTurns: 3 }))
-      const { reason, summary } = await resumed.loop.terminal
+      const { reason, summary } = await resumed.loop.result
       const asked = models.map(({ requests }) => requests.every(({ thinking }) => thinking?.type === 'adaptive'))
       expect([length, reason, summary.turns, models[0]!.requests.length, asked]).toEqual([
         length,
@@ -580,7 +580,7 @@ describe('over a crash', () => {
       expect([terminal.reason, model.requests.length]).toEqual([reason, requests])
       const records = cut(steps.records, (record) => record.type === 'lap' && record.lap.spent.request === 3)
       const again = scriptedModel((request) => ({ ...(turns(9)(request) as object), usage }))
-      const resumed = await resume(records, { model: again, ...given() }).loop.terminal
+      const resumed = await resume(records, { model: again, ...given() }).loop.result
       expect([resumed.reason, resumed.durationMs, again.requests.length]).toEqual([
         reason,
         terminal.durationMs,
@@ -605,7 +605,7 @@ describe('over a crash', () => {
     // 13 s are on record, in a turn that began with a limit of 10 s.
     const records = cut(steps.records, (record) => record.type === 'result' && record.key.startsWith('run1/tool:'))
     const again = { model: scriptedModel(['done']), clock: createFakeClock({ start: 1_000_000 }), ...given }
-    const { reason, durationMs } = await resume(records, again).loop.terminal
+    const { reason, durationMs } = await resume(records, again).loop.result
     expect([reason, durationMs]).toEqual(['completed', 13_000])
   })
 
@@ -645,6 +645,6 @@ describe('over a crash', () => {
     expect(() => other.loop.set({ model: 'endless' })).toThrow('so a budget cannot be kept')
     loop.abort()
     other.loop.abort()
-    await Promise.all([loop.terminal, other.loop.terminal])
+    await Promise.all([loop.result, other.loop.result])
   })
 })

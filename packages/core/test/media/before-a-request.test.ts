@@ -6,7 +6,7 @@ import {
   resume,
   Transcript,
   type ContentBlock,
-  type LoopOptions,
+  type RunOptions,
   type ModelMessage,
   type ModelRequest,
   type StartOptions,
@@ -30,7 +30,7 @@ const removals = (entries: Iterable<TranscriptEntry>): readonly unknown[] =>
 const mediaOf = (messages: readonly ModelMessage[]): readonly PlacedMedia[] =>
   messages.flatMap((message, index) => mediaIn(message, index))
 
-const openContext: NonNullable<LoopOptions['context']> = {
+const openContext: NonNullable<RunOptions['context']> = {
   autoCompact: false,
   beforeRequest: () => undefined,
   drain: () => undefined,
@@ -167,7 +167,7 @@ test('the bytes of an image or a document fill no window, also inside a result',
   const data = Buffer.concat([pdf(3), Buffer.alloc(2_000_000)]).toString('base64')
   const document: ContentBlock = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
   const estimates: number[] = []
-  const context: LoopOptions['context'] = {
+  const context: RunOptions['context'] = {
     ...openContext,
     beforeRequest: ({ estimatedTokens }) => void estimates.push(estimatedTokens),
   }
@@ -280,7 +280,7 @@ describe('a kill between any two records', () => {
     readOnly: true,
   })
   const script = ({ messages }: ModelRequest): ScriptedReply => (messages.length < 3 ? calls('Look') : 'end')
-  const optionsOf = (): LoopOptions & { readonly model: ReturnType<typeof scriptedModel> } => ({
+  const optionsOf = (): RunOptions & { readonly model: ReturnType<typeof scriptedModel> } => ({
     model: scriptedModel(script),
     tools: [camera],
     clock: createFakeClock({ autoAdvance: true }),

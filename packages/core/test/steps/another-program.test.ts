@@ -1,15 +1,14 @@
 // Holds rules of docs/spec.md: R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
 import { describe, expect, test } from 'vitest'
 import {
-  CostLimitHook,
   resume,
-  StepsLimitHook,
   Transcript,
   type AgentTool,
-  type LoopOptions,
+  type RunOptions,
   type Permissions,
   type StepRecord,
 } from '../../src/index.ts'
+import { CostLimitHook, StepsLimitHook } from '../../src/compat/index.ts'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices as prices, hook, json, reader, resultTexts, said, tool } from '../support/harness.ts'
@@ -29,7 +28,7 @@ const saying = (text: string, id: string) =>
 function world(hooked = true) {
   const written: string[] = []
   const write = tool('Write', (_input, { idempotencyKey }) => (written.push(idempotencyKey), 'written'))
-  const options = (): LoopOptions => ({
+  const options = (): RunOptions => ({
     model: scriptedModel(script),
     clock: createFakeClock({ autoAdvance: true }),
     system: 'the first system prompt',
@@ -54,7 +53,7 @@ const compacts: Compaction['run'] = async () => ({
 })
 
 /** Programs that differ from the one that made the record. All of them can go on with it. */
-const others: readonly (readonly [what: string, change: Partial<LoopOptions>])[] = [
+const others: readonly (readonly [what: string, change: Partial<RunOptions>])[] = [
   ['the same', {}],
   ['another system prompt', { system: 'a much longer system prompt than the first one was' }],
   ['one tool more', { tools: [reader('Look'), tool('Write'), reader('Extra')] }],
@@ -84,7 +83,7 @@ const others: readonly (readonly [what: string, change: Partial<LoopOptions>])[]
   ['a guard on steps', { stopWhen: new StepsLimitHook(1) }],
   ['a guard on costs', { stopWhen: new CostLimitHook(5) }],
   ['a budget that is used up', { maxBudgetUsd: 20 }],
-  ['a token limit that is reached', { maxTokens: 20 }],
+  ['a token limit that is reached', { maxTotalTokens: 20 }],
   ['less time', { maxDurationMs: 1 }],
   ['a window that is full', { context: { ...plainContext, blockingLimit: () => 1 } }],
   [
@@ -166,7 +165,7 @@ describe('what is new', () => {
     const model = scriptedModel(script)
     const { loop } = resume(records, { ...options(), model, hooks: [] })
     loop.stop()
-    expect([(await loop.terminal).reason, model.requests.length]).toEqual(['user_requested', 0])
+    expect([(await loop.result).reason, model.requests.length]).toEqual(['user_requested', 0])
   })
 
   test('acts on a call that had not begun', async () => {
@@ -187,7 +186,7 @@ describe('what is new', () => {
       denies: ({ call }) => (call.name === 'Secret' ? 'a secret' : undefined),
       decide: () => ({ behavior: 'allow' }),
     }
-    const options = (toolConcurrency: number): LoopOptions => ({
+    const options = (toolConcurrency: number): RunOptions => ({
       model: scriptedModel(({ messages }) => (messages.length === 1 ? calls('Look', 'Secret') : 'done')),
       tools: [reader('Look', noteRan), reader('Secret', noteRan)],
       permissions,
@@ -203,7 +202,7 @@ describe('what is new', () => {
   })
 
   test('has hooks see the results of calls that ran beside each other, also when these would run one by one now', async () => {
-    const options = (toolConcurrency: number): LoopOptions => ({
+    const options = (toolConcurrency: number): RunOptions => ({
       model: scriptedModel(({ messages }) => (messages.length === 1 ? calls('Look', 'Look', 'Look') : 'done')),
       tools: [reader('Look', 'a secret')],
       hooks: [hook('afterToolUse', (context) => context.withToolOutput('redacted'), { id: 'redact' })],
@@ -247,7 +246,7 @@ describe('a subagent on record', () => {
     if (messages[0]?.content === 'go') return turn === 0 ? calls({ name: 'Agent', input: { prompt: 'sub' } }) : 'done'
     return turn < 2 ? calls('Write') : 'found'
   }
-  const options = (written: string[], more: Partial<LoopOptions> = {}): LoopOptions => ({
+  const options = (written: string[], more: Partial<RunOptions> = {}): RunOptions => ({
     model: scriptedModel(both),
     clock: createFakeClock({ autoAdvance: true }),
     tools: [agent('one'), tool('Write', (_input, { idempotencyKey }) => (written.push(idempotencyKey), 'written'))],
@@ -259,7 +258,7 @@ describe('a subagent on record', () => {
   const killedInChild = (written: string[]) =>
     killedBefore((record) => record.type === 'intent' && record.key.endsWith('/model:3.1'), options(written))
 
-  test.each<[what: string, change: (written: string[]) => Partial<LoopOptions>, answer?: unknown]>([
+  test.each<[what: string, change: (written: string[]) => Partial<RunOptions>, answer?: unknown]>([
     ['the same program', () => ({})],
     ['another system prompt', () => ({ tools: [agent('two'), tool('Write')] })],
     ['no hooks', () => ({ hooks: [] })],

@@ -1,14 +1,14 @@
 // Holds rules of docs/spec.md: R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
 import { describe, expect, test } from 'vitest'
 import {
-  StepsDriver,
+  DurableStepEngine,
   foldSession,
   type Eventually,
   type StepRecord,
   type StepResult,
-  type StepsOptions,
+  type StepEngineOptions,
 } from '../../src/steps/index.ts'
-import { checkDriver, type DriverSession, type DriverStore } from '../../src/testing/index.ts'
+import { checkStepEngine, type CheckedSession, type CheckedStore } from '../../src/testing/index.ts'
 import { HaltingError, type Json } from '../../src/index.ts'
 
 /** How a store in memory breaks its promises. */
@@ -20,7 +20,7 @@ interface Sabotage {
   /** What is there when the process closed the session. */
   readonly closed?: (texts: readonly string[]) => readonly string[]
   readonly takesAnyVersion?: boolean
-  readonly drive?: DriverSession['drive']
+  readonly drive?: CheckedSession['drive']
   /** Records stand in another order. */
   readonly order?: (texts: readonly string[]) => readonly string[]
 }
@@ -33,11 +33,11 @@ function memoryStore({
   takesAnyVersion,
   drive,
   order,
-}: Sabotage = {}): DriverStore {
+}: Sabotage = {}): CheckedStore {
   let stored: readonly string[] = []
   let version = 1
   return {
-    async open(): Promise<DriverSession> {
+    async open(): Promise<CheckedSession> {
       if (version > 1 && takesAnyVersion !== true)
         throw new HaltingError('driver', 'A later version wrote this session.')
       const flushed = [...stored]
@@ -69,8 +69,10 @@ function memoryStore({
 
 describe('a driver that conforms', () => {
   test('loses what was not flushed, or nothing', async () => {
-    expect(await checkDriver(() => memoryStore())).toEqual([])
-    expect(await checkDriver(() => memoryStore({ left: (flushed, pending) => [...flushed, ...pending] }))).toEqual([])
+    expect(await checkStepEngine(() => memoryStore())).toEqual([])
+    expect(await checkStepEngine(() => memoryStore({ left: (flushed, pending) => [...flushed, ...pending] }))).toEqual(
+      [],
+    )
   })
 })
 
@@ -116,41 +118,45 @@ describe('a driver that breaks one promise is seen', () => {
     ],
   }
   test.each(Object.entries(broken))('%s', async (_name, [sabotage, check]) => {
-    const problems = await checkDriver(() => memoryStore(sabotage))
+    const problems = await checkStepEngine(() => memoryStore(sabotage))
     expect(problems.map((problem) => problem.check)).toContain(check)
   })
 
   test('of its own making: it calls before it synced, runs what is unknown again, answers what was not asked, takes the last answer, hears nobody', async () => {
-    class Hasty extends StepsDriver {
-      override run<T>(...[key, effect, options, scope]: Parameters<StepsDriver['run']>): Eventually<StepResult<T>> {
+    class Hasty extends DurableStepEngine {
+      override run<T>(
+        ...[key, effect, options, scope]: Parameters<DurableStepEngine['run']>
+      ): Eventually<StepResult<T>> {
         return super.run(key, effect, { ...options, sync: 'none' }, scope) as Eventually<StepResult<T>>
       }
     }
-    class Eager extends StepsDriver {
-      override run<T>(...[key, effect, options, scope]: Parameters<StepsDriver['run']>): Eventually<StepResult<T>> {
+    class Eager extends DurableStepEngine {
+      override run<T>(
+        ...[key, effect, options, scope]: Parameters<DurableStepEngine['run']>
+      ): Eventually<StepResult<T>> {
         return super.run(key, effect, { ...options, onUnfinished: 'rerun' }, scope) as Eventually<StepResult<T>>
       }
     }
-    class Blind extends StepsDriver {
+    class Blind extends DurableStepEngine {
       override run<T>(
-        ...[key, effect, { digest: _digest, ...options }, scope]: Parameters<StepsDriver['run']>
+        ...[key, effect, { digest: _digest, ...options }, scope]: Parameters<DurableStepEngine['run']>
       ): Eventually<StepResult<T>> {
         return super.run(key, effect, options, scope) as Eventually<StepResult<T>>
       }
     }
-    class Fickle extends StepsDriver {
+    class Fickle extends DurableStepEngine {
       readonly #last = new Map<string, Json>()
       override answer(key: string, value: Json): void {
         this.#last.set(key, value)
         void Promise.resolve().then(() => super.answer(key, this.#last.get(key) ?? null))
       }
     }
-    class Deaf extends StepsDriver {
+    class Deaf extends DurableStepEngine {
       override control(): undefined {
         return undefined
       }
     }
-    const seen: { readonly [check: string]: new (options: StepsOptions) => StepsDriver } = {
+    const seen: { readonly [check: string]: new (options: StepEngineOptions) => DurableStepEngine } = {
       'counts of effects and order of results': Hasty,
       'kill between every two records': Eager,
       mismatch: Blind,
@@ -158,7 +164,7 @@ describe('a driver that breaks one promise is seen', () => {
       'message from outside': Deaf,
     }
     for (const [check, Driver] of Object.entries(seen)) {
-      const problems = await checkDriver(() => memoryStore({ ...all, drive: (options) => new Driver(options) }))
+      const problems = await checkStepEngine(() => memoryStore({ ...all, drive: (options) => new Driver(options) }))
       expect([Driver.name, problems.map((problem) => problem.check)]).toEqual([
         Driver.name,
         expect.arrayContaining([check]),

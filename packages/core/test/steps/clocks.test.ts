@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { loop, QueryEngine, replay, startRun, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/steps/index.ts'
 import { accountOf, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -26,10 +26,10 @@ const moving = (
   reply: ReturnType<typeof calls> | { readonly text: string } = { text: 'done' },
 ): ScriptedReply => ({ ...reply, usage, before: () => clock.move(ms) })
 
-async function ran(clock: Clock, script: readonly ScriptedReply[], given: Partial<LoopOptions> = {}) {
+async function ran(clock: Clock, script: readonly ScriptedReply[], given: Partial<RunOptions> = {}) {
   const steps = createMemorySteps({ clock })
   const model = scriptedModel(script)
-  const { terminal } = await loop(startRun({ prompt: 'go' }), { model, clock, ...given, steps }).ended
+  const { terminal } = await streamRun(startRun({ prompt: 'go' }), { model, clock, ...given, steps }).ended
   return { terminal, model, records: json(steps.records) as unknown as readonly StepRecord[] }
 }
 

@@ -65,7 +65,7 @@ describe('on disk before its effect is called is the intent', () => {
       'tool:1:2:call_0_2': 'intent',
       'model:2.1': 'intent',
     }
-    expect(await kept({ maxTokens: 1_000_000 })).toEqual(expected)
+    expect(await kept({ maxTotalTokens: 1_000_000 })).toEqual(expected)
     expect(await kept({ maxBudgetUsd: 1_000_000, prices: dollarATokenPrices })).toEqual(expected)
   })
 

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-BACK-15b: an agent of the background whose end is on record does not go on, whatever program resumes.
 import { expect, test } from 'vitest'
-import { resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { recordedWork } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { agent, byPrompt, start } from '../support/background.ts'
@@ -8,7 +8,7 @@ import { calls, dollarATokenPrices as prices, json, run, tool } from '../support
 import { killedAfter } from '../support/killed.ts'
 
 /** A run beside which an agent writes three times; `written` has the keys of what it wrote. */
-function world(written: string[]): LoopOptions {
+function world(written: string[]): RunOptions {
   const script = byPrompt({
     go: [calls(start('sub')), 'it works', 'done'],
     sub: [calls('Write'), calls('Write'), calls('Write'), 'found'],
@@ -29,7 +29,7 @@ function world(written: string[]): LoopOptions {
 const paidIn = (records: readonly StepRecord[]): number =>
   recordedWork(records).requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
 
-async function goOn(records: readonly StepRecord[], options: LoopOptions) {
+async function goOn(records: readonly StepRecord[], options: RunOptions) {
   const { loop, steps } = resume(records, options)
   const { terminal } = await loop.ended
   return { terminal, records: json(steps.records) as never as readonly StepRecord[] }

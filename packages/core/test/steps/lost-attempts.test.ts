@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
 import { describe, expect, test } from 'vitest'
-import { replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
@@ -12,12 +12,12 @@ const busy: ScriptedReply = { error: { kind: 'overloaded', message: 'busy' } }
 const reset: ScriptedReply = { error: { kind: 'connection', message: 'reset' } }
 const prices = { cost: () => 1, worstCase: () => 5 }
 
-type Made = Partial<LoopOptions>
+type Made = Partial<RunOptions>
 
 /** The process dies before it records what the model said to this attempt. */
 const lost = (name: string) => (record: StepRecord) => record.type === 'result' && record.key.endsWith(name)
 
-const optionsOf = (script: readonly ScriptedReply[], given: Made): LoopOptions => ({
+const optionsOf = (script: readonly ScriptedReply[], given: Made): RunOptions => ({
   clock: createFakeClock({ autoAdvance: true }),
   model: scriptedModel(script),
   prices,
@@ -28,7 +28,7 @@ const optionsOf = (script: readonly ScriptedReply[], given: Made): LoopOptions =
 async function resumedUntil(
   records: readonly StepRecord[],
   isFatal: (record: StepRecord) => boolean,
-  options: LoopOptions,
+  options: RunOptions,
 ): Promise<readonly StepRecord[]> {
   const kept: StepRecord[] = []
   let isDead = false
@@ -50,7 +50,7 @@ async function resumedUntil(
   return [...records, ...kept]
 }
 
-async function resumed(records: readonly StepRecord[], options: LoopOptions) {
+async function resumed(records: readonly StepRecord[], options: RunOptions) {
   const { loop, steps } = resume(records, options)
   const { terminal } = await loop.ended
   const all = 'records' in steps ? steps.records : []

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
 import { describe, expect, test } from 'vitest'
-import { agentTool, CallableHook, replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { agentTool, CallableHook, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { sampled } from '../support/deep.ts'
@@ -17,13 +17,18 @@ const agent = agentTool({
 })
 
 /** A run that looks and answers, with a subagent that does so too, and a hook that asks a model before each call. */
-function world(): LoopOptions {
+function world(): RunOptions {
   const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: 2_000 })
   const model = scriptedModel(
     ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'answer' : calls('Look', 'Agent')),
     { maxOutputTokens: 2_000 },
   )
-  const question = { system: 'Judge.', messages: [{ role: 'user', content: 'may it?' }], maxTokens: 500, model: judge }
+  const question = {
+    system: 'Judge.',
+    messages: [{ role: 'user', content: 'may it?' }],
+    maxOutputTokens: 500,
+    model: judge,
+  }
   const judging = new CallableHook(
     async (context) => {
       await context.ask(question as never)
@@ -47,7 +52,7 @@ const paidIn = (records: readonly StepRecord[]): number =>
 interface Way {
   readonly name: string
   /** What the resumed program is, where it is not the same. */
-  readonly over: Partial<LoopOptions>
+  readonly over: Partial<RunOptions>
   readonly isAborted: boolean
 }
 

@@ -1,13 +1,13 @@
 // Holds rules of docs/spec.md: R-STEP-4 to R-STEP-9, R-STEP-12.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, HaltingError, type StepRecord } from '../../src/index.ts'
-import type { StepKey, Steps } from '../../src/steps/index.ts'
+import type { StepKey, StepEngine } from '../../src/steps/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { calls, reader, run, until } from '../support/harness.ts'
 
 const signal = new AbortController().signal
 const base = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'none' } as const
-const value = (steps: Steps, key: StepKey, result: string, more: object = {}) =>
+const value = (steps: StepEngine, key: StepKey, result: string, more: object = {}) =>
   steps.run(key, () => Promise.resolve(result), { ...base, ...more })
 
 describe('the memory driver', () => {

@@ -1,13 +1,7 @@
 // Holds rules of docs/spec.md: R-RES-10, R-RES-11: calls that are on record, under a program that would treat them otherwise.
 import { describe, expect, test } from 'vitest'
-import {
-  CostLimitHook,
-  resume,
-  type AgentTool,
-  type LoopOptions,
-  type Permissions,
-  type StepRecord,
-} from '../../src/index.ts'
+import { resume, type AgentTool, type RunOptions, type Permissions, type StepRecord } from '../../src/index.ts'
+import { CostLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, resultTexts, tool } from '../support/harness.ts'
 import { killedBefore, killedBeforeLap } from '../support/killed.ts'
@@ -22,7 +16,7 @@ const asking =
 function world(names: readonly string[]) {
   const ran: string[] = []
   const doing = (name: string) => tool(name, () => (ran.push(name), `did ${name}`))
-  const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+  const options = (more: Partial<RunOptions> = {}): RunOptions => ({
     model: scriptedModel(asking(...names)),
     clock: createFakeClock({ autoAdvance: true }),
     tools: [doing('First'), doing('Second'), reader('Look', () => (ran.push('Look'), 'did Look'))],
@@ -31,7 +25,7 @@ function world(names: readonly string[]) {
   return { ran, options }
 }
 
-async function goOn(records: readonly StepRecord[], options: LoopOptions) {
+async function goOn(records: readonly StepRecord[], options: RunOptions) {
   const { terminal, state } = await resume(records, options).loop.ended
   expect(transcriptProblems(state.transcript.messages())).toEqual([])
   return { terminal, results: resultTexts({ state: { ...state, startLength: 0 } }) }
@@ -99,12 +93,12 @@ describe('an approval that is on record', () => {
     const waiting = options({ permissions: asks, onAsk: 'wait' })
     const records: StepRecord[] = []
     // A person says yes; then the process dies with the result on record.
-    const { loop, startRun, createMemorySteps } = await import('../../src/index.ts')
+    const { streamRun, startRun, createMemorySteps } = await import('../../src/index.ts')
     const steps = createMemorySteps({
       clock: waiting.clock!,
       onRecord: (record) => void records.push(json(record) as unknown as StepRecord),
     })
-    const running = loop(startRun({ prompt: 'go' }), { ...waiting, steps })
+    const running = streamRun(startRun({ prompt: 'go' }), { ...waiting, steps })
     for await (const event of running) {
       if (event.type === 'approval_needed' && event.key !== null) running.answer(event.key, { behavior: 'allow' })
       if (event.type === 'tool_end') break
@@ -137,14 +131,14 @@ describe('a subagent on record', () => {
   const program = () => {
     const { ran, options } = world([])
     const { tools = [] } = options()
-    const given = (more: Partial<LoopOptions> = {}) =>
+    const given = (more: Partial<RunOptions> = {}) =>
       options({ model: scriptedModel(both), tools: [agent, ...tools.slice(1)], ...more })
     return { ran, options: given, leaf: tools[0]! }
   }
-  const killedInLastAnswer = (options: LoopOptions) =>
+  const killedInLastAnswer = (options: RunOptions) =>
     killedBefore((record) => record.type === 'intent' && record.key.endsWith('/model:4.1'), options)
 
-  test.each<[string, Partial<LoopOptions>, string]>([
+  test.each<[string, Partial<RunOptions>, string]>([
     ['fewer turns', { maxTurns: 2 }, 'Reached maximum number of turns (2)'],
     ['no subagents left', { maxSubagents: 0 }, 'found'],
   ])('comes to its end with %s', async (_what, more, ended) => {
@@ -168,7 +162,7 @@ describe('a subagent on record', () => {
     expect(ofChild).toEqual(['child afterToolUse', 'child afterStep', 'child beforeStep', 'child afterInference'])
   })
 
-  test.each<[string, Partial<LoopOptions>, number]>([
+  test.each<[string, Partial<RunOptions>, number]>([
     // The main loop asked twice, the subagent three times.
     ['a limit on turns', { maxTurns: 2 }, 5],
     ['a guard', { stopWhen: new CostLimitHook(2) }, 4],

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-STEP-14: a log hears when nothing but waiting goes on.
 import { expect, test } from 'vitest'
-import { StepsDriver } from '../../src/steps/driver.ts'
+import { DurableStepEngine } from '../../src/steps/driver.ts'
 import { createFakeClock } from '../../src/testing/fake-clock.ts'
 
 const { signal } = new AbortController()
@@ -15,7 +15,7 @@ function watched() {
     flush: () => undefined,
     rests: (ms: number | null | undefined) => void told.push(ms),
   }
-  return { clock, told, steps: new StepsDriver({ clock, log }) }
+  return { clock, told, steps: new DurableStepEngine({ clock, log }) }
 }
 
 test('that a person is waited for is told, and that it is over', async () => {

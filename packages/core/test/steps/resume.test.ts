@@ -6,9 +6,9 @@ import {
   replay,
   resume,
   type AgentTool,
-  type LoopOptions,
+  type RunOptions,
   type StepRecord,
-  type Terminal,
+  type RunResult,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import {
@@ -36,7 +36,7 @@ const script = ({ messages }: { readonly messages: readonly { readonly role: str
 
 function world() {
   const written: string[] = []
-  const options = (): LoopOptions => ({
+  const options = (): RunOptions => ({
     model: scriptedModel(script),
     clock: createFakeClock({ autoAdvance: true }),
     tools: [reader('Look'), tool('Write', (_input, { idempotencyKey }) => (written.push(idempotencyKey), 'written'))],
@@ -144,7 +144,7 @@ describe('resume', () => {
         ...options(),
         model: scriptedModel(['answer'], { maxOutputTokens: 2_000 }),
         maxBudgetUsd,
-      }).loop.terminal
+      }).loop.result
     const [open, spent] = [await resumed(8_000), await resumed(5_500)]
     expect([open.reason, open.costUsd]).toEqual(['completed', 2_915])
     expect([spent.reason, spent.costUsd]).toEqual(['max_budget_usd', 2_900])
@@ -185,9 +185,9 @@ describe('resume', () => {
     const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
     await clock.advance(60_000)
     const model = scriptedModel([{ hang: true }])
-    const told: Terminal[] = []
-    const onTerminal = (terminal: Terminal) => void told.push(terminal)
-    const { ended } = resume(whole.steps.records.slice(0, lap + 1), { ...options, model, onTerminal }).loop
+    const told: RunResult[] = []
+    const onTerminal = (terminal: RunResult) => void told.push(terminal)
+    const { ended } = resume(whole.steps.records.slice(0, lap + 1), { ...options, model, onResult: onTerminal }).loop
     await until(() => model.requests.length === 1)
     await clock.advance(1_999)
     expect(told).toEqual([])
@@ -301,7 +301,7 @@ describe('resume', () => {
 })
 
 describe('replay', () => {
-  const same = async (whole: Run, options: LoopOptions) => {
+  const same = async (whole: Run, options: RunOptions) => {
     const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
     const { events, terminal } = await replay(records, options)
     expect(json(events)).toEqual(json(whole.events.filter((event) => !isLive(event))))

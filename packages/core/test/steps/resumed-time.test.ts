@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-ABORT-8, for a run that is resumed.
 import { describe, expect, test } from 'vitest'
-import { resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hanging, reader } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
@@ -15,7 +15,7 @@ function slow(clock: FakeClock, replies: readonly ScriptedReply[], seconds: numb
 }
 
 /** How much time passes between the resume and the end of the run, in seconds. */
-async function secondsLeft(records: readonly StepRecord[], given: Partial<LoopOptions>) {
+async function secondsLeft(records: readonly StepRecord[], given: Partial<RunOptions>) {
   const clock = createFakeClock({ autoAdvance: true, start: 1_000_000 })
   const model = scriptedModel(() => ({ hang: true }))
   const { terminal } = await resume(records, { model, maxDurationMs: 10_000, ...given, clock }).loop.ended

@@ -37,7 +37,7 @@ const stuck: readonly (readonly [what: string, options: string, results: readonl
     'a record that is never written',
     `{
       model: testing.scriptedModel(['Done.']),
-      steps: new entry.StepsDriver({ log: { keeps: 'all', append() {}, flush: never } }),
+      steps: new entry.DurableStepEngine({ log: { keeps: 'all', append() {}, flush: never } }),
     }`,
     [],
   ],
@@ -46,7 +46,7 @@ const stuck: readonly (readonly [what: string, options: string, results: readonl
 describe('nothing is left that could wake the process', () => {
   test.each(stuck)('because of %s: the run ends as error, with a result', async (_what, options, results) => {
     const end = await runProgram(`${ended}
-      const running = core.loop(core.startRun({ prompt: 'go' }), ${options})
+      const running = core.streamRun(core.startRun({ prompt: 'go' }), ${options})
       const events = []
       for await (const { type } of running) events.push(type)
       say({ ...told(await running.ended), last: events.at(-1), ends: events.filter((type) => type === 'run_end').length })
@@ -91,7 +91,7 @@ describe('nothing is left that could wake the process', () => {
         onAsk: 'wait',
         ...given,
       })
-      const first = core.loop(core.startRun({ prompt: 'go' }), options([calls('Ask')], { steps }))
+      const first = core.streamRun(core.startRun({ prompt: 'go' }), options([calls('Ask')], { steps }))
       const { terminal } = await first.ended
       say([terminal.reason, terminal.error.code, records.some(({ type }) => type === 'end')])
       const { loop } = core.resume(records, options(['Done.']))
@@ -113,7 +113,7 @@ describe('nothing is left that could wake the process', () => {
     const end = await runProgram(`
       const before = process.listenerCount('beforeExit')
       const runs = Array.from({ length: 20 }, () =>
-        core.loop(core.startRun({ prompt: 'go' }), { model: testing.scriptedModel(['Done.']) }).terminal)
+        core.streamRun(core.startRun({ prompt: 'go' }), { model: testing.scriptedModel(['Done.']) }).result)
       await Promise.resolve()
       const during = process.listenerCount('beforeExit')
       await Promise.all(runs)

@@ -1,23 +1,23 @@
 // Holds rules of docs/spec.md: R-STEP-15, R-STEP-15a, R-ABORT-8: a model and tools that answer at once keep no timer from firing.
 import { describe, expect, test } from 'vitest'
-import { agentTool, createMemorySteps, loop, query, replay, startRun, type LoopOptions } from '../../src/index.ts'
+import { agentTool, createMemorySteps, streamRun, query, replay, startRun, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'
 
 /** More than any machine does until the first timer fires, if it may. */
 const maxTurns = 20_000
 
-const endless = (): LoopOptions => ({
+const endless = (): RunOptions => ({
   model: scriptedModel((_request, index) => calls({ name: 'Look', input: { index } })),
   tools: [reader('Look')],
   maxTurns,
 })
 
-const started = (options: LoopOptions) => loop(startRun({ prompt: 'go' }), options)
+const started = (options: RunOptions) => streamRun(startRun({ prompt: 'go' }), options)
 
 describe('with a model and tools that never wait', () => {
   test('a time limit ends the run', async () => {
-    const { reason, summary } = await started({ ...endless(), maxDurationMs: 20 }).terminal
+    const { reason, summary } = await started({ ...endless(), maxDurationMs: 20 }).result
     expect(reason).toBe('time_limit')
     expect(summary.turns).toBeLessThan(maxTurns)
   })
@@ -25,19 +25,19 @@ describe('with a model and tools that never wait', () => {
   test('an abort by a timer ends the run', async () => {
     const running = started(endless())
     setTimeout(() => running.abort(), 10)
-    expect((await running.terminal).reason).toMatch(/^aborted_/)
+    expect((await running.result).reason).toMatch(/^aborted_/)
   })
 
   test('a stop by a timer ends the run', async () => {
     const running = started(endless())
     setTimeout(() => running.stop('enough'), 10)
-    expect((await running.terminal).reason).toBe('user_requested')
+    expect((await running.result).reason).toBe('user_requested')
   })
 
   test("a caller's signal ends the run", async () => {
     const controller = new AbortController()
     setTimeout(() => controller.abort(), 10)
-    expect((await started({ ...endless(), signal: controller.signal }).terminal).reason).toMatch(/^aborted_/)
+    expect((await started({ ...endless(), signal: controller.signal }).result).reason).toMatch(/^aborted_/)
   })
 
   test('a timer interrupts a query', async () => {
@@ -49,7 +49,7 @@ describe('with a model and tools that never wait', () => {
   })
 
   test('many runs at once leave timers their turn', async () => {
-    const runs = Array.from({ length: 10 }, () => started({ ...endless(), maxDurationMs: 20 }).terminal)
+    const runs = Array.from({ length: 10 }, () => started({ ...endless(), maxDurationMs: 20 }).result)
     expect(new Set((await Promise.all(runs)).map(({ reason }) => reason))).toEqual(new Set(['time_limit']))
   })
 
@@ -61,7 +61,7 @@ describe('with a model and tools that never wait', () => {
         : calls({ name: index === 0 ? 'Helper' : 'Look', input: { index } }),
     )
     const options = { ...endless(), model, tools: [reader('Look'), helper], maxDurationMs: 20 }
-    expect((await started(options).terminal).reason).toBe('time_limit')
+    expect((await started(options).result).reason).toBe('time_limit')
   })
 
   test('a replay comes to the same', async () => {

@@ -1,16 +1,16 @@
 // Holds R-JOUR-4b: what is read of a record that was stored is of its type, or it is told what is not.
 import { describe, expect, test } from 'vitest'
-import { loop, startRun, tool } from '../../src/index.ts'
+import { streamRun, startRun, tool } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, type StepRecord } from '../../src/steps/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
 async function recorded(): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
-  await loop(startRun({ prompt: 'go' }), {
+  await streamRun(startRun({ prompt: 'go' }), {
     model: scriptedModel([{ toolCalls: [{ name: 'Look', input: {} }] }, { text: 'done' }]),
     tools: [tool({ name: 'Look', description: '', execute: () => 'seen' })],
     steps,
-  }).terminal
+  }).result
   // What a driver keeps is JSON.
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }

@@ -1,14 +1,6 @@
 // Runs beside which something goes on: agents in the background by prompt, and a process with tasks.
 import type { Background, TaskEnded, TaskLeft, TaskNote } from '../../src/adapters/index.ts'
-import type {
-  AgentTool,
-  ChildRun,
-  LoopEvent,
-  ModelRequest,
-  StepRecord,
-  Tool,
-  TranscriptEntry,
-} from '../../src/index.ts'
+import type { AgentTool, ChildRun, RunEvent, ModelRequest, StepRecord, Tool, TranscriptEntry } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, tool } from './harness.ts'
 
@@ -38,7 +30,7 @@ export const byPrompt =
     return typeof script === 'function' ? script(turn) : (script[turn] ?? 'end')
   }
 
-export const ofAgents = (events: readonly LoopEvent[]) =>
+export const ofAgents = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'agent' ? [event] : []))
 
 /** A reply that comes when it is let go. */

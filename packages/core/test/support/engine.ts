@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import {
   QueryEngine,
-  type LoopEvent,
+  type RunEvent,
   type QueryOptions,
   type RunState,
   type SdkMessage,
   type SdkResult,
-  type Terminal,
-  type Transition,
+  type RunResult,
+  type IterationReason,
 } from '../../src/index.ts'
 import {
   createFakeClock,
@@ -23,11 +23,11 @@ export interface Asked {
   readonly engine: QueryEngine
   readonly messages: readonly SdkMessage[]
   readonly result: SdkResult
-  readonly terminal: Terminal
-  readonly events: readonly LoopEvent[]
+  readonly terminal: RunResult
+  readonly events: readonly RunEvent[]
   readonly model: ScriptedModel
   readonly state: Pick<RunState, 'transcript' | 'startLength'>
-  readonly transitions: readonly Transition[]
+  readonly transitions: readonly IterationReason[]
 }
 
 export type EngineGiven = Partial<QueryOptions>
@@ -36,14 +36,14 @@ export type EngineGiven = Partial<QueryOptions>
 export interface Made {
   readonly engine: QueryEngine
   readonly model: ScriptedModel
-  readonly events: LoopEvent[]
+  readonly events: RunEvent[]
   readonly clock: FakeClock
 }
 
 export function engineOf(script: Script, given: EngineGiven = {}): Made {
   const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
   const clock = createFakeClock({ autoAdvance: true })
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   const engine = new QueryEngine({
     clock,
     sessionId: 'session',

@@ -2,26 +2,26 @@ import { expect } from 'vitest'
 import {
   CallableHook,
   createMemorySteps,
-  loop,
+  streamRun,
   startRun,
   type AgentTool,
   type HookContext,
   type HookTrigger,
   type Json,
-  type Loop,
-  type LoopEvent,
-  type LoopOptions,
+  type RunStream,
+  type RunEvent,
+  type RunOptions,
   type MemorySteps,
   type ModelMessage,
   type Prices,
   type RunState,
   type StartOptions,
-  type Terminal,
+  type RunResult,
   type Tool,
   type ToolContext,
   type ToolOutput,
   type TranscriptEntry,
-  type Transition,
+  type IterationReason,
 } from '../../src/index.ts'
 import type { Attachment, ToolResultBlock } from '../../src/adapters/index.ts'
 import {
@@ -34,28 +34,28 @@ import {
 } from '../../src/testing/index.ts'
 
 export type Script = Parameters<typeof scriptedModel>[0]
-export type Given = Partial<LoopOptions> & { readonly clock?: FakeClock }
+export type Given = Partial<RunOptions> & { readonly clock?: FakeClock }
 
 /** A run that goes on: everything that a test may want to look at or do in the middle of it. */
 export interface Going {
-  readonly loop: Loop
+  readonly loop: RunStream
   readonly model: ScriptedModel
   readonly clock: FakeClock
   readonly steps: MemorySteps
-  readonly events: LoopEvent[]
+  readonly events: RunEvent[]
   /** Waits for the end, and checks what holds at every end. */
   end(): Promise<Run>
 }
 
 export interface Run {
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   readonly state: RunState
-  readonly events: readonly LoopEvent[]
+  readonly events: readonly RunEvent[]
   readonly model: ScriptedModel
   readonly clock: FakeClock
   readonly steps: MemorySteps
   /** Why it went round again, in order. */
-  readonly transitions: readonly Transition[]
+  readonly transitions: readonly IterationReason[]
   /** What the model would be shown next. */
   readonly messages: readonly ModelMessage[]
 }
@@ -65,8 +65,8 @@ export function begin(script: Script, given: Given = {}, start: StartOptions = {
   const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
   const clock = given.clock ?? createFakeClock({ autoAdvance: true })
   const steps = (given.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
-  const running = loop(startRun(start), { ...given, model, clock, steps })
-  const events: LoopEvent[] = []
+  const running = streamRun(startRun(start), { ...given, model, clock, steps })
+  const events: RunEvent[] = []
   const read = (async () => {
     for await (const event of running) events.push(event)
   })()
@@ -206,7 +206,7 @@ export function failures(run: Left): readonly (readonly [error: string, text: st
   })
 }
 
-const liveTypes: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
+const liveTypes: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'model_update',
   'figures',
   'budget_wait',
@@ -217,7 +217,7 @@ const liveTypes: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
 ])
 
 /** Events that come live from inside an effect: a replay does not tell them. */
-export function isLive(event: LoopEvent): boolean {
+export function isLive(event: RunEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
   return liveTypes.has(event.type)
 }

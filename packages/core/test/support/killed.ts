@@ -1,8 +1,8 @@
 import {
   createMemorySteps,
-  loop,
+  streamRun,
   startRun,
-  type LoopOptions,
+  type RunOptions,
   type StartOptions,
   type StepRecord,
 } from '../../src/index.ts'
@@ -14,7 +14,7 @@ class Died extends Error {}
 /** Runs until a record is about to be written that `isFatal` knows, and gives the records of that moment, as JSON. */
 export async function killedBefore(
   isFatal: (record: StepRecord, count: number) => boolean,
-  options: LoopOptions,
+  options: RunOptions,
   start: StartOptions = { prompt: 'go' },
 ): Promise<readonly StepRecord[]> {
   const records: StepRecord[] = []
@@ -32,7 +32,7 @@ export async function killedBefore(
         records.push(json(record) as unknown as StepRecord)
       },
     })
-    void loop(startRun(start), { ...options, steps }).terminal.then(() => resolve())
+    void streamRun(startRun(start), { ...options, steps }).result.then(() => resolve())
   })
   return records
 }
@@ -40,7 +40,7 @@ export async function killedBefore(
 /** The process died before the lap that would have put the open turn behind it. */
 export const killedBeforeLap = (
   number: number,
-  options: LoopOptions,
+  options: RunOptions,
   start?: StartOptions,
 ): Promise<readonly StepRecord[]> => {
   let laps = 0
@@ -48,8 +48,5 @@ export const killedBeforeLap = (
 }
 
 /** The process died when so much was on record. */
-export const killedAfter = (
-  count: number,
-  options: LoopOptions,
-  start?: StartOptions,
-): Promise<readonly StepRecord[]> => killedBefore((_record, written) => written === count, options, start)
+export const killedAfter = (count: number, options: RunOptions, start?: StartOptions): Promise<readonly StepRecord[]> =>
+  killedBefore((_record, written) => written === count, options, start)

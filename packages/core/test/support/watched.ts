@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
-import { startRun, type Terminal } from '../../src/index.ts'
+import { startRun, type RunResult } from '../../src/index.ts'
 import { transcriptProblems } from '../../src/testing/index.ts'
 import { begin, type Given, type Going, type Run, type Script } from './harness.ts'
 
 /** A run with what holds at every end: one terminal, and a transcript that the next run can begin with. */
 export function watched(script: Script, given: Given = {}): Going {
-  const told: Terminal[] = []
-  const going = begin(script, { ...given, onTerminal: (terminal) => told.push(terminal) })
+  const told: RunResult[] = []
+  const going = begin(script, { ...given, onResult: (terminal) => told.push(terminal) })
   return {
     ...going,
     async end() {

@@ -64,7 +64,7 @@ export function windowedModel(
       problems.push(...transcriptProblems(messages).map((problem) => `${request.idempotencyKey}: ${problem}`))
       const isAsked = isQuestion(request)
       const isRefused = isAsked ? options.refusesQuestions === true : refuses(numberOf(request))
-      const reserved = options.countsOutput === true ? request.maxTokens : 0
+      const reserved = options.countsOutput === true ? request.maxOutputTokens : 0
       if (used + reserved > window || isRefused) {
         refused.push(used)
         return {

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-END-1 to R-END-5, R-ABORT-2.
 import { describe, expect, test } from 'vitest'
-import { loop, startRun, type LoopEvent, type Terminal } from '../../src/index.ts'
+import { streamRun, startRun, type RunEvent, type RunResult } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { ask } from '../support/engine.ts'
 import { calls, hanging, reader, results, tool } from '../support/harness.ts'
@@ -85,16 +85,16 @@ describe('aborts', () => {
   })
 
   test('terminal: abandoned, told by onTerminal and the record', async () => {
-    const told: Terminal[] = []
+    const told: RunResult[] = []
     const model = scriptedModel([calls('Hang', 'Write')])
     const clock = createFakeClock({ autoAdvance: true })
-    const running = loop(startRun({ prompt: 'go' }), {
+    const running = streamRun(startRun({ prompt: 'go' }), {
       model,
       clock,
       tools: [hanging('Hang'), tool('Write')],
-      onTerminal: (terminal) => told.push(terminal),
+      onResult: (terminal) => told.push(terminal),
     })
-    const seen: LoopEvent['type'][] = []
+    const seen: RunEvent['type'][] = []
     for await (const event of running) {
       seen.push(event.type)
       if (event.type === 'tool_start') break

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { endings, type TerminalReason } from '../../src/index.ts'
+import { endings, type EndingReason } from '../../src/index.ts'
 import type { Asked } from '../support/engine.ts'
 import { attachments, failures, results, said } from '../support/harness.ts'
 import { table, type Row } from './table.ts'
@@ -23,7 +23,7 @@ export interface Said {
 }
 
 /** The whole of an ending against its row of the table and what it is to say. */
-export function expectEnding(asked: Asked, reason: TerminalReason, expected: Said): void {
+export function expectEnding(asked: Asked, reason: EndingReason, expected: Said): void {
   const row = table[reason]
   const { category, manner, toolResults, subtype, exitCode } = endings[reason]
   expect({ category, manner, toolResults, subtype, exitCode }).toEqual(row)

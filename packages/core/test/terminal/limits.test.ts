@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-END-1 to R-END-5, R-BUD-3.
 import { describe, expect, test } from 'vitest'
-import { noProgress, StepsLimitHook, TokenUsageLimitHook } from '../../src/index.ts'
+import { noProgress } from '../../src/index.ts'
+import { StepsLimitHook, TokenUsageLimitHook } from '../../src/compat/index.ts'
 import { plainContext } from '../../src/adapters/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { ask } from '../support/engine.ts'

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  AgentStopException,
-  endings,
-  FinishReasonHook,
-  InMemoryCancellationSource,
-  StopSignal,
-} from '../../src/index.ts'
+import { AgentStopException, endings, StopSignal } from '../../src/index.ts'
+import { FinishReasonHook, InMemoryCancellationSource } from '../../src/compat/index.ts'
 import { ask } from '../support/engine.ts'
 import { calls, hook, reader, tool } from '../support/harness.ts'
 import { expectEnding } from './ending.ts'

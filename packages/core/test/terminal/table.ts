@@ -1,8 +1,8 @@
-import type { StopReason, TerminalReason } from '../../src/index.ts'
+import type { StopCategory, EndingReason } from '../../src/index.ts'
 
 /** The table of endings (spec R-END-1), frozen here: not read from src. */
 export interface Row {
-  readonly category: StopReason
+  readonly category: StopCategory
   readonly manner: 'graceful' | 'immediate' | 'preemptive'
   readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
   readonly subtype: string
@@ -10,7 +10,7 @@ export interface Row {
 }
 
 const row = (
-  category: StopReason,
+  category: StopCategory,
   manner: Row['manner'],
   toolResults: Row['toolResults'],
   subtype: string,
@@ -25,7 +25,7 @@ const row = (
 
 const during = 'error_during_execution'
 
-export const table: { readonly [reason in TerminalReason]: Row } = {
+export const table: { readonly [reason in EndingReason]: Row } = {
   completed: row('completed', 'graceful', 'all', 'success', 0),
   finish_reason: row('finish_reason', 'graceful', 'all', 'success', 0),
   stop_requested: row('stop_requested', 'graceful', 'all', 'success', 0),

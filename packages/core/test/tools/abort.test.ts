@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
   HaltingError,
-  loop,
+  streamRun,
   startRun,
   RunAbort,
   type AbortCause,
   type Permissions,
-  type Terminal,
+  type RunResult,
 } from '../../src/index.ts'
 import type { ModelUpdate } from '../../src/adapters/index.ts'
 import { AbortScope, abortCauseOf } from '../../src/cancel/abort.ts'
@@ -214,15 +214,15 @@ describe('a consumer that leaves', () => {
   test.each(['run_start', 'model_start', 'message', 'tool_start', 'tool_end', 'lap', 'run_end'] as const)(
     'at %s: one terminal, every call has a result, no tool starts after',
     async (where) => {
-      const told: Terminal[] = []
+      const told: RunResult[] = []
       const started: string[] = []
       let left = false
       const tools = [reader('Look', () => (expect(left).toBe(false), started.push('Look'), 'x'))]
-      const running = loop(startRun({ prompt: 'go' }), {
+      const running = streamRun(startRun({ prompt: 'go' }), {
         model: scriptedModel([calls('Look'), 'done']),
         tools,
         clock: createFakeClock(),
-        onTerminal: (terminal) => told.push(terminal),
+        onResult: (terminal) => told.push(terminal),
       })
       for await (const event of running) {
         if (event.type !== where) continue
@@ -235,22 +235,22 @@ describe('a consumer that leaves', () => {
   )
 
   test('a slow one never slows the loop', async () => {
-    const running = loop(startRun({ prompt: 'go' }), {
+    const running = streamRun(startRun({ prompt: 'go' }), {
       model: scriptedModel([calls('Look'), 'done']),
       tools: [reader('Look')],
       clock: createFakeClock(),
     })
     const iterator = running[Symbol.asyncIterator]()
     await iterator.next()
-    expect((await running.terminal).reason).toBe('completed')
+    expect((await running.result).reason).toBe('completed')
     let last: unknown
     for (let step = await iterator.next(); !step.done; step = await iterator.next()) last = step.value
     expect(last).toMatchObject({ type: 'run_end' })
   })
 
   test('a listener that throws changes nothing', async () => {
-    const running = loop(startRun({ prompt: 'go' }), { model: scriptedModel(['done']), clock: createFakeClock(), onTerminal: () => { throw new Error('listener bug') } }) // prettier-ignore
-    expect((await running.terminal).reason).toBe('completed')
+    const running = streamRun(startRun({ prompt: 'go' }), { model: scriptedModel(['done']), clock: createFakeClock(), onResult: () => { throw new Error('listener bug') } }) // prettier-ignore
+    expect((await running.result).reason).toBe('completed')
   })
 })
 
@@ -259,13 +259,13 @@ test('exactly one terminal also when the driver fails, at whichever record', asy
     const clock = createFakeClock()
     let records = 0
     const steps = createMemorySteps({ clock, onRecord: () => { if (records++ === fails) throw new HaltingError('driver', 'disk full') } }) // prettier-ignore
-    const running = loop(startRun({ prompt: 'go' }), {
+    const running = streamRun(startRun({ prompt: 'go' }), {
       model: scriptedModel([calls('Look'), 'done']),
       tools: [reader('Look')],
       clock,
       steps,
     })
-    const terminal = await running.terminal
+    const terminal = await running.result
     expect(terminal.error?.code).toBe(terminal.reason === 'completed' ? undefined : 'driver')
   }
 })

@@ -63,7 +63,7 @@ describe('a limit of one agent', () => {
 
   test('on tokens stops it the same', async () => {
     const ended = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), {
-      tools: tools({ maxTokens: 20_000 }),
+      tools: tools({ maxTotalTokens: 20_000 }),
     })
     expect(ended.terminal.reason).toBe('completed')
     expect(resultTexts(ended)).toEqual([
@@ -92,9 +92,9 @@ describe('a limit of one agent', () => {
 
   test('is within those of the run', async () => {
     const ended = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), {
-      tools: tools({ maxTokens: 900_000, maxBudgetUsd: 900_000 }),
+      tools: tools({ maxTotalTokens: 900_000, maxBudgetUsd: 900_000 }),
       prices: dollarATokenPrices,
-      maxTokens: 20_000,
+      maxTotalTokens: 20_000,
     })
     expect(resultTexts(ended)).toEqual([expect.stringMatching(/token_limit: Token limit reached: \d+\/20000/)])
     expect(ended.state.spent.totalTokens).toBeLessThanOrEqual(20_000)
@@ -102,7 +102,7 @@ describe('a limit of one agent', () => {
 
   test('holds after a kill, with what it had spent before', async () => {
     const options = () => ({
-      tools: tools({ maxTokens: 20_000 }),
+      tools: tools({ maxTotalTokens: 20_000 }),
       model: scriptedModel(looking({ input_tokens: 3_000, output_tokens: 100 })),
     })
     const whole = await run(looking({ input_tokens: 3_000, output_tokens: 100 }), options())
@@ -126,7 +126,7 @@ describe('a limit of one agent', () => {
         const reply = await ask?.({
           system: 'Tell.',
           messages: [{ role: 'user', content: `about ${callId}: ${'x'.repeat(12_000)}` }],
-          maxTokens: 100,
+          maxOutputTokens: 100,
         })
         return reply?.kind ?? 'nobody'
       }),
@@ -137,7 +137,7 @@ describe('a limit of one agent', () => {
       return looking({ input_tokens: 1_000, output_tokens: 50 })(request)
     }
     const options = () => ({
-      tools: [agent({ maxTokens: 20_000 }), asking],
+      tools: [agent({ maxTotalTokens: 20_000 }), asking],
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
     })
@@ -153,7 +153,7 @@ describe('a limit of one agent', () => {
 
   test.each([
     ['maxBudgetUsd', 0],
-    ['maxTokens', -1],
+    ['maxTotalTokens', -1],
     ['maxDurationMs', Number.NaN],
   ])('%s that is none starts nothing', async (name, value) => {
     const ended = await run(looking({}), { tools: tools({ [name]: value }) })

@@ -5,8 +5,8 @@ import {
   resume,
   type AgentTool,
   type ChildRun,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type ModelRequest,
   type PermissionRequest,
   type StepRecord,
@@ -50,7 +50,7 @@ const byPrompt =
     scripts[promptOf(request)]?.[turnOf(request)] ?? 'end'
 
 /** Prompts of all agents that began, with their depth. */
-function begun(events: readonly LoopEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
+function begun(events: readonly RunEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
   return events.flatMap((event) => {
     if (event.type !== 'agent') return []
     const inner = begun([event.event], depth + 1)
@@ -126,7 +126,7 @@ describe('a subagent that starts another', () => {
     going.loop.abort()
     const { terminal, events } = await going.end()
     expect(terminal.reason).toBe('aborted_tools')
-    const ends = (all: readonly LoopEvent[]): readonly unknown[] =>
+    const ends = (all: readonly RunEvent[]): readonly unknown[] =>
       all.flatMap((event) => {
         if (event.type === 'agent') return ends([event.event])
         return event.type === 'run_end' ? [[event.terminal.reason, event.terminal.signal.context['cause']]] : []
@@ -145,7 +145,9 @@ describe('a subagent that starts another', () => {
       prices: dollarATokenPrices,
       maxBudgetUsd: 2_300,
     })
-    const ofB = model.requests.filter((request) => promptOf(request) === 'b').map(({ maxTokens }) => maxTokens)
+    const ofB = model.requests
+      .filter((request) => promptOf(request) === 'b')
+      .map(({ maxOutputTokens }) => maxOutputTokens)
     // What the two above it spent is gone.
     expect(ofB[0]).toBeLessThan(2_300 - 30 - 1_000)
     expect(terminal.costUsd).toBeLessThanOrEqual(2_300)
@@ -170,12 +172,12 @@ describe('a subagent', () => {
       { maxBudgetUsd: 50_000 },
       'There is no price for small, so a dollar budget cannot be kept',
     ],
-  ])('is not started with a model %s', async (_what, options: Pick<LoopOptions, 'maxBudgetUsd'>, message) => {
+  ])('is not started with a model %s', async (_what, options: Pick<RunOptions, 'maxBudgetUsd'>, message) => {
     const small = scriptedModel(['found'], { id: 'small' })
     const naming = agent(({ prompt }) => ({ prompt, model: 'maxBudgetUsd' in options ? 'small' : 'large' }), {
       models: [small],
     })
-    const prices: LoopOptions['prices'] = {
+    const prices: RunOptions['prices'] = {
       ...dollarATokenPrices,
       worstCase: (id, bound) => (id === 'small' ? undefined : dollarATokenPrices.worstCase(id, bound)),
     }
@@ -271,7 +273,7 @@ describe('a resume inside an agent of an agent', () => {
     const written: string[] = []
     const write = tool('Write', () => (written.push('once'), 'written'))
     const model = scriptedModel(script)
-    const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+    const options = (more: Partial<RunOptions> = {}): RunOptions => ({
       model,
       clock: createFakeClock({ autoAdvance: true }),
       tools: [agent(), reader('Look'), write],
@@ -280,19 +282,19 @@ describe('a resume inside an agent of an agent', () => {
     })
     return { written, model, options }
   }
-  const goOn = async (records: readonly StepRecord[], options: LoopOptions) => {
+  const goOn = async (records: readonly StepRecord[], options: RunOptions) => {
     const { terminal, state } = await resume(records, options).loop.ended
     expect(transcriptProblems(state.transcript.messages())).toEqual([])
     return { terminal, state, texts: resultTexts({ state: { ...state, startLength: 0 } }) }
   }
-  const all = async (options: LoopOptions): Promise<readonly StepRecord[]> => {
-    const { loop, startRun, createMemorySteps } = await import('../../src/index.ts')
+  const all = async (options: RunOptions): Promise<readonly StepRecord[]> => {
+    const { streamRun, startRun, createMemorySteps } = await import('../../src/index.ts')
     const records: StepRecord[] = []
     const steps = createMemorySteps({
       clock: options.clock!,
       onRecord: (record) => void records.push(json(record) as unknown as StepRecord),
     })
-    await loop(startRun({ prompt: 'go' }), { ...options, steps }).ended
+    await streamRun(startRun({ prompt: 'go' }), { ...options, steps }).ended
     return records
   }
 
@@ -312,7 +314,7 @@ describe('a resume inside an agent of an agent', () => {
     }
   })
 
-  test.each<[string, Partial<LoopOptions>]>([
+  test.each<[string, Partial<RunOptions>]>([
     ['more', { maxSubagents: 50 }],
     ['none', { maxSubagents: 0 }],
     ['one level', { maxSubagentDepth: 1 }],
@@ -338,7 +340,7 @@ test('a resume lets start what could not begin, and was let', async () => {
     return { prompt }
   })
   const model = scriptedModel(script)
-  const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+  const options = (more: Partial<RunOptions> = {}): RunOptions => ({
     model,
     clock: createFakeClock({ autoAdvance: true }),
     tools: [choosy, reader('Look')],
@@ -357,7 +359,7 @@ test('a resume lets start what could not begin, and was let', async () => {
 test('the certificate counts the agents of all levels once, and the dearest model that they may ask', () => {
   const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
   const large = scriptedModel([], { id: 'large', contextWindow: 9_000, maxOutputTokens: 100 })
-  const bounds = (more: Partial<LoopOptions>) => {
+  const bounds = (more: Partial<RunOptions>) => {
     const { requests, tokens } = certificate({ model, maxTurns: 2, maxRetries: 0, ...more })
     return [requests, tokens].map((bound) => (bound.bounded ? bound.value : bound.because))
   }

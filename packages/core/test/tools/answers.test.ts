@@ -1,16 +1,16 @@
 // Holds rules of docs/spec.md: R-ASK-8, R-ASK-8a, R-PERM-7b: what is no answer is an error of the program, and runs nothing.
 import { describe, expect, test } from 'vitest'
 import {
-  AgentBuilder,
   AgentState,
   ConfigurationError,
   createMemorySteps,
   replay,
   startRun,
-  type LoopOptions,
+  type RunOptions,
   type PermissionDecision,
   type Permissions,
 } from '../../src/index.ts'
+import { AgentBuilder } from '../../src/compat/index.ts'
 import type { CanUseTool } from '../../src/adapters/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
@@ -22,7 +22,7 @@ const permissions: Permissions = {
 }
 const script = [calls({ name: 'Pay', id: 'a' }), 'done']
 
-function world(): { readonly done: string[]; readonly options: Pick<LoopOptions, 'tools' | 'permissions'> } {
+function world(): { readonly done: string[]; readonly options: Pick<RunOptions, 'tools' | 'permissions'> } {
   const done: string[] = []
   return { done, options: { tools: [tool('Pay', () => (done.push('paid'), 'paid'))], permissions } }
 }
@@ -80,7 +80,7 @@ describe.each(wrong)('%s', (_name, given, told) => {
     expect([resultOf(messages).result, done]).toEqual(['done', ['paid']])
   })
 
-  test('of Loop.answer is an error, and the run waits on', async () => {
+  test('of RunStream.answer is an error, and the run waits on', async () => {
     const { done, options } = world()
     const going = begin(script, { ...options, onAsk: 'wait' })
     const keyOf = (): string | undefined =>

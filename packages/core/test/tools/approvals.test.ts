@@ -206,7 +206,7 @@ describe('a person who is waited for', () => {
     const agent = agentTool({
       name: 'Agent',
       description: 'a subagent',
-      input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
+      inputSchema: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
       concurrencySafe: true,
       spawn: ({ prompt }) => ({ prompt }),
     })

@@ -6,7 +6,7 @@ import {
   replay,
   resume,
   tool as makeTool,
-  type LoopOptions,
+  type RunOptions,
   type StepRecord,
   type Tool,
   type ToolContext,
@@ -27,7 +27,7 @@ import { killedAfter, killedBefore } from '../support/killed.ts'
 
 const cap = 2_000
 const question = (text: string) =>
-  ({ system: 'Tell.', messages: [{ role: 'user', content: text }], maxTokens: 500 }) as const
+  ({ system: 'Tell.', messages: [{ role: 'user', content: text }], maxOutputTokens: 500 }) as const
 
 type Ask = NonNullable<ToolContext['ask']>
 type Work = (ask: Ask, input: Record<string, unknown>) => Promise<string>
@@ -53,7 +53,7 @@ function world(work: Work, names: readonly string[] = ['Look'], over: Partial<To
     asksModel: true,
     ...over,
   })
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model,
     models: [helper],
     prices,
@@ -64,7 +64,7 @@ function world(work: Work, names: readonly string[] = ['Look'], over: Partial<To
 }
 
 const once =
-  (helper: () => LoopOptions['model']): Work =>
+  (helper: () => RunOptions['model']): Work =>
   async (ask, { name }) =>
     said(await ask({ ...question(String(name)), model: helper() }))
 
@@ -87,7 +87,7 @@ describe('a tool that asks a model', () => {
     expect(terminal.summary.modelUsage['helper']).toMatchObject({ costUsd: 340 })
     expect(state.spent.totalTokens).toBe(370)
     expect(resultTexts({ state })).toEqual(['on Look'])
-    expect(helper.requests.map(({ system, maxTokens, tools }) => [system, maxTokens, tools])).toEqual([
+    expect(helper.requests.map(({ system, maxOutputTokens, tools }) => [system, maxOutputTokens, tools])).toEqual([
       ['Tell.', 500, []],
     ])
     const keys = steps.records.flatMap((record) => ('key' in record && record.key.includes('tool:') ? [record] : []))

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
 import { describe, expect, test } from 'vitest'
-import { replay, resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { agent, byPrompt, chargesIn, notesIn, openTokens, processWith, start } from '../support/background.ts'
 import { begin, calls, json, run, said, tool } from '../support/harness.ts'
@@ -12,7 +12,7 @@ describe('a run with agents in the background that was killed', () => {
     one: [calls('Write'), calls('Write'), 'one is done'],
     two: ['two is done'],
   })
-  const optionsFor = (written: string[]): LoopOptions => ({
+  const optionsFor = (written: string[]): RunOptions => ({
     tools: [agent(), tool('Write', (_input, { idempotencyKey }) => String(written.push(idempotencyKey)))],
     model: scriptedModel(script),
     clock: createFakeClock({ autoAdvance: true }),
@@ -76,7 +76,7 @@ describe('a run with agents in the background that was killed', () => {
 
 describe('an agent that a resume goes on with', () => {
   test('has the time that was left of its own limit, counted from when it was started', async () => {
-    const options = (worked: string[]): LoopOptions => {
+    const options = (worked: string[]): RunOptions => {
       const clock = createFakeClock({ autoAdvance: true })
       const taking = (name: string, ms: number) =>
         tool(name, async () => {
@@ -136,7 +136,7 @@ describe('an agent that a resume goes on with', () => {
       go: [calls(start('sub')), calls('Look'), 'it works', 'done'],
       sub: [calls('Look'), 'it'],
     })
-    const options = (): LoopOptions => ({
+    const options = (): RunOptions => ({
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
       tools: [agent(), tool('Look')],
@@ -156,7 +156,7 @@ describe('an agent that a resume goes on with', () => {
 
   test('and that was asked something else ends the run, which writes nothing more of it', async () => {
     const script = byPrompt({ go: [calls(start('sub')), 'it works', 'done'], sub: [calls('Look'), 'found it'] })
-    const options = (more: Parameters<typeof agent>[0] = {}): LoopOptions => ({
+    const options = (more: Parameters<typeof agent>[0] = {}): RunOptions => ({
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
       tools: [agent(more), tool('Look')],
@@ -165,7 +165,7 @@ describe('an agent that a resume goes on with', () => {
     const isAsked = (record: StepRecord): boolean => record.type === 'result' && /agent:.*model:2\./.test(record.key)
     const records = await killedAfter(whole.steps.records.findIndex(isAsked) + 1, options())
     const { loop, steps } = resume(records, options({ prompt: 'something else' }))
-    const { error } = await loop.terminal
+    const { error } = await loop.result
     expect(error?.code).toBe('step_mismatch')
     expect(steps.records.some(({ type }) => type === 'end')).toBe(false)
   })

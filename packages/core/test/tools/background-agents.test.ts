@@ -231,7 +231,7 @@ describe('an agent in the background', () => {
 describe('the budget of a run', () => {
   test.each([
     ['dollars', { maxBudgetUsd: 15_000 }],
-    ['tokens', { maxTokens: 15_000 }],
+    ['tokens', { maxTotalTokens: 15_000 }],
   ])(
     'holds room for its next request back from an agent, and not from the limit of its own on %s (spec R-BACK-12a)',
     async (_, own) => {
@@ -239,7 +239,7 @@ describe('the budget of a run', () => {
         tools: [agent(own)],
         prices,
         maxBudgetUsd: 900_000,
-        maxTokens: 900_000,
+        maxTotalTokens: 900_000,
         wrapUp: true,
       })
       expect(ended.terminal.reason).toBe('completed')
@@ -263,7 +263,7 @@ describe('the budget of a run', () => {
         }),
         { maxOutputTokens: 2_000 },
       )
-      const ended = await run([], { model, tools: [agent(), reader('Look')], maxTokens, maxTurns: 100 })
+      const ended = await run([], { model, tools: [agent(), reader('Look')], maxTotalTokens: maxTokens, maxTurns: 100 })
       expect(ended.terminal.reason).toBe('token_limit')
       expect(ended.state.spent.totalTokens).toBeLessThanOrEqual(maxTokens)
       expect(ended.state.spent.totalTokens).toBe(ended.model.requests.length * 2_500)
@@ -277,7 +277,7 @@ describe('the budget of a run', () => {
         sub: (turn) => (turn < 3 ? calls('Look') : 'found it'),
       }),
       // A reply has 64,000 tokens at most.
-      { tools: [agent(), reader('Look')], maxTokens: 65_000 },
+      { tools: [agent(), reader('Look')], maxTotalTokens: 65_000 },
     )
     expect(ended.terminal.reason).toBe('completed')
     expect(said(ended)[0]?.[1]).toContain('was stopped before it was done')

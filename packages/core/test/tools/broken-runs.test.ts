@@ -5,7 +5,7 @@ import {
   type AgentTool,
   type HookContext,
   type StepRecord,
-  type Terminal,
+  type RunResult,
   type TranscriptEntry,
 } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
@@ -37,7 +37,7 @@ const failing = reader('Fail', () => { throw new Error('no secret here') }) // p
 /** Breaks the run when a tool has failed, after the hooks have seen its result. */
 const breaking: Given = { errorPolicy: bug }
 
-const isBroken = ({ terminal }: { readonly terminal: Terminal }) => {
+const isBroken = ({ terminal }: { readonly terminal: RunResult }) => {
   expect([terminal.reason, terminal.error?.code]).toEqual(['error', expect.toBeOneOf(['callback', 'driver'])])
 }
 

@@ -5,7 +5,7 @@ import {
   resume,
   type AgentTool,
   type ContentBlock,
-  type LoopOptions,
+  type RunOptions,
   type ModelReply,
   type Permissions,
   type StepRecord,
@@ -473,7 +473,7 @@ describe('a record of calls with one id', () => {
     const whole = await run(script, given())
     expect(answersById(whole)).toEqual(denied)
     const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
-    const options: LoopOptions = { ...given(), model: scriptedModel([]) }
+    const options: RunOptions = { ...given(), model: scriptedModel([]) }
     const { events, terminal } = await replay(records, options)
     const live = whole.events.filter((event) => !isLive(event))
     expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])

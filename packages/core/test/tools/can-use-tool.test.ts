@@ -5,7 +5,7 @@ import {
   createMemorySteps,
   replay,
   resume,
-  type LoopOptions,
+  type RunOptions,
   type PermissionDecision,
   type PermissionRequest,
   type Permissions,
@@ -253,7 +253,7 @@ test('a mode for the session is the mode of the run from then on', async () => {
 })
 
 test('killed after any record and resumed, an answer that is on record is not asked for again, and what it taught holds', async () => {
-  const optionsOf = (log: string[]): LoopOptions => ({
+  const optionsOf = (log: string[]): RunOptions => ({
     model: scriptedModel(({ messages }) =>
       messages.length < 3
         ? calls({ name: 'Echo', input: { a: 1 } })
@@ -276,7 +276,7 @@ test('killed after any record and resumed, an answer that is on record is not as
     const isAnswered = records.some((record) => record.type === 'result' && record.key.includes('approval:'))
     if (isOver) break
     const after: string[] = []
-    const { terminal } = resume(records, {
+    const { result: terminal } = resume(records, {
       ...optionsOf(after),
       steps: createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) }),
     }).loop
@@ -409,7 +409,7 @@ test.each([
   expect(resultTexts(await run(['done'], { tools, permissions }, again))).toEqual([message])
 })
 
-test('what Loop.answer gives is kept before it counts, and holds for the calls after it; an interrupt counts too', async () => {
+test('what RunStream.answer gives is kept before it counts, and holds for the calls after it; an interrupt counts too', async () => {
   const { permissions, kept } = rules()
   const asked: string[] = []
   const running = begin(twice, { tools, permissions, onAsk: 'wait' })
@@ -430,7 +430,7 @@ test('what Loop.answer gives is kept before it counts, and holds for the calls a
 
 async function answering(running: ReturnType<typeof begin>, asked: string[], answer: () => PermissionDecision) {
   let isOver = false
-  void running.loop.terminal.then(() => (isOver = true))
+  void running.loop.result.then(() => (isOver = true))
   const questions = () => running.events.filter((event) => event.type === 'approval_needed')
   for (;;) {
     await until(() => isOver || questions().length > asked.length)

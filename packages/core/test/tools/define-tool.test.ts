@@ -22,13 +22,18 @@ describe('a tool made by tool()', () => {
     const execute = () => 'done'
     expect(tool({ ...named, execute })).toEqual({ ...named, inputSchema: { type: 'object' }, readOnly: false, execute })
     const more = { readOnly: true, concurrencySafe: false, onUnknownOutcome: 'tell' } as const
-    expect(tool({ ...named, ...more, input: path, execute })).toEqual({ ...named, ...more, inputSchema: path, execute })
+    expect(tool({ ...named, ...more, inputSchema: path, execute })).toEqual({
+      ...named,
+      ...more,
+      inputSchema: path,
+      execute,
+    })
   })
 
   test('of a JSON Schema is given what fits it, and checks it further', async () => {
     const read = tool({
       ...named,
-      input: path,
+      inputSchema: path,
       validate: (input) =>
         input.path.startsWith('/')
           ? { valid: true, input: { path: input.path.slice(1) } }
@@ -43,7 +48,7 @@ describe('a tool made by tool()', () => {
   })
 
   test('can be one whose work is a subagent', async () => {
-    const agent = agentTool({ ...named, input: path, readOnly: true, spawn: (input) => ({ prompt: input.path }) })
+    const agent = agentTool({ ...named, inputSchema: path, readOnly: true, spawn: (input) => ({ prompt: input.path }) })
     const { model, state } = await run([calls({ name: 'Read', input: { path: 'sub' } }), 'found', 'done'], {
       tools: [agent],
     })
@@ -77,7 +82,7 @@ describe.each([
     const seen: unknown[] = []
     const read = tool({
       ...named,
-      input,
+      inputSchema: input,
       execute: (given) => {
         seen.push(given)
         return given.path.repeat(given.limit)
@@ -99,7 +104,7 @@ describe.each([
   })
 
   test('is kept: the JSON Schema first, then the schema itself', async () => {
-    const read = tool({ ...named, input, execute: () => 'done' })
+    const read = tool({ ...named, inputSchema: input, execute: () => 'done' })
     expect(await answers(read, { path: {} }, { path: 'a', tags: ['x', {}] })).toEqual([
       'Invalid input for Read: path must be string, not object. Its fields are path, limit?, tags?.',
       'Invalid input for Read: tags[1] must be string, not object. Its fields are path, limit?, tags?.',
@@ -113,7 +118,7 @@ describe('a Standard Schema', () => {
     const input = z.object({
       files: z.array(z.object({ at: z.string().refine((at) => at !== 'x', 'must not be x') })),
     })
-    const read = tool({ ...named, input, execute: () => 'done' })
+    const read = tool({ ...named, inputSchema: input, execute: () => 'done' })
     const [told] = await answers(read, { files: Array.from({ length: 30 }, () => ({ at: 'x' })) })
     const places = Array.from({ length: 20 }, (_, index) => `files[${index}].at: must not be x`)
     expect(told).toBe(`Invalid input for Read: ${[...places, 'and 10 more'].join('; ')}.`)
@@ -123,7 +128,7 @@ describe('a Standard Schema', () => {
     const issues = Array.from({ length: 100 }, () => ({ message: 'x'.repeat(100_000) }))
     const wordy = { ...custom, validate: () => ({ issues }) }
     const [told] = await answers(
-      tool({ ...named, input: { '~standard': wordy }, inputSchema: path, execute: () => 'done' }),
+      tool({ ...named, inputSchema: { '~standard': wordy }, modelSchema: path, execute: () => 'done' }),
       { path: 'a' },
     )
     expect(told).toBe(`Invalid input for Read: ${'x'.repeat(4_000)}.`)
@@ -133,8 +138,8 @@ describe('a Standard Schema', () => {
     const input = z.object({ path: z.string().refine(async (at) => at !== '/') })
     const rejecting = { ...custom, validate: () => Promise.reject(new Error('unheard')) }
     for (const read of [
-      tool({ ...named, input, execute: () => 'done' }),
-      tool({ ...named, input: { '~standard': rejecting }, inputSchema: path, execute: () => 'done' }),
+      tool({ ...named, inputSchema: input, execute: () => 'done' }),
+      tool({ ...named, inputSchema: { '~standard': rejecting }, modelSchema: path, execute: () => 'done' }),
     ]) {
       expect(await answers(read, { path: 'a' })).toEqual([
         'Invalid input for Read: its schema gave a promise, which is not waited for: it checks asynchronously, or a transformation of it threw (zod answers with a promise then).',
@@ -146,7 +151,7 @@ describe('a Standard Schema', () => {
     const thrown = { ...custom, validate: () => { throw new Error('broken') } } // prettier-ignore
     const silent = { ...custom, validate: () => ({ issues: [] }) }
     const of = (standard: StandardSchema['~standard']) =>
-      tool({ ...named, input: { '~standard': standard }, inputSchema: path, execute: () => 'done' })
+      tool({ ...named, inputSchema: { '~standard': standard }, modelSchema: path, execute: () => 'done' })
     expect([await answers(of(thrown), { path: 'a' }), await answers(of(silent), { path: 'a' })]).toEqual([
       ['Invalid input for Read: broken.'],
       ['Invalid input for Read: the input does not fit.'],
@@ -156,8 +161,8 @@ describe('a Standard Schema', () => {
   test('that cannot say its JSON Schema is given it', async () => {
     const read = tool({
       ...named,
-      input: v.object({ path: v.pipe(v.string(), v.startsWith('/', 'must begin with /')) }),
-      inputSchema: path,
+      inputSchema: v.object({ path: v.pipe(v.string(), v.startsWith('/', 'must begin with /')) }),
+      modelSchema: path,
       execute: (input) => input.path,
     })
     expect([read.inputSchema, await answers(read, { path: '/a' }, { path: 'a' })]).toEqual([
@@ -174,7 +179,10 @@ describe('a Standard Schema', () => {
       },
     }
     const input = { '~standard': { ...custom, jsonSchema } }
-    expect(tool({ ...named, input, execute: () => 'done' }).inputSchema).toEqual({ type: 'object', title: 'seven' })
+    expect(tool({ ...named, inputSchema: input, execute: () => 'done' }).inputSchema).toEqual({
+      type: 'object',
+      title: 'seven',
+    })
   })
 
   const custom: StandardSchema['~standard'] = { version: 1, vendor: 'own', validate: (value) => ({ value }) }
@@ -186,12 +194,12 @@ describe('tool() refuses', () => {
     [
       'a schema that has no JSON Schema',
       v.object({}),
-      'The input schema of Read (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown as `inputSchema`.',
+      'The input schema of Read (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
       'a schema that JSON Schema cannot say',
       z.object({ at: z.date() }),
-      'The input schema of Read (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `inputSchema`.',
+      'The input schema of Read (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `modelSchema`.',
     ],
     [
       'an input that is no object',
@@ -211,7 +219,7 @@ describe('tool() refuses', () => {
     ['what is no schema', 'string', 'The input of Read must be a Standard Schema or a JSON Schema, and it is neither.'],
   ])('%s', (_what, input, message) => {
     // As a program without types gives it.
-    const options = { ...named, input, execute } as unknown as Parameters<typeof tool>[0]
+    const options = { ...named, inputSchema: input, execute } as unknown as Parameters<typeof tool>[0]
     expect(() => tool(options)).toThrow(new ConfigurationError(message))
   })
 })

@@ -8,7 +8,7 @@ import {
   replay,
   resume,
   type AgentTool,
-  type LoopOptions,
+  type RunOptions,
   type Tool,
 } from '../../src/index.ts'
 import { largeResultLimit, textOf, type LargeResult, type LargeResults } from '../../src/adapters/index.ts'
@@ -364,7 +364,7 @@ describe('a process that dies', () => {
         return `/kept/${idempotencyKey}`
       },
     }
-    const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+    const options = (more: Partial<RunOptions> = {}): RunOptions => ({
       model: scriptedModel(script),
       clock: createFakeClock({ autoAdvance: true }),
       tools: [reader('Look', long), tool('Write', long, { onUnknownOutcome: 'rerun' })],

@@ -19,7 +19,7 @@ describe('Node warns of nothing', () => {
       const hears = new core.CallableHook(async (_state, { signal } = {}) => {
         signal?.addEventListener('abort', () => {}, { once: true })
       }, { triggers: ['beforeToolUse', 'afterToolUse'] })
-      const { terminal } = await core.loop(core.startRun({ prompt: 'go' }), {
+      const { terminal } = await core.streamRun(core.startRun({ prompt: 'go' }), {
         model: testing.scriptedModel([calls(...Array(200).fill('Listen')), 'Done.']),
         tools: [listens], hooks: [hears], toolConcurrency: 200,
       }).ended
@@ -37,7 +37,7 @@ describe('Node warns of nothing', () => {
       const { signal } = new AbortController()
       const listeners = () => getEventListeners(signal, 'abort').length
       const options = () => ({ model: testing.scriptedModel(['Done.']), signal })
-      const runs = Array.from({ length: 200 }, () => core.loop(core.startRun({ prompt: 'go' }), options()).terminal)
+      const runs = Array.from({ length: 200 }, () => core.streamRun(core.startRun({ prompt: 'go' }), options()).result)
       await Promise.resolve().then(() => {})
       const during = listeners()
       const reasons = new Set((await Promise.all(runs)).map(({ reason }) => reason))
@@ -64,7 +64,7 @@ describe('Node warns of nothing', () => {
     const end = await program(`
       const controller = new AbortController()
       const runs = Array.from({ length: 50 }, () =>
-        core.loop(core.startRun({ prompt: 'go' }), { model: testing.scriptedModel([{ hang: true }]), signal: controller.signal }).terminal)
+        core.streamRun(core.startRun({ prompt: 'go' }), { model: testing.scriptedModel([{ hang: true }]), signal: controller.signal }).result)
       setTimeout(() => controller.abort(), 5)
       say([...new Set((await Promise.all(runs)).map(({ reason }) => reason))])
     `)

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-TOOL-21, R-TOOL-21a: what a tool has to find again in later calls.
 import { describe, expect, test } from 'vitest'
-import { resume, Transcript, type Json, type LoopOptions, type ToolContext } from '../../src/index.ts'
+import { resume, Transcript, type Json, type RunOptions, type ToolContext } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, json, reader, results, run, tool } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
@@ -42,7 +42,7 @@ describe('a memo', () => {
 
   test('is found by a call that a resume makes, where the one before it is on record', async () => {
     const first = world()
-    const options = (tools: LoopOptions['tools']): LoopOptions => ({
+    const options = (tools: RunOptions['tools']): RunOptions => ({
       model: scriptedModel([calls(read('a'), 'Edit'), 'done']),
       clock: createFakeClock({ autoAdvance: true }),
       ...(tools !== undefined && { tools }),

@@ -5,7 +5,7 @@ import {
   createMemorySteps,
   replay,
   resume,
-  type LoopOptions,
+  type RunOptions,
   type PermissionDecision,
   type Permissions,
   type StepRecord,
@@ -172,7 +172,7 @@ test('rules may say that a call fails, and an answer of a person may not', async
 
 // The answer of a check is on record: a file that has changed since does not change what happened.
 test('whenever the process dies, the same comes of it', async () => {
-  const optionsOf = (log: string[], why: string | undefined): LoopOptions => ({
+  const optionsOf = (log: string[], why: string | undefined): RunOptions => ({
     model: scriptedModel(({ messages }) => (messages.length < 3 ? calls('Edit') : 'done')),
     tools: [checked(() => why, log)],
     permissions: asking,
@@ -184,7 +184,7 @@ test('whenever the process dies, the same comes of it', async () => {
     const records = await killedAfter(count, optionsOf([], 'no'))
     if (records.some(({ type }) => type === 'end')) break
     const log: string[] = []
-    const { terminal } = resume(records, {
+    const { result: terminal } = resume(records, {
       ...optionsOf(log, 'still no'),
       steps: createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) }),
     }).loop

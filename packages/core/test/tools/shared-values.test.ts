@@ -5,7 +5,7 @@ import {
   type ContentBlock,
   type HookContext,
   type Json,
-  type LoopOptions,
+  type RunOptions,
   type Model,
   type StepRecord,
 } from '../../src/index.ts'
@@ -59,7 +59,7 @@ const calledInput = ({ state }: Pick<Run, 'state'>): unknown => {
 /** The same run, played back from its record. */
 async function playedBack(whole: Run, given: Given): Promise<void> {
   const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
-  const options: LoopOptions = { ...given, model: scriptedModel([]) }
+  const options: RunOptions = { ...given, model: scriptedModel([]) }
   const { events, terminal } = await replay(records, options)
   const live = whole.events.filter((event) => !isLive(event))
   expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])

@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
-  StepsLimitHook,
   StopSignal,
   type AgentTool,
   type ChildRun,
   type Guard,
-  type LoopEvent,
+  type RunEvent,
   type ModelRequest,
 } from '../../src/index.ts'
+import { StepsLimitHook } from '../../src/compat/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import {
   begin,
@@ -47,9 +47,9 @@ const byPrompt =
     return typeof script === 'function' ? script(turn) : (script[turn] ?? 'end')
   }
 
-const innerEvents = (events: readonly LoopEvent[]) =>
+const innerEvents = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'agent' ? [event.event] : []))
-const endOf = (events: readonly LoopEvent[]) =>
+const endOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
 
 describe('a subagent', () => {
@@ -81,7 +81,7 @@ describe('a subagent', () => {
       'message',
       'context',
       'run_end',
-    ] satisfies LoopEvent['type'][])
+    ] satisfies RunEvent['type'][])
   })
 
   test('has its own system prompt, tools and turns, and on the last level starts no agents', async () => {
@@ -395,6 +395,6 @@ describe('a subagent', () => {
     await run([], { model, tools: [agent()], prices: dollarATokenPrices, maxBudgetUsd: 2_600, maxSubagentDepth: 1 })
     const ofChild = model.requests.filter(({ messages }) => messages[0]?.content === 'sub')
     // Its parent spent 15; 1,000 are around its request, 16 and 3 bytes for the prompt, 2 for no tools.
-    expect(ofChild.map(({ maxTokens }) => maxTokens)).toEqual([2_600 - 15 - (1_000 + 16 + 3 + 2)])
+    expect(ofChild.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([2_600 - 15 - (1_000 + 16 + 3 + 2)])
   })
 })

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { resume, type LoopOptions, type Permissions } from '../../src/index.ts'
+import { resume, type RunOptions, type Permissions } from '../../src/index.ts'
 import { calls, hook, json, reader, resultTexts, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { scriptedModel, createFakeClock } from '../../src/testing/index.ts'
@@ -57,7 +57,7 @@ test('whatever leads where: the named tool runs, in one step, unless it is denie
 })
 
 test('a resume after every record comes to the same, also where the aliases are gone by then', async () => {
-  const options = (toolAliases: NonNullable<LoopOptions['toolAliases']>) => ({
+  const options = (toolAliases: NonNullable<RunOptions['toolAliases']>) => ({
     model: scriptedModel(({ messages }) => (messages.length === 1 ? calls({ name: 'Bash', id: 'c' }) : 'done')),
     clock: createFakeClock({ autoAdvance: true }),
     tools: [reader('Own', 'own'), reader('Bash', 'theirs')],

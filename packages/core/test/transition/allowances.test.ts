@@ -2,16 +2,16 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   allowances,
-  allowancesLeft,
+  retriesLeft,
   lapsLeft,
   noLaps,
   rankingOf,
   ranksBelow,
   spendLap,
   transitions,
-  type SpentLaps,
+  type SpentIterations,
 } from '../../src/allowance.ts'
-import type { Transition } from '../../src/index.ts'
+import type { IterationReason } from '../../src/index.ts'
 import { calls, reader, run } from '../support/harness.ts'
 
 // The table of transitions (spec R-LAP-1), frozen here: not read from src.
@@ -31,14 +31,14 @@ const table = {
   collapse_drain_retry: ['own', 1, 'refill', false],
   no_progress_nudge: ['own', 1, 'run', true],
   wrap_up: ['own', 1, 'run', true],
-} as const satisfies Record<Transition, readonly [string, number, string, boolean]>
+} as const satisfies Record<IterationReason, readonly [string, number, string, boolean]>
 
 const limits = { maxTurns: 4, tokenTargetLaps: 3 }
-const anyTransition = fc.constantFrom(...(Object.keys(table) as Transition[]))
+const anyTransition = fc.constantFrom(...(Object.keys(table) as IterationReason[]))
 
 /** Spends laps that are still paid for, and tells how often each was taken. */
-function spendAll(laps: readonly (readonly [Transition, boolean])[]): SpentLaps {
-  let spent: SpentLaps = noLaps
+function spendAll(laps: readonly (readonly [IterationReason, boolean])[]): SpentIterations {
+  let spent: SpentIterations = noLaps
   for (const [transition, madeProgress] of laps)
     if (lapsLeft(transition, spent, limits) > 0) spent = spendLap(transition, spent, madeProgress)
   return spent
@@ -61,7 +61,7 @@ describe('the ranking', () => {
   test('falls with every lap that is paid for, whatever the order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 200 }), (laps) => {
-        let spent: SpentLaps = noLaps
+        let spent: SpentIterations = noLaps
         for (const [transition, madeProgress] of laps) {
           if (lapsLeft(transition, spent, limits) <= 0) continue
           const before = rankingOf(spent, limits)
@@ -89,7 +89,7 @@ describe('what is left, as a lap tells it', () => {
       ['wrap_up', false],
       ['token_budget_continuation', false],
     ])
-    const left = allowancesLeft(spent, limits)
+    const left = retriesLeft(spent, limits)
     expect(left).toEqual({
       next_turn: 2,
       user_input: 2,
@@ -111,7 +111,7 @@ describe('what is left, as a lap tells it', () => {
   })
 
   test('is null where there is no limit, and never below 0', () => {
-    const unlimited = allowancesLeft(noLaps, { maxTurns: Infinity, tokenTargetLaps: 0 })
+    const unlimited = retriesLeft(noLaps, { maxTurns: Infinity, tokenTargetLaps: 0 })
     expect([unlimited.next_turn, unlimited.user_input]).toEqual([null, null])
     const spent = spendAll([
       ['next_turn', false],
@@ -121,7 +121,7 @@ describe('what is left, as a lap tells it', () => {
     ])
     // A run that goes on with lower limits, or without a token target, has spent more than it may.
     const lowered = { maxTurns: 2, tokenTargetLaps: 0 }
-    const { next_turn, token_budget_continuation } = allowancesLeft(spent, lowered)
+    const { next_turn, token_budget_continuation } = retriesLeft(spent, lowered)
     expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 39]])
   })
 
@@ -130,7 +130,7 @@ describe('what is left, as a lap tells it', () => {
       fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 100 }), (laps) => {
         const spent = spendAll(laps)
         const each = transitions.map((transition) => [transition, lapsLeft(transition, spent, limits)])
-        expect(allowancesLeft(spent, limits)).toEqual(Object.fromEntries(each))
+        expect(retriesLeft(spent, limits)).toEqual(Object.fromEntries(each))
       }),
     )
   })
@@ -155,7 +155,7 @@ describe('refilling', () => {
     ['max_output_tokens_escalate', false],
     ['no_progress_nudge', false],
   ])
-  const left = (spent: SpentLaps) =>
+  const left = (spent: SpentIterations) =>
     (['stop_hook_blocking', 'pause_turn', 'max_output_tokens_escalate', 'no_progress_nudge'] as const).map((name) =>
       lapsLeft(name, spent, limits),
     )
@@ -171,11 +171,11 @@ describe('refilling', () => {
     expect(left(spendLap('token_budget_continuation', used, false))).toEqual([7, 7, 0, 0])
   })
 
-  test.each((Object.keys(table) as Transition[]).filter((name) => table[name][0] === 'own'))(
+  test.each((Object.keys(table) as IterationReason[]).filter((name) => table[name][0] === 'own'))(
     '%s fills nothing again',
     (transition) => {
       const spent = spendLap(transition, used, true)
-      for (const other of Object.keys(table) as Transition[])
+      for (const other of Object.keys(table) as IterationReason[])
         expect(lapsLeft(other, spent, limits)).toBeLessThanOrEqual(lapsLeft(other, used, limits))
     },
   )

@@ -76,7 +76,7 @@ describe('a run that carries on has its once-a-run laps no second time', () => {
       ['max_output_tokens_escalate'],
       ['max_output_tokens_recovery'],
     ])
-    expect(second.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([100, 100])
+    expect(second.model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([100, 100])
   })
 })
 

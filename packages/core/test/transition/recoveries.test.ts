@@ -1,13 +1,14 @@
 // Holds rules of docs/spec.md: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
-import type { ContextDefence, Transition } from '../../src/index.ts'
+import type { ContextManager, IterationReason } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { tinyImage } from '../support/images.ts'
 import { calls, failures, reader, run, said, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
-const times = (count: number, transition: Transition): Transition[] => Array.from({ length: count }, () => transition)
+const times = (count: number, transition: IterationReason): IterationReason[] =>
+  Array.from({ length: count }, () => transition)
 const cut: ScriptedReply = { text: 'part', stopReason: 'max_tokens' }
 const tooLong: ScriptedReply = { error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }
 
@@ -65,7 +66,7 @@ describe('transition: max_output_tokens_escalate', () => {
     const model = scriptedModel([cut, 'whole'], { maxOutputTokens: 100, defaultOutputTokens: 50 })
     const { transitions, terminal, messages } = await run([], { model })
     expect([transitions, terminal.reason]).toEqual([['max_output_tokens_escalate'], 'completed'])
-    expect(model.requests.map(({ maxTokens, messages: { length } }) => [maxTokens, length])).toEqual([
+    expect(model.requests.map(({ maxOutputTokens, messages: { length } }) => [maxOutputTokens, length])).toEqual([
       [50, 1],
       [100, 1],
     ])
@@ -85,7 +86,7 @@ describe('transition: max_output_tokens_escalate', () => {
       ['max_output_tokens_escalate', 'max_output_tokens_recovery', 'next_turn', 'max_output_tokens_recovery'],
       'completed',
     ])
-    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([50, 100, 100, 100, 100])
+    expect(model.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([50, 100, 100, 100, 100])
   })
 })
 
@@ -136,7 +137,7 @@ describe('transition: model_fallback', () => {
 
   test('takes nothing over of what the first model counted: another counts in tokens of its own', async () => {
     const estimates: unknown[] = []
-    const context: ContextDefence = {
+    const context: ContextManager = {
       ...plainContext,
       beforeRequest: ({ model, estimatedTokens }) => void estimates.push([model.id, estimatedTokens]),
     }
@@ -226,7 +227,7 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
         postTokens: 10,
       }),
   })
-  const defence = (layers: Partial<ContextDefence>): ContextDefence => ({
+  const defence = (layers: Partial<ContextManager>): ContextManager => ({
     ...plainContext,
     blockingLimit: () => Infinity,
     ...layers,

@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { allowances } from '../../src/allowance.ts'
-import { noProgress, type Transition } from '../../src/index.ts'
+import { noProgress, type IterationReason } from '../../src/index.ts'
 import { begin, calls, hook, reader, run, said } from '../support/harness.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 
 const tools = [reader('Look')]
-const times = (count: number, transition: Transition): Transition[] => Array.from({ length: count }, () => transition)
+const times = (count: number, transition: IterationReason): IterationReason[] =>
+  Array.from({ length: count }, () => transition)
 
 describe('turns', () => {
   test('transition: next_turn is taken maxTurns - 1 times, then max_turns', async () => {

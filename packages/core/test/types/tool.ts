@@ -41,7 +41,7 @@ const asker: AgentTool = {
 // A JSON Schema literal says what every part is given.
 const fromJson = tool({
   ...named,
-  input: {
+  inputSchema: {
     type: 'object',
     properties: { path: { type: 'string' }, lines: { type: 'array', items: { type: 'integer' } } },
     required: ['path'],
@@ -57,7 +57,7 @@ const fromJson = tool({
 expectTypeOf(fromJson).toEqualTypeOf<Tool<{ readonly path: string; readonly lines?: readonly number[] }>>()
 
 // So does a constant, and the order in which the parts are written does not matter.
-tool({ execute: (input) => input.path.toUpperCase(), readOnly: true, input: path, ...named })
+tool({ execute: (input) => input.path.toUpperCase(), readOnly: true, inputSchema: path, ...named })
 
 // A tool without fields.
 const noFields = tool({ ...named, execute: () => 'done' })
@@ -65,12 +65,16 @@ expectTypeOf(noFields).toEqualTypeOf<Tool>()
 
 // A schema that is known only when the program runs.
 declare const unknownSchema: JsonObject
-tool({ ...named, input: unknownSchema, execute: (input) => expectTypeOf(input).toBeUnknown() && 'done' })
+tool({ ...named, inputSchema: unknownSchema, execute: (input) => expectTypeOf(input).toBeUnknown() && 'done' })
 
 // Standard Schemas: what they make of an input is the input.
 const fromZod = tool({
   ...named,
-  input: z.object({ path: z.string(), limit: z.number().default(3), at: z.string().transform((text) => text.length) }),
+  inputSchema: z.object({
+    path: z.string(),
+    limit: z.number().default(3),
+    at: z.string().transform((text) => text.length),
+  }),
   execute(input) {
     expectTypeOf(input).toEqualTypeOf<{ path: string; limit: number; at: number }>()
     return input.path
@@ -79,37 +83,42 @@ const fromZod = tool({
 expectTypeOf(fromZod).toEqualTypeOf<Tool<{ path: string; limit: number; at: number }>>()
 tool({
   ...named,
-  input: type({ path: 'string', 'limit?': 'number' }),
+  inputSchema: type({ path: 'string', 'limit?': 'number' }),
   execute: ({ path: at, limit = 3 }) => at.repeat(limit),
 })
 tool({
   ...named,
-  input: toStandardJsonSchema(v.object({ path: v.string(), limit: v.optional(v.number(), 3) })),
+  inputSchema: toStandardJsonSchema(v.object({ path: v.string(), limit: v.optional(v.number(), 3) })),
   execute: ({ path: at, limit }) => at.repeat(limit),
 })
-tool({ ...named, input: v.object({ path: v.string() }), inputSchema: path, execute: (input) => input.path })
+tool({ ...named, inputSchema: v.object({ path: v.string() }), modelSchema: path, execute: (input) => input.path })
 
 // A schema without types, as a program without types makes it.
 declare const untyped: { readonly '~standard': Omit<StandardSchema['~standard'], 'types'> }
-tool({ ...named, input: untyped, inputSchema: path, execute: (input) => expectTypeOf(input).toBeUnknown() && 'done' })
+tool({
+  ...named,
+  inputSchema: untyped,
+  modelSchema: path,
+  execute: (input) => expectTypeOf(input).toBeUnknown() && 'done',
+})
 
 // One that cannot say its JSON Schema has to be given it.
 // @ts-expect-error inputSchema is missing
-tool({ ...named, input: v.object({ path: v.string() }), execute: () => 'done' })
+tool({ ...named, inputSchema: v.object({ path: v.string() }), execute: () => 'done' })
 // For a JSON Schema there is no second one.
 // @ts-expect-error the schema is there already
-tool({ ...named, input: path, inputSchema: path, execute: () => 'done' })
+tool({ ...named, inputSchema: path, modelSchema: path, execute: () => 'done' })
 
 // A schema that contradicts the parameter of any part does not compile.
 tool({
   ...named,
-  input: path,
+  inputSchema: path,
   // @ts-expect-error path is a string
   execute: (input: { readonly path: number }) => `${input.path}`,
 })
 tool({
   ...named,
-  input: path,
+  inputSchema: path,
   // @ts-expect-error nothing says that there is a limit
   execute(input: { readonly path: string; readonly limit: number }) {
     return input.path.repeat(input.limit)
@@ -117,33 +126,33 @@ tool({
 })
 tool({
   ...named,
-  input: { type: 'object', properties: { path: { type: 'string' } } },
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
   // @ts-expect-error path may be absent
   execute: (input: { readonly path: string }) => input.path,
 })
 tool({
   ...named,
-  input: z.object({ path: z.string() }),
+  inputSchema: z.object({ path: z.string() }),
   // @ts-expect-error path is a string
   execute: (input: { path: number }) => `${input.path}`,
 })
 tool({
   ...named,
-  input: path,
+  inputSchema: path,
   // @ts-expect-error path is a string
   readOnly: (input: { readonly path: number }) => input.path === 1,
   execute: () => 'done',
 })
 tool({
   ...named,
-  input: path,
+  inputSchema: path,
   // @ts-expect-error the input that comes back is not what the schema says
   validate: () => ({ valid: true, input: { path: 1 } }),
   execute: () => 'done',
 })
 tool({
   ...named,
-  input: path,
+  inputSchema: path,
   execute(input) {
     // @ts-expect-error the schema has no such field
     return input.file
@@ -151,18 +160,18 @@ tool({
 })
 // Shapes are no schemas.
 // @ts-expect-error an object of schemas is not a schema
-tool({ ...named, input: { path: z.string() }, execute: () => 'done' })
+tool({ ...named, inputSchema: { path: z.string() }, execute: () => 'done' })
 
 // Agents.
 const agent = agentTool({
   ...named,
-  input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
+  inputSchema: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
   spawn: ({ prompt }) => ({ prompt, maxTurns: 3 }),
 })
 expectTypeOf(agent).toEqualTypeOf<AgentTool<{ readonly prompt: string }>>()
 agentTool({
   ...named,
-  input: path,
+  inputSchema: path,
   // @ts-expect-error path is a string
   spawn: (input: { readonly path: number }) => ({ prompt: `${input.path}` }),
 })

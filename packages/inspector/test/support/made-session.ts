@@ -1,5 +1,5 @@
 import type { Account, Trajectory } from '@halting/analysis'
-import { StopReason } from '@halting/core'
+import { StopCategory } from '@halting/core'
 import { type SessionSource } from '../../src/index.ts'
 import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } from '@halting/analysis/view'
 import { plainRow } from './plain-source.ts'
@@ -135,7 +135,7 @@ function madeAccount(turns: number, message: string, say: (what: string) => stri
     run: { sessionId: 'made', runId: 'run1', agentId: 'main' } as Account['run'],
     ending: {
       reason: 'max_turns',
-      signal: { reason: StopReason.StepsLimitReached, message, context: { limit: turns }, source: say('steps') },
+      signal: { reason: StopCategory.StepsLimitReached, message, context: { limit: turns }, source: say('steps') },
       others: [],
       error: null,
       stillRunning: [],

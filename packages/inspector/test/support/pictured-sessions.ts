@@ -1,5 +1,13 @@
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { createMemorySteps, agentTool, loop, startRun, tool, type LoopOptions, type StepRecord } from '@halting/core'
+import {
+  createMemorySteps,
+  agentTool,
+  streamRun,
+  startRun,
+  tool,
+  type RunOptions,
+  type StepRecord,
+} from '@halting/core'
 import { type InspectedSession } from '@halting/analysis/view'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 
@@ -9,7 +17,7 @@ interface Pictured {
   readonly key: string
   readonly title: string
   readonly script: readonly Step[]
-  readonly limits?: Partial<LoopOptions>
+  readonly limits?: Partial<RunOptions>
 }
 
 /** One reply: how long the model took, and what it asks for; or its answer. */
@@ -138,8 +146,16 @@ async function madeByLoop({ key, title, script, limits }: Pictured): Promise<Ins
   }
   const model = scriptedModel(replies, { maxOutputTokens: 4_000, contextWindow: 200_000 })
   const start = startRun({ prompt: title, sessionId: key, runId: 'run1' })
-  await loop(start, { model, tools, prices, maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: 900_000, ...limits, steps })
-    .terminal
+  await streamRun(start, {
+    model,
+    tools,
+    prices,
+    maxTurns: 40,
+    maxBudgetUsd: 1,
+    maxTotalTokens: 900_000,
+    ...limits,
+    steps,
+  }).result
   // What a file keeps is JSON.
   return sessionOf([JSON.parse(JSON.stringify(records)) as readonly StepRecord[]], {
     key,

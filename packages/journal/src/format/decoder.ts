@@ -1,6 +1,6 @@
 import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
-import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
+import { PastOfRun, type FoldedPast, type Iteration, type RunStart, type StepRecord } from '@halting/core/steps'
 import { HeldIntents } from './pending-intents.ts'
 import { goBack, lineNamedBy, type NotedLine } from './line-chain.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
@@ -30,7 +30,7 @@ interface FoldedLap {
   readonly type: 'lap'
   readonly lap: {
     readonly scope: ''
-    transition: Lap['transition']
+    transition: Iteration['transition']
     spent: RunStart['spent']
     readonly added: TranscriptEntry[]
   }

@@ -1,6 +1,6 @@
 // A line that sums up the lines before it, so that who goes on with a session reads the messages of these and not their steps (spec R-JOUR-12). Who wants all
 // records passes it over.
-import type { FoldedPast, Lap } from '@halting/core/steps'
+import type { FoldedPast, Iteration } from '@halting/core/steps'
 import { crc32OfMuch } from '../files/crc32.ts'
 
 /** What stands in such a line. Places are counted in bytes from where the lines begin that it is of. */
@@ -12,7 +12,7 @@ export interface FoldLine {
   readonly lines: number
   readonly items: readonly FoldItem[]
   /** Of the last lap. */
-  readonly transition: Lap['transition']
+  readonly transition: Iteration['transition']
   /** What was spent at the last lap of each agent that goes on. */
   readonly spent: { readonly [scope: string]: unknown }
   /** The newest message of the main loop. */

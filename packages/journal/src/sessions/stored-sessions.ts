@@ -11,7 +11,7 @@ import { readJournal } from '../read-journal.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
-export interface KeptFile {
+export interface StoredSessionFile {
   readonly sessionId: string
   readonly path: string
   /** The name of the folder that stands for where it worked. */
@@ -20,7 +20,7 @@ export interface KeptFile {
 }
 
 /** What a person wants to know of a session that is kept. */
-export interface SessionSummary extends KeptFile {
+export interface SessionSummary extends StoredSessionFile {
   /** Where it worked; undefined for one that cannot be read. */
   readonly cwd: string | undefined
   /** What it was called when it began. */
@@ -40,25 +40,25 @@ export interface SessionSummary extends KeptFile {
 const extension = '.jsonl'
 
 /** The sessions that are kept: those of this folder, or of all; the newest first. @throws ConfigurationError for what names no place. */
-export async function keptSessions(
+export async function storedSessions(
   place: Omit<SessionPlace, 'sessionId'>,
   which: 'of this folder' | 'all',
-): Promise<readonly KeptFile[]> {
-  checkObject('keptSessions', place, '{ cwd, home, env }')
+): Promise<readonly StoredSessionFile[]> {
+  checkObject('storedSessions', place, '{ cwd, home, env }')
   checkText('cwd', place.cwd)
   checkText('home', place.home)
-  checkObject('env of keptSessions', place.env, 'process.env')
+  checkObject('env of storedSessions', place.env, 'process.env')
   const files = which === 'all' ? await allFiles(place) : await ownFiles(place)
   return files.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
 }
 
-async function allFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly KeptFile[]> {
+async function allFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly StoredSessionFile[]> {
   const { base } = sessionsOf(place)
   const files = await Promise.all((await namesIn(base)).map((project) => filesOf(base, project)))
   return files.flat()
 }
 
-async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly KeptFile[]> {
+async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonly StoredSessionFile[]> {
   const { base, own, unhashed } = sessionsOf(place)
   const files = await filesOf(base, own)
   if (unhashed === undefined) return files
@@ -67,7 +67,7 @@ async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonl
   return [...files, ...before.filter(({ sessionId, path }) => !ids.has(sessionId) && isOfFolder(path, place.cwd))]
 }
 
-async function filesOf(base: string, project: string): Promise<readonly KeptFile[]> {
+async function filesOf(base: string, project: string): Promise<readonly StoredSessionFile[]> {
   // Without an id the folder of a session would be the one that all are in.
   const names = (await namesIn(join(base, project))).filter((name) => name.endsWith(extension) && name !== extension)
   const found = await Promise.all(
@@ -99,7 +99,7 @@ const atOnce = 32
 
 /** What a list shows of each session, in their order. `redact`: see `summaryOf`. */
 export async function summariesOf(
-  files: readonly KeptFile[],
+  files: readonly StoredSessionFile[],
   redact: (text: string) => string = redactSecrets,
 ): Promise<readonly SessionSummary[]> {
   const found: SessionSummary[] = []
@@ -114,7 +114,7 @@ export async function summariesOf(
  * `@halting/core/redact` by default; `createKeyRedactor(process.env)` of `@halting/models` takes out the keys that this process uses.
  */
 export async function summaryOf(
-  file: KeptFile,
+  file: StoredSessionFile,
   redact: (text: string) => string = redactSecrets,
 ): Promise<SessionSummary> {
   const summary = await readSummary(file)
@@ -122,7 +122,7 @@ export async function summaryOf(
   return { ...summary, ...(title !== undefined && { title: redact(title) }), firstPrompt: redact(firstPrompt) }
 }
 
-async function readSummary(file: KeptFile): Promise<SessionSummary> {
+async function readSummary(file: StoredSessionFile): Promise<SessionSummary> {
   try {
     const ends = endsOfKept(file.path)
     const heldBy = await holderOf(`${file.path}.lock`)
@@ -136,7 +136,7 @@ async function readSummary(file: KeptFile): Promise<SessionSummary> {
   }
 }
 
-async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptFile | 'problem' | 'heldBy'>> {
+async function readWhole(path: string): Promise<Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>> {
   const { runs, cwd, title } = await readJournal(path)
   const folded = foldSession(runs)
   const counted = countedRuns(folded)
@@ -165,7 +165,7 @@ function firstPromptOf(transcript: Transcript): string {
 }
 
 /** Removes a session and what it keeps beside its file. @throws Error for one that a process writes. */
-export async function deleteSession({ path, sessionId }: KeptFile): Promise<void> {
+export async function deleteSession({ path, sessionId }: StoredSessionFile): Promise<void> {
   const holder = await holderOf(`${path}.lock`)
   if (holder !== undefined)
     throw new Error(`The session ${sessionId} is written by process ${holder.pid} on ${holder.host}. End it first.`)

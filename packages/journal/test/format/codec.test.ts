@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, startRun, type TranscriptEntry } from '@halting/core'
+import { streamRun, startRun, type TranscriptEntry } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
@@ -171,11 +171,11 @@ describe('a text over 1 MB', () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'Read', input: { text: long } }] }, 'done'], {
       contextWindow: 50_000_000,
     })
-    const { reason } = await loop(startRun({ prompt: long, sessionId }), {
+    const { reason } = await streamRun(startRun({ prompt: long, sessionId }), {
       model,
       tools,
       steps,
-    }).terminal
+    }).result
     expect(reason).toBe('completed')
     await journal.close()
     return { journal: place.path, payloads: payloadsFolder(place.path) }
@@ -219,11 +219,11 @@ describe('a text over 1 MB', () => {
     writeFileSync(join(folder, sessionId, 'payloads'), '')
     const journal = await openJournal(place)
     const model = scriptedModel(['done'], { contextWindow: 50_000_000 })
-    const { reason, error } = await loop(startRun({ prompt: long, sessionId }), {
+    const { reason, error } = await streamRun(startRun({ prompt: long, sessionId }), {
       model,
       tools,
       steps: journal.steps(),
-    }).terminal
+    }).result
     expect([reason, error?.code]).toEqual(['error', 'driver'])
     await journal.close()
     expect((await readJournal(place.path)).runs).toEqual([])

@@ -2,7 +2,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, resume, startRun, type LoopOptions, type TranscriptEntry } from '@halting/core'
+import { streamRun, resume, startRun, type RunOptions, type TranscriptEntry } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { foldRun, foldSession, type FoldedSession, type StepRecord } from '@halting/core/steps'
 import * as fc from 'fast-check'
@@ -152,7 +152,7 @@ describe('what goes on by folds', () => {
 describe('a long session', () => {
   const turns = 40
   const replies = Array.from({ length: turns }, (_, n) => ({ text: `Turn ${n} ä😀`, toolCalls: [{ name: 'Look' }] }))
-  const optionsOf = (script: readonly ScriptedReply[]): LoopOptions => ({
+  const optionsOf = (script: readonly ScriptedReply[]): RunOptions => ({
     model: scriptedModel(script, { contextWindow: 100_000_000 }),
     tools: [
       {
@@ -184,7 +184,7 @@ describe('a long session', () => {
       },
     }
     const steps = journal.steps()
-    await loop(startRun({ prompt: 'Go.', sessionId }), { ...options, model: watched, steps }).terminal
+    await streamRun(startRun({ prompt: 'Go.', sessionId }), { ...options, model: watched, steps }).result
     await journal.close()
     copyFileSync(left, path)
     return path

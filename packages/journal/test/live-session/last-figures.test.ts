@@ -21,7 +21,7 @@ const nap = tool({ name: 'Nap', description: '', readOnly: true, execute: () => 
 const helper = agentTool({
   name: 'Help',
   description: '',
-  input: { type: 'object', properties: {} },
+  inputSchema: { type: 'object', properties: {} },
   spawn: () => ({ prompt: 'please look' }),
 })
 

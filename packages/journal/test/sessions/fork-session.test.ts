@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { loop, resume, startRun, type Terminal } from '@halting/core'
+import { streamRun, resume, startRun, type RunResult } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -62,10 +62,10 @@ const options = (sessionId: string, replies: readonly ScriptedReply[]) => ({
   largeResults: createResultFiles({ ...whose(sessionId), limit: 10_000 }),
 })
 
-async function ask(sessionId: string, prompt: string, replies: readonly ScriptedReply[] = script): Promise<Terminal> {
+async function ask(sessionId: string, prompt: string, replies: readonly ScriptedReply[] = script): Promise<RunResult> {
   const journal = await openJournal(placeOf(sessionId))
   const start = startRun({ prompt, sessionId, transcript: journal.transcript })
-  const reached = await loop(start, { ...options(sessionId, replies), steps: journal.steps() }).terminal
+  const reached = await streamRun(start, { ...options(sessionId, replies), steps: journal.steps() }).result
   await journal.close()
   return reached
 }
@@ -114,7 +114,7 @@ test('a run that did not end goes on in it: what is on record is not asked again
   await forkSession(path, placeOf(copy))
   const journal = await openJournal(placeOf(copy))
   const records = journal.open ?? []
-  const { terminal } = resume(records, options(copy, ['done']), journal.transcript, journal.log).loop
+  const { result: terminal } = resume(records, options(copy, ['done']), journal.transcript, journal.log).loop
   expect((await terminal).reason).toBe('completed')
   await journal.close()
   const named = await namedIn(copy)

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deleteSession, keptSessions } from '../../src/sessions/stored-sessions.ts'
+import { deleteSession, storedSessions } from '../../src/sessions/stored-sessions.ts'
 
 let home: string
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'halting-kept-'))))
@@ -11,7 +11,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const project = (): string => join(home, '.halting/projects/-project')
 const ids = async (): Promise<readonly string[]> =>
-  (await keptSessions({ cwd: '/project', home, env: {} }, 'all')).map(({ sessionId }) => sessionId)
+  (await storedSessions({ cwd: '/project', home, env: {} }, 'all')).map(({ sessionId }) => sessionId)
 
 test('a session that goes away while they are listed is none, and so is a file without an id', async () => {
   mkdirSync(project(), { recursive: true })
@@ -28,7 +28,7 @@ test('what stands in the place of a session folder and is a link is removed, not
   writeFileSync(join(home, 'mine/notes.txt'), '')
   writeFileSync(join(project(), 'one.jsonl'), '')
   symlinkSync(join(home, 'mine'), join(project(), 'one'))
-  const [one] = await keptSessions({ cwd: '/project', home, env: {} }, 'all')
+  const [one] = await storedSessions({ cwd: '/project', home, env: {} }, 'all')
   if (one === undefined) throw new Error('it is there')
   await deleteSession(one)
   expect([existsSync(one.path), existsSync(join(home, 'mine/notes.txt'))]).toEqual([false, true])

@@ -14,14 +14,14 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, startRun, type Terminal } from '@halting/core'
+import { streamRun, startRun, type RunResult } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/sessions/fork-session.ts'
 import { lineOf } from '../../src/format/line.ts'
 import { headOfKept } from '../../src/session-ends.ts'
-import { keptSessions, summariesOf, summaryOf, type KeptFile } from '../../src/sessions/stored-sessions.ts'
+import { storedSessions, summariesOf, summaryOf, type StoredSessionFile } from '../../src/sessions/stored-sessions.ts'
 import { readJournal } from '../../src/read-journal.ts'
 import { openJournal } from '../../src/open-journal.ts'
 
@@ -35,7 +35,7 @@ const placeOf = (sessionId = 's') => ({
   cwd: '/work',
   version: '0',
 })
-const fileOf = (sessionId = 's'): KeptFile => {
+const fileOf = (sessionId = 's'): StoredSessionFile => {
   const { path } = placeOf(sessionId)
   return { sessionId, path, project: 'p', changedAt: new Date(0) }
 }
@@ -48,12 +48,12 @@ const looks = (count: number): readonly ScriptedReply[] =>
   Array.from({ length: count }, () => ({ toolCalls: [{ name: 'Look', input: {} }], usage }))
 
 /** One more run in a session. */
-async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 100): Promise<Terminal> {
+async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 100): Promise<RunResult> {
   const journal = await openJournal(placeOf())
   const runId = `run${journal.ended.length + 1}`
   const start = startRun({ prompt, sessionId: 's', runId, transcript: journal.transcript })
   const model = scriptedModel(script, { maxOutputTokens: 1_000 })
-  const { terminal } = loop(start, { model, tools, prices, maxTurns, steps: journal.steps() })
+  const { result: terminal } = streamRun(start, { model, tools, prices, maxTurns, steps: journal.steps() })
   const reached = await terminal
   await journal.close()
   return reached
@@ -97,7 +97,7 @@ test('a run that another one carries is counted once, also when a fork goes on',
     ...(last !== undefined && { continues: last.runId, carry: last.spent }),
   })
   const model = scriptedModel([...looks(1), { text: 'Seen.', usage }], { maxOutputTokens: 1_000 })
-  await loop(start, { model, tools, prices, maxTurns: 30, steps: journal.steps() }).terminal
+  await streamRun(start, { model, tools, prices, maxTurns: 30, steps: journal.steps() }).result
   await journal.close()
   const told = await summaryOf(fileOf())
   const { ended } = foldSession((await readJournal(placeOf().path)).runs)
@@ -175,7 +175,7 @@ test.skipIf(process.platform === 'win32')(
     mkdirSync(project, { recursive: true })
     writeFileSync(join(project, 'a.jsonl'), '')
     execFileSync('mkfifo', [join(project, 'b.jsonl')])
-    const kept = await keptSessions({ cwd: '/work', home: folder, env: {} }, 'all')
+    const kept = await storedSessions({ cwd: '/work', home: folder, env: {} }, 'all')
     expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
   },
 )

@@ -1,4 +1,4 @@
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 
@@ -15,6 +15,6 @@ export async function recordsOfLooking(replies: readonly ScriptedReply[]): Promi
     execute: () => ({ content: 'seen ä😀' }),
   } as const
   const model = scriptedModel(replies, { contextWindow: 1_000_000 })
-  await loop(startRun({ prompt: 'Go.', sessionId: place.sessionId }), { model, tools: [Look], steps }).terminal
+  await streamRun(startRun({ prompt: 'Go.', sessionId: place.sessionId }), { model, tools: [Look], steps }).result
   return steps.records
 }

@@ -1,9 +1,9 @@
 // A process that does its work and waits to be killed: run by kills.test.ts, bundled from the sources.
 import { appendFileSync, closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { loop, resume, startRun, type LoopOptions, type ModelRequest, type Tool } from '@halting/core'
+import { streamRun, resume, startRun, type RunOptions, type ModelRequest, type Tool } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
-import { type StepLog, type StepRecord, StepsDriver } from '@halting/core/steps'
+import { type StepStore, type StepRecord, DurableStepEngine } from '@halting/core/steps'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { openJournal } from '../../src/open-journal.ts'
 import { pricePerToken, type Left, type Moment, type Orders, type Paid } from './moments.ts'
@@ -66,7 +66,7 @@ const isOfPay = (record: StepRecord): boolean =>
   (record.type === 'intent' || record.type === 'result') && /\/tool:.*pay_\d+_\d+$/.test(record.key)
 
 /** The log of the journal, with the moments told. */
-function watched(log: StepLog): StepLog {
+function watched(log: StepStore): StepStore {
   let isPayIntent = false
   return {
     keeps: log.keeps,
@@ -112,7 +112,7 @@ function nextReply({ messages }: ModelRequest): ScriptedReply {
 }
 
 const model = scriptedModel(nextReply, { maxOutputTokens: 2_000 })
-const options: LoopOptions = {
+const options: RunOptions = {
   model,
   tools,
   maxTurns: orders.turns + 5,
@@ -130,7 +130,10 @@ const log = watched(journal.log)
 writeSync(1, 'started\n')
 const running =
   journal.open === undefined
-    ? loop(startRun({ prompt: 'Do the work.', sessionId }), { ...options, steps: new StepsDriver({ log, sessionId }) })
+    ? streamRun(startRun({ prompt: 'Do the work.', sessionId }), {
+        ...options,
+        steps: new DurableStepEngine({ log, sessionId }),
+      })
     : resume(journal.open, options, journal.transcript, log).loop
 const { terminal, state } = await running.ended
 await journal.close()

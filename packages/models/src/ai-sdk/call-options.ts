@@ -22,7 +22,7 @@ export function callOptionsOf(request: ModelRequest, settings: CallSettings): Ca
   }))
   return {
     prompt: caches ? withBreakpoints(prompt) : prompt,
-    maxOutputTokens: request.maxTokens,
+    maxOutputTokens: request.maxOutputTokens,
     ...(tools.length > 0 && {
       tools: caches ? tools.map((tool, index) => (index === tools.length - 1 ? marked(tool) : tool)) : tools,
       toolChoice: { type: request.toolChoice ?? 'auto' },

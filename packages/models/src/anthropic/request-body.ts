@@ -44,10 +44,10 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     breakpoints: { turns: fields === '' ? 0 : 2, fields },
   })
   return (request) => {
-    const { system, tools, messages, maxTokens } = request
-    let tail = `],"max_tokens":${maxTokens},"stream":true`
+    const { system, tools, messages, maxOutputTokens } = request
+    let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
-    tail += thinkingField(request.thinking ?? options.thinking, maxTokens)
+    tail += thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
     tail += outputConfig
     tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)

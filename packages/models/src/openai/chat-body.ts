@@ -38,10 +38,10 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
     .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
     .join('')
   let head: { readonly system: string; readonly tools: readonly ToolDefinition[]; readonly text: string } | undefined
-  return ({ system, tools, toolChoice, messages, maxTokens }) => {
+  return ({ system, tools, toolChoice, messages, maxOutputTokens }) => {
     if (head?.system !== system || head.tools !== tools) head = { system, tools, text: headOf(model, system, tools) }
     const choice = tools.length > 0 && toolChoice === 'none' ? ',"tool_choice":"none"' : ''
-    const limit = `,"${outputLimitField}":${maxTokens}`
+    const limit = `,"${outputLimitField}":${maxOutputTokens}`
     return bodies(head.text, messages, `]${choice}${limit},"stream":true${usage}${extra}}`)
   }
 }

@@ -1,16 +1,16 @@
 import { setTimeout as startTimer } from 'node:timers'
 import {
   createMemorySteps,
-  loop,
+  streamRun,
   startRun,
   type AnyTool,
   type Json,
-  type LoopEvent,
-  type LoopOptions,
+  type RunEvent,
+  type RunOptions,
   type Model,
   type Prices,
   type StepRecord,
-  type TerminalReason,
+  type EndingReason,
 } from '@halting/core'
 import { foldRun, ledgerOf, settingsOf, type Clock } from '@halting/core/steps'
 import { isJsonObject } from '@halting/core/adapters'
@@ -57,7 +57,7 @@ export interface Outcome {
   readonly billed: { readonly picodollars: bigint; readonly tokens: number }
   /** What the run says that it may have cost. */
   readonly committed: { readonly usd: number; readonly tokens: number }
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly served: readonly Served[]
   /** Requests that were billed more than was reserved for them, and more than the run then took them to have cost. */
   readonly underReserved: readonly Served[]
@@ -67,7 +67,7 @@ export interface Outcome {
   /** Requests that the run was ended in, or just behind. */
   readonly interrupted: readonly { readonly request: Served; readonly what: Interruption['what'] }[]
   readonly killsInRequest: number
-  readonly events: readonly LoopEvent[]
+  readonly events: readonly RunEvent[]
 }
 
 const contextWindow = 30_000
@@ -104,7 +104,7 @@ export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = 
   })
   const [first, fallback] = drawn.models
   const budget = budgetOf(drawn, prices)
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model: modelOf(first, service, drawn, sabotage),
     fallbackModel: modelOf(fallback, service, drawn, sabotage),
     system: 'You are of help. '.repeat(6),
@@ -122,7 +122,7 @@ export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = 
   let kills = 0
   let killsInRequest = 0
   const interrupted: Outcome['interrupted'][number][] = []
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   const grants = new Map<string, Amount>()
   const charges = new Map<string, Amount>()
   try {
@@ -213,12 +213,12 @@ function modelOf({ name, speaks }: DrawnModel, { url }: BillingService, drawn: C
 function budgetOf(
   { budget, currency, models: [first], defaultOutputTokens, ...drawn }: Case,
   prices: Prices,
-): { readonly limit: number; readonly options: Partial<LoopOptions> } {
+): { readonly limit: number; readonly options: Partial<RunOptions> } {
   const maxSearches = first.speaks === 'chat' ? 0 : drawn.maxSearches
   const bound = { inputTokens: 2_500 + maxSearches * contextWindow, outputTokens: defaultOutputTokens }
   if (currency === 'tokens') {
     const limit = Math.ceil(budget * (bound.inputTokens + bound.outputTokens))
-    return { limit, options: { maxTokens: limit } }
+    return { limit, options: { maxTotalTokens: limit } }
   }
   const usd = prices.worstCase(first.name, { ...bound, serverToolUses: maxSearches }) ?? 0
   const limit = Math.ceil(budget * usd * 1e9)
@@ -241,8 +241,8 @@ const tools: readonly AnyTool[] = [
 ]
 
 type Lived = {
-  readonly events: readonly LoopEvent[]
-  readonly ended: Awaited<ReturnType<typeof loop>['ended']>
+  readonly events: readonly RunEvent[]
+  readonly ended: Awaited<ReturnType<typeof streamRun>['ended']>
   readonly written: readonly StepRecord[]
   /** The request whose coming or answer was the sign to end it. */
   readonly interrupted: Served | undefined
@@ -255,7 +255,7 @@ type Lived = {
  * K1: after the kill nothing is recorded and no request is made; requests that were made are the service's affair.
  */
 async function live(
-  options: LoopOptions,
+  options: RunOptions,
   onDisk: readonly StepRecord[],
   interruption: Interruption | undefined,
   service: BillingService,
@@ -293,12 +293,12 @@ async function live(
   const ledger = ledgerOf(settingsOf(options))
   if (folded !== undefined) ledger.restore(folded.spent.settled, folded.spent.unknown)
   const start = folded?.state ?? startRun({ prompt: 'Do it, please.' })
-  const running = loop(
+  const running = streamRun(
     start,
     { ...options, steps, signal: controller.signal },
     { ledger, resumed: folded !== undefined },
   )
-  const events: LoopEvent[] = []
+  const events: RunEvent[] = []
   for await (const event of running) if (event.type !== 'model_update' && event.type !== 'figures') events.push(event)
   const ended = await running.ended
   const records = folded === undefined ? written : [...onDisk, ...written]

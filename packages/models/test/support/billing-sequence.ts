@@ -1,5 +1,5 @@
-import { createMemorySteps, loop, startRun } from '@halting/core'
-import type { AnyTool, Json, JsonObject, LoopOptions, Model, Prices, TerminalReason } from '@halting/core'
+import { createMemorySteps, streamRun, startRun } from '@halting/core'
+import type { AnyTool, Json, JsonObject, RunOptions, Model, Prices, EndingReason } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { anthropic, openaiCompatible } from '../../src/index.ts'
@@ -69,7 +69,7 @@ interface Amount {
 }
 
 export interface Came {
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   /** In nano-dollars or tokens, as the sequence says. */
   readonly limit: number
   readonly requests: readonly Settled[]
@@ -128,17 +128,17 @@ export async function runSequence(
       charges.push({ ...amountOf(charge), known: charge['known'] === true })
     },
   })
-  const options: LoopOptions = {
+  const options: RunOptions = {
     model: sabotage(modelOf(drawn, fetch)),
     system: 'You are of help. '.repeat(6),
     tools: [read],
     prices,
     maxTurns: 12,
     minUsefulTokens: 50,
-    ...(drawn.currency === 'usd' ? { maxBudgetUsd: limit / 1e9 } : { maxTokens: limit }),
+    ...(drawn.currency === 'usd' ? { maxBudgetUsd: limit / 1e9 } : { maxTotalTokens: limit }),
     steps,
   }
-  const running = loop(startRun({ prompt: 'Do it, please.' }), options)
+  const running = streamRun(startRun({ prompt: 'Do it, please.' }), options)
   const notices: string[] = []
   for await (const event of running) if (event.type === 'notice') notices.push(event.message)
   const { terminal, state } = await running.ended

@@ -10,7 +10,7 @@ export function requestOf(parts: Partial<ModelRequest> = {}): ModelRequest {
     system: '',
     messages: [{ role: 'user', content: 'hi' }],
     tools: [],
-    maxTokens: 100,
+    maxOutputTokens: 100,
     idempotencyKey: 'run-1/main/model:1',
     ...parts,
   }

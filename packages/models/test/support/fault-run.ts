@@ -1,6 +1,6 @@
-import { loop, startRun } from '@halting/core'
+import { streamRun, startRun } from '@halting/core'
 import type { Clock } from '@halting/core/steps'
-import type { LoopEvent, LoopOptions, MessageContent, Model, ModelMessage, Terminal } from '@halting/core'
+import type { RunEvent, RunOptions, MessageContent, Model, ModelMessage, RunResult } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
 import { anthropic, openaiCompatible } from '../../src/index.ts'
 import type { ServiceOptions } from '../../src/service/endpoint.ts'
@@ -28,8 +28,8 @@ export async function faultyService(
 }
 
 export interface FaultyRun {
-  readonly terminal: Terminal
-  readonly events: readonly LoopEvent[]
+  readonly terminal: RunResult
+  readonly events: readonly RunEvent[]
   /** What a model would be shown next. */
   readonly messages: readonly ModelMessage[]
   /** How long the run was to wait, each time, in milliseconds. */
@@ -42,7 +42,7 @@ export interface FaultyRun {
  */
 export async function runTo(
   prompt: MessageContent,
-  options: Omit<LoopOptions, 'clock'>,
+  options: Omit<RunOptions, 'clock'>,
   beforeWaking: () => Promise<void> = async () => {},
 ): Promise<FaultyRun> {
   const time = createFakeClock()
@@ -59,15 +59,15 @@ export async function runTo(
       return cancel
     },
   }
-  const running = loop(startRun({ prompt }), { ...options, clock })
-  const events: LoopEvent[] = []
+  const running = streamRun(startRun({ prompt }), { ...options, clock })
+  const events: RunEvent[] = []
   for await (const event of running) events.push(event)
   const { terminal, state } = await running.ended
   return { terminal, events, messages: state.transcript.messages(), waits }
 }
 
 /** What a person would be told: why it waits, and what may be missing. */
-export function toldOf(events: readonly LoopEvent[]): readonly string[] {
+export function toldOf(events: readonly RunEvent[]): readonly string[] {
   return events.flatMap((event) => {
     if (event.type === 'retry') return [event.error.message]
     return event.type === 'notice' ? [event.message] : []

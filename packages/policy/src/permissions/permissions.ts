@@ -47,7 +47,7 @@ export interface PermissionOptions {
   readonly sandbox?: { holds(command: string): boolean }
   /** Confines commands that no rule let run; they run as they are without one. */
   readonly wall?: WallPort
-  /** Keeps what a person wants to be allowed from now on, such as `settingsKeeper`; without it everything is for the session. */
+  /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
   readonly keep?: NonNullable<Permissions['keep']>
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
   readonly suggestFor?: PermissionUpdate['destination']

@@ -1,9 +1,9 @@
 export type { NotificationChannel } from './fields.ts'
 export {
-  type KeeperOptions,
+  type SettingsWriterOptions,
   placeOfSuggestions,
   removeStoredRule,
-  settingsKeeper,
+  settingsWriter,
   type StoredRule,
 } from './keep-permissions.ts'
 export {

@@ -12,8 +12,8 @@ import { changeSettingsFile } from './own-settings.ts'
 import { projectOffers } from './settings.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
 
-/** Options of `settingsKeeper`. */
-export interface KeeperOptions extends PlacesOptions {
+/** Options of `settingsWriter`. */
+export interface SettingsWriterOptions extends PlacesOptions {
   /** Trusted for this run, and by what. */
   readonly trustedBy?: string | false | undefined
 }
@@ -26,7 +26,9 @@ const levels = { userSettings: 'user', localSettings: 'local', projectSettings: 
  * Keeps what a person allowed in the settings file that it is meant for: the rest of the file stays as it was written, and a
  * crash leaves the old file or the new one. In a folder that nobody trusts nothing is kept that loosens: it would not count.
  */
-export function settingsKeeper(options: KeeperOptions): (updates: readonly PermissionUpdate[]) => Promise<void> {
+export function settingsWriter(
+  options: SettingsWriterOptions,
+): (updates: readonly PermissionUpdate[]) => Promise<void> {
   return async (updates) => {
     for (const destination of ['userSettings', 'localSettings', 'projectSettings'] as const) {
       const own = updates.filter((update) => update.destination === destination)
@@ -39,7 +41,7 @@ export function settingsKeeper(options: KeeperOptions): (updates: readonly Permi
  * Where a rule belongs that a person allows with one key: in the settings of the project, for this person alone; for the session where those would not count,
  * or there is no project.
  */
-export async function placeOfSuggestions(options: KeeperOptions): Promise<'localSettings' | 'session'> {
+export async function placeOfSuggestions(options: SettingsWriterOptions): Promise<'localSettings' | 'session'> {
   if (!settingsPlaces(options).some(({ level }) => level === 'local')) return 'session'
   const { trusted } = await folderTrust({ ...options, once: options.trustedBy })
   return trusted ? 'localSettings' : 'session'
@@ -61,7 +63,7 @@ export interface StoredRule {
  */
 export async function removeStoredRule(
   { behavior, rule, path, level }: StoredRule,
-  { cwd }: Pick<KeeperOptions, 'cwd'>,
+  { cwd }: Pick<SettingsWriterOptions, 'cwd'>,
 ): Promise<boolean> {
   if (level !== 'user') checkInProject(path, cwd)
   let isRemoved = false
@@ -73,7 +75,11 @@ export async function removeStoredRule(
   return isRemoved
 }
 
-async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
+async function keepIn(
+  destination: Kept,
+  updates: readonly PermissionUpdate[],
+  options: SettingsWriterOptions,
+): Promise<void> {
   const path = await fileFor(destination, options)
   const changed = (text: string): string => updates.reduce(withUpdate, text)
   if (destination === 'userSettings') return changeSettingsFile(path, changed)
@@ -85,7 +91,7 @@ async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], o
 }
 
 /** The file that is there, ours before that of others; ours where there is none. */
-async function fileFor(destination: Kept, options: KeeperOptions): Promise<string> {
+async function fileFor(destination: Kept, options: SettingsWriterOptions): Promise<string> {
   const paths = settingsPlaces(options).flatMap(({ level, path }) => (level === levels[destination] ? [path] : []))
   for (const path of paths) if ((await stat(path).catch(() => undefined)) !== undefined) return path
   const [first] = paths
@@ -101,7 +107,7 @@ async function checkProject(
   destination: Kept,
   path: string,
   updates: readonly PermissionUpdate[],
-  options: KeeperOptions,
+  options: SettingsWriterOptions,
 ): Promise<void> {
   checkInProject(path, options.cwd)
   const tightens = updates.every((update) => update.type === 'addRules' && update.behavior !== 'allow')
@@ -120,7 +126,7 @@ function checkInProject(path: string, cwd: string): void {
 }
 
 /** What a person has just allowed needs no second question: it is on record as if it had been named. */
-async function nameOffers(updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
+async function nameOffers(updates: readonly PermissionUpdate[], options: SettingsWriterOptions): Promise<void> {
   const said = new Set(updates.flatMap(offeredBy))
   const added = (await projectOffers(options)).filter(({ setting, text }) => said.has(`${setting} ${text}`))
   if (added.length === 0) return

@@ -16,7 +16,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { changeTrust } from '../../src/trust/trust-store.ts'
 import { realPath } from '@halting/journal/files'
-import { settingsKeeper } from '../../src/settings/keep-permissions.ts'
+import { settingsWriter } from '../../src/settings/keep-permissions.ts'
 import { expect, onTestFinished, test } from 'vitest'
 
 const rule = {
@@ -58,7 +58,7 @@ async function keepIn(cwd: string, home: string): Promise<void> {
     owner,
     (records) => void records.set(realPath(cwd), { trusted: true, since: '2026-01-01T00:00:00.000Z', offers: [] }),
   )
-  await settingsKeeper(owner)([{ ...rule, destination: 'localSettings' }])
+  await settingsWriter(owner)([{ ...rule, destination: 'localSettings' }])
   expect(
     existsSync(join(cwd, '.halting/settings.local.json')) || existsSync(join(cwd, '.claude/settings.local.json')),
   ).toBe(true)
@@ -130,7 +130,7 @@ test('what is for everybody stays a change', async () => {
     owner,
     (records) => void records.set(realPath(cwd), { trusted: true, since: '2026-01-01T00:00:00.000Z', offers: [] }),
   )
-  await settingsKeeper(owner)([{ ...rule, destination: 'projectSettings' }])
+  await settingsWriter(owner)([{ ...rule, destination: 'projectSettings' }])
   expect(git(cwd, 'status', '--porcelain')).toBe('?? .halting/\n')
 })
 

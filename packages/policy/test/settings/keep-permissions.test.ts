@@ -17,8 +17,8 @@ import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 import {
   placeOfSuggestions,
   removeStoredRule,
-  settingsKeeper,
-  type KeeperOptions,
+  settingsWriter,
+  type SettingsWriterOptions,
 } from '../../src/settings/keep-permissions.ts'
 import { realPath } from '@halting/journal/files'
 import { createPermissions } from '../../src/permissions/permissions.ts'
@@ -49,7 +49,7 @@ const rules = (
 })
 
 /** A folder for temporary files is never trusted, so that these stand beside. */
-function place(): KeeperOptions & { readonly cwd: string; readonly home: string } {
+function place(): SettingsWriterOptions & { readonly cwd: string; readonly home: string } {
   const base = join(homedir(), '.cache/halting-tests')
   mkdirSync(base, { recursive: true })
   const root = realPath(mkdtempSync(join(base, 'keep-')))
@@ -67,14 +67,14 @@ async function trusted(): Promise<ReturnType<typeof place>> {
   return options
 }
 
-const allowOf = async (options: KeeperOptions) =>
+const allowOf = async (options: SettingsWriterOptions) =>
   (await loadSettings({ ...options })).settings.permissions?.allow.map((rule) =>
     typeof rule === 'string' ? rule : rule.rule,
   )
 
 test('a rule that is kept counts in the next session: of the person, of one project, of the project', async () => {
   const options = await trusted()
-  await settingsKeeper(options)([
+  await settingsWriter(options)([
     rules(['Bash(npm test)'], 'userSettings'),
     rules(['Bash(make:*)'], 'localSettings'),
     rules(['Read(//data/**)'], 'projectSettings'),
@@ -97,13 +97,13 @@ test('what a pull adds at the same time is not trusted by the way', async () => 
   const options = await trusted()
   mkdirSync(join(options.cwd, '.halting'))
   writeFileSync(join(options.cwd, '.halting/settings.json'), '{"permissions": {"allow": ["Bash(curl:*)"]}}')
-  await settingsKeeper(options)([rules(['Bash(make)'], 'projectSettings')])
+  await settingsWriter(options)([rules(['Bash(make)'], 'projectSettings')])
   expect(await allowOf(options)).toEqual(['Bash(make)'])
 })
 
 test('in a folder that nobody trusts nothing is kept that loosens; what tightens is, for the person alone', async () => {
   const options = place()
-  const keep = settingsKeeper(options)
+  const keep = settingsWriter(options)
   for (const destination of ['localSettings', 'projectSettings'] as const)
     await expect(keep([rules(['Bash(make)'], destination)])).rejects.toThrow(/is not trusted.*userSettings/s)
   await expect(keep([rules(['Bash(rm:*)'], 'projectSettings', { behavior: 'deny' })])).rejects.toThrow(/is not trusted/)
@@ -112,7 +112,7 @@ test('in a folder that nobody trusts nothing is kept that loosens; what tightens
   await keep([rules(['Bash(make)'], 'userSettings')])
   const { settings } = await loadSettings(options)
   expect([settings.permissions?.deny.length, await allowOf(options)]).toEqual([1, ['Bash(make)']])
-  await settingsKeeper({ ...options, trustedBy: '--trust' })([rules(['Bash(x)'])])
+  await settingsWriter({ ...options, trustedBy: '--trust' })([rules(['Bash(x)'])])
 })
 
 test('the file that is there is changed, also that of other agents; a link of the person stays one, one out of the project is refused', async () => {
@@ -120,7 +120,7 @@ test('the file that is there is changed, also that of other agents; a link of th
   mkdirSync(join(options.cwd, '.claude'))
   const theirs = join(options.cwd, '.claude/settings.local.json')
   writeFileSync(theirs, '{"permissions":{"allow":["Bash(a)"]}}', { mode: 0o644 })
-  await settingsKeeper(options)([rules(['Bash(b)'])])
+  await settingsWriter(options)([rules(['Bash(b)'])])
   expect([readFileSync(theirs, 'utf8'), statSync(theirs).mode & 0o777]).toEqual([
     '{"permissions":{"allow":["Bash(a)", "Bash(b)"]}}',
     0o644,
@@ -129,7 +129,7 @@ test('the file that is there is changed, also that of other agents; a link of th
   writeFileSync(dotfiles, '{}')
   mkdirSync(join(options.home, '.claude'))
   symlinkSync(dotfiles, join(options.home, '.claude/settings.json'))
-  await settingsKeeper(options)([rules(['Bash(c)'], 'userSettings')])
+  await settingsWriter(options)([rules(['Bash(c)'], 'userSettings')])
   expect([
     readFileSync(dotfiles, 'utf8').includes('Bash(c)'),
     lstatSync(join(options.home, '.claude/settings.json')).isSymbolicLink(),
@@ -137,7 +137,7 @@ test('the file that is there is changed, also that of other agents; a link of th
   const outside = join(options.home, 'outside.json')
   writeFileSync(outside, '{}')
   symlinkSync(outside, join(options.cwd, '.claude/settings.json'))
-  await expect(settingsKeeper(options)([rules(['Bash(d)'], 'projectSettings')])).rejects.toThrow(/out of the project/)
+  await expect(settingsWriter(options)([rules(['Bash(d)'], 'projectSettings')])).rejects.toThrow(/out of the project/)
   expect(readFileSync(outside, 'utf8')).toBe('{}')
 })
 
@@ -147,14 +147,14 @@ test.each(['not json', '[]', '{"permissions": 3}', '{"permissions": {"allow": "x
     const options = await trusted()
     const path = join(options.home, '.halting/settings.json')
     writeFileSync(path, text)
-    await expect(settingsKeeper(options)([rules(['Bash(a)'], 'userSettings')])).rejects.toThrow(/nothing was changed/i)
+    await expect(settingsWriter(options)([rules(['Bash(a)'], 'userSettings')])).rejects.toThrow(/nothing was changed/i)
     expect(readFileSync(path, 'utf8')).toBe(text)
   },
 )
 
 test('rules are replaced and taken away, directories and the mode are kept', async () => {
   const options = await trusted()
-  const keep = settingsKeeper(options)
+  const keep = settingsWriter(options)
   await keep([rules(['Bash(a)', 'Bash(b)'])])
   await keep([rules(['Bash(a)'], 'localSettings', { type: 'removeRules' })])
   expect(await allowOf(options)).toEqual(['Bash(b)'])
@@ -237,7 +237,7 @@ test('a rule that is withdrawn allows nothing more until somebody adds it again'
 test('several at once: none is lost', async () => {
   const options = await trusted()
   const names = Array.from({ length: 8 }, (_, index) => `Bash(n${index})`)
-  await Promise.all(names.map((name) => settingsKeeper(options)([rules([name], 'userSettings')])))
+  await Promise.all(names.map((name) => settingsWriter(options)([rules([name], 'userSettings')])))
   expect((await allowOf(options))?.toSorted()).toEqual(names)
 })
 
@@ -323,7 +323,7 @@ test('what is suggested is kept where it counts: in no folder that nobody trusts
   ])
   for (const options of [...places, { ...known, trustedBy: false as const }]) {
     const suggestFor = await placeOfSuggestions(options)
-    const permissions = createPermissions({ cwd: options.cwd, keep: settingsKeeper(options), suggestFor })
+    const permissions = createPermissions({ cwd: options.cwd, keep: settingsWriter(options), suggestFor })
     const suggestions = permissions.suggest?.(requestOf('Bash', { command: 'npm test' })) ?? []
     expect(suggestions.map(({ destination }) => destination)).toEqual([suggestFor])
     // It is no yes that comes to nothing.
@@ -368,7 +368,7 @@ test('an engine asks, keeps what was said in a file, and the next session has it
     const permissions = createPermissions({
       cwd: options.cwd,
       allow: settings.permissions?.allow ?? [],
-      keep: settingsKeeper(options),
+      keep: settingsWriter(options),
     })
     const bash = {
       name: 'Bash',

@@ -1,8 +1,8 @@
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
-import { HaltingError, StopSignal, StopSignals, type LoopEvent, type Terminal } from '@halting/core'
+import { HaltingError, StopSignal, StopSignals, type RunEvent, type RunResult } from '@halting/core'
 
 /** What was JSON on its way has its classes again. */
-export function revivedTerminal(terminal: Terminal): Terminal {
+export function revivedTerminal(terminal: RunResult): RunResult {
   const { error } = terminal
   return {
     ...terminal,
@@ -31,7 +31,7 @@ export function revivedEvent(event: SessionEvent): SessionEvent {
   }
 }
 
-function revivedLoop(event: LoopEvent): LoopEvent {
+function revivedLoop(event: RunEvent): RunEvent {
   switch (event.type) {
     case 'run_end':
       return { ...event, terminal: revivedTerminal(event.terminal) }

@@ -1,5 +1,5 @@
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
-import type { LoopEvent, SdkMessage, SdkResult, Terminal } from '@halting/core'
+import type { RunEvent, SdkMessage, SdkResult, RunResult } from '@halting/core'
 import { createTranslator, uuidOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { revivedTerminal } from './revived.ts'
@@ -9,7 +9,7 @@ type Entry = Extract<StepRecord, { readonly type: 'end' }>['added'][number]
 /** A run that ended on record, and whose end was not told. */
 export interface EndToTell {
   readonly runId: string
-  readonly terminal: Terminal
+  readonly terminal: RunResult
 }
 
 /**
@@ -126,7 +126,7 @@ export class Told {
     }
   }
 
-  #ended(terminal: Terminal): void {
+  #ended(terminal: RunResult): void {
     if (!this.#told.has(`run_end ${this.#runId}`)) this.#unended = { runId: this.#runId, terminal }
   }
 
@@ -150,7 +150,7 @@ export class Told {
     })
     for (const entry of entries) {
       const event = { type: 'message', entry } as const
-      const told: LoopEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
+      const told: RunEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
       const messages = translator.messages(told)
       // Who works for a call was told by its worker; the call's result tells what came of it.
       if (parent === undefined) this.onEvent({ type: 'loop', event })
@@ -167,7 +167,7 @@ export class Told {
     this.#heardNow.clear()
   }
 
-  #isNewOfLoop(event: LoopEvent): boolean {
+  #isNewOfLoop(event: RunEvent): boolean {
     if (event.type === 'run_start') this.#enterLoop(event.run.runId)
     if (event.type === 'model_start') this.#isCut = false
     if (event.type === 'model_update') return !this.#isCut
@@ -216,7 +216,7 @@ function nameOf(event: SessionEvent): string | undefined {
 }
 
 /** Undefined for what goes by, and for the beginning of a reply: one that is asked for again is another one. */
-function nameOfLoop(event: LoopEvent): string | undefined {
+function nameOfLoop(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'model_start':
     case 'model_update':

@@ -1,5 +1,5 @@
 import { HaltingError, type Json } from '@halting/core'
-import type { StepLog, StepRecord } from '@halting/core/steps'
+import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { LeftError } from '../worker/departure.ts'
 import { checkSize, mostInlineBytes, writtenRecord } from './batch.ts'
@@ -16,7 +16,7 @@ const restAfterMs = 200
  * `break` nothing is appended and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
  * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails.
  */
-export class ClusterLog implements StepLog {
+export class ClusterLog implements StepStore {
   readonly keeps = 'all'
   readonly #store: PayloadStore | undefined
   readonly #waiting: string[] = []

@@ -169,9 +169,9 @@ async function asked(model: Model, request: Call[0], options: Call[1], leave: (t
 }
 
 /** What it may come to: four characters are a token, about. */
-function tokensOf({ contextWindow }: Model, { system, messages, tools, maxTokens }: ModelRequest): number {
+function tokensOf({ contextWindow }: Model, { system, messages, tools, maxOutputTokens }: ModelRequest): number {
   const characters = system.length + JSON.stringify(messages).length + JSON.stringify(tools).length
-  return Math.min(contextWindow, Math.ceil(characters / 4)) + maxTokens
+  return Math.min(contextWindow, Math.ceil(characters / 4)) + maxOutputTokens
 }
 
 function sayingWhy(error: unknown): ConstructorParameters<typeof ModelError>[0] {

@@ -1,5 +1,5 @@
 import type { Session, SessionEvent } from '@halting/core/session'
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { framed, type LiveMessage } from './told-live.ts'
 
@@ -100,7 +100,7 @@ function isTold(event: SessionEvent): boolean {
   }
 }
 
-function isToldOfLoop(event: LoopEvent): boolean {
+function isToldOfLoop(event: RunEvent): boolean {
   switch (event.type) {
     case 'model_start':
     case 'model_update':

@@ -7,7 +7,7 @@ import {
   type EndedRun,
   type FoldedSession,
   type PersonsMessage,
-  type StepLog,
+  type StepStore,
   type StepRecord,
 } from '@halting/core/steps'
 import type { Spent } from '../fleet/budget.ts'
@@ -21,7 +21,7 @@ export interface ClusterSessionParts {
   readonly path: string
   /** Of earlier invocations the conversation, of this one all. */
   readonly records: readonly StepRecord[]
-  readonly log: StepLog
+  readonly log: StepStore
   readonly lease?: BudgetLease | undefined
 }
 
@@ -29,7 +29,7 @@ export interface ClusterSessionParts {
 export class ClusterSession implements SessionFile {
   readonly sessionId: string
   readonly path: string
-  readonly log: StepLog
+  readonly log: StepStore
   /** Its share in the budget of a tenant, where it has one. */
   readonly lease: BudgetLease | undefined
   #folded: FoldedSession

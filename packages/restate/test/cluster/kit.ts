@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HaltingError, type HaltingErrorCode } from '@halting/core'
 import { foldSession, type StepRecord } from '@halting/core/steps'
-import { checkDriver, type DriverSession, type DriverStore } from '@halting/core/testing'
+import { checkStepEngine, type CheckedSession, type CheckedStore } from '@halting/core/testing'
 import { Hits } from './hits.ts'
 import type { KitNews, KitOrder } from './kit-messages.ts'
 import { Cluster } from './server.ts'
@@ -142,12 +142,12 @@ async function killOne({ worker, id }: Attempt, at: string): Promise<void> {
   if (process.env['HALTING_TELL'] !== undefined) console.error(new Date().toISOString(), 'killed', kind, at)
 }
 
-function realStore(): DriverStore {
+function realStore(): CheckedStore {
   const key = randomUUID()
   const door = new Door()
   inUse.push(key)
   if (inUse.length > 3) retire(inUse.shift() ?? '')
-  const store: DriverStore = {
+  const store: CheckedStore = {
     async open() {
       if (!doors.has(key)) {
         doors.set(key, door)
@@ -178,7 +178,7 @@ function retire(key: string): void {
   if (attempt !== undefined) order(attempt.worker, { type: 'finish', id: attempt.id })
 }
 
-function sessionOf(door: Door, attempt: Attempt): DriverSession {
+function sessionOf(door: Door, attempt: Attempt): CheckedSession {
   const { worker, id, records, flushes, lost } = attempt
   const { transcript, open } = foldSession(records.length === 0 ? [] : [records])
   attempt.isUsed = true
@@ -188,7 +188,7 @@ function sessionOf(door: Door, attempt: Attempt): DriverSession {
     attempt.isUsed = false
     if (door.attempt === attempt) door.attempt = undefined
   }
-  const log: DriverSession['log'] = {
+  const log: CheckedSession['log'] = {
     keeps: 'all',
     append(record) {
       at = placeOf(record)
@@ -226,7 +226,7 @@ function placeOf(record: StepRecord): string {
 }
 
 // An engine of several nodes takes its time until another one leads.
-const problems = await checkDriver(realStore, { longestCheckMs: 240_000 })
+const problems = await checkStepEngine(realStore, { longestCheckMs: 240_000 })
 for (const { check, problem } of problems) console.error(`${check}: ${problem}`)
 if (problems.length > 0) {
   console.error(`In use: ${inUse.map((key) => `${key} ${doors.get(key)?.attempt?.id ?? 'not open'}`).join(', ')}`)

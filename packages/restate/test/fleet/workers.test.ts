@@ -126,7 +126,7 @@ const request: Parameters<Model['call']>[0] = {
   system: '',
   messages: [{ role: 'user', content: 'go' }],
   tools: [],
-  maxTokens: 100,
+  maxOutputTokens: 100,
   idempotencyKey: 'k',
 }
 const options = { signal: live, emit: () => {} }

@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: whose money a session spends, and how much of it.
-import { loop, ModelError, startRun, type Model, type Prices } from '@halting/core'
+import { streamRun, ModelError, startRun, type Model, type Prices } from '@halting/core'
 import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { keepTenancy } from '../../src/service/tenancy.ts'
@@ -51,7 +51,7 @@ async function recorded(): Promise<readonly StepRecord[]> {
       throw new ModelError({ kind: 'connection', message: 'cut off', retryable: false })
     },
   }
-  await loop(startRun({ prompt: 'go' }), { model, prices, steps, maxBudgetUsd: 1e6, maxRetries: 0 }).ended
+  await streamRun(startRun({ prompt: 'go' }), { model, prices, steps, maxBudgetUsd: 1e6, maxRetries: 0 }).ended
   return steps.records
 }
 

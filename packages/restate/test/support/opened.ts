@@ -1,10 +1,10 @@
 import { foldSession } from '@halting/core/steps'
-import type { DriverSession } from '@halting/core/testing'
+import type { CheckedSession } from '@halting/core/testing'
 import { attempt, type Found } from '../../src/engine/attempt.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import type { PayloadStore } from '../../src/payloads/payload-store.ts'
 
-type Opened = Pick<DriverSession, 'transcript' | 'open'> &
+type Opened = Pick<CheckedSession, 'transcript' | 'open'> &
   Pick<Found, 'records' | 'log'> & {
     /** The attempt: it rejects when that fails. */
     readonly over: Promise<unknown>

@@ -1,4 +1,4 @@
-import type { AnyTool, JsonObject, LoopOptions, Model, ModelMessage, Prices } from '@halting/core'
+import type { AnyTool, JsonObject, RunOptions, Model, ModelMessage, Prices } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 
 /** What a scripted session does. What comes next follows from what was said alone, so that any process can go on. */
@@ -46,7 +46,7 @@ const planPrices: Prices = {
 }
 
 /** Options of a session that does what the plan says. */
-export function planOptions(plan: Plan, world: PlanWorld): LoopOptions {
+export function planOptions(plan: Plan, world: PlanWorld): RunOptions {
   return {
     model: planModel(plan, world),
     tools: toolsOf(plan, world),

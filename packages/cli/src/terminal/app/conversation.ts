@@ -1,5 +1,5 @@
 import type { SessionEvent } from '@halting/agent/session'
-import type { Terminal, TranscriptEntry } from '@halting/core'
+import type { RunResult, TranscriptEntry } from '@halting/core'
 import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
 import type { OfferedAction } from '../view/ending-actions.ts'
@@ -81,7 +81,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
         offered = ending.actions
         offeredAt = now()
       }
-      const end = (terminal: Terminal, canResume: boolean): void => {
+      const end = (terminal: RunResult, canResume: boolean): void => {
         const { limits } = session.snapshot
         offer(endingShown({ terminal, limits, canResume, changes: shown.changes, todos: shown.todos }, style))
       }

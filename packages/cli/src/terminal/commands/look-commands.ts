@@ -1,4 +1,4 @@
-import { inertGit } from '@halting/agent'
+import { readOnlyGit } from '@halting/agent'
 import { oneLine } from '../../io/figures.ts'
 import { transcriptLines } from '../pager/transcript.ts'
 import { foldedLines, shownText } from '../view/lines.ts'
@@ -57,7 +57,7 @@ const diff: Command = {
 
 /** New files are told by their names; undefined where git tells nothing. */
 async function gitDiff(cwd: string, env: AppContext['program']['env']): Promise<string | undefined> {
-  const git = await inertGit(cwd, env, diffLimits)
+  const git = await readOnlyGit(cwd, env, diffLimits)
   // Into a submodule git goes by its settings.
   const changes = await git([
     'diff',

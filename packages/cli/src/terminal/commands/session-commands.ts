@@ -1,4 +1,4 @@
-import { keptSessions, summariesOf } from '@halting/journal'
+import { storedSessions, summariesOf } from '@halting/journal'
 import { createKeyRedactor } from '@halting/models'
 import type { RewindOptions } from '@halting/agent/session'
 import { UsageError } from '../../usage-error.ts'
@@ -100,7 +100,7 @@ async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<
 
 async function chosenHere(app: AppContext): Promise<string | undefined> {
   const all = await summariesOf(
-    (await keptSessions(whose(app.program), 'of this folder')).slice(0, 200),
+    (await storedSessions(whose(app.program), 'of this folder')).slice(0, 200),
     createKeyRedactor(process.env),
   )
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)

@@ -1,5 +1,5 @@
 import { waitText } from './wait-text.ts'
-import type { LoopEvent, TerminalReason } from '@halting/core'
+import type { RunEvent, EndingReason } from '@halting/core'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { dollars } from '../../io/dollars.ts'
@@ -17,11 +17,11 @@ export interface Agents {
   ended(event: AgentEvent): EndedAgent | undefined
 }
 
-type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
 interface EndedAgent {
   readonly name: string
-  readonly reason: TerminalReason
+  readonly reason: EndingReason
   readonly message: string
 }
 

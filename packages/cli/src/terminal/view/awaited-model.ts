@@ -1,11 +1,11 @@
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { oneLine, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 
 /** What the model of the main conversation does while nothing of its reply can be seen (spec R-TERM-22a). */
 export interface AwaitedModel {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** Nothing was seen for two seconds. */
   readonly isSilent: boolean
   /** One line, once nothing was seen for two seconds; none otherwise. */

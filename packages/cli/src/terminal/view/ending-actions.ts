@@ -1,4 +1,4 @@
-import { endings, type LimitsChange, type PermissionDecision, type Terminal } from '@halting/core'
+import { endings, type LimitsChange, type PermissionDecision, type RunResult } from '@halting/core'
 import type { EndingAction, EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/agent/session'
 import { counted, stopwatch } from '../../io/figures.ts'
@@ -46,7 +46,7 @@ function says(label: string, text: string): OfferedAction {
 }
 
 /** What is offered after an ending (spec R-TERM-26): the actions of its row, with the keys and figures of this program. */
-export function endingActions(terminal: Terminal, context: ActionContext): readonly OfferedAction[] {
+export function endingActions(terminal: RunResult, context: ActionContext): readonly OfferedAction[] {
   const { actions, limit } = endings[terminal.reason]
   const raise = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
   return actions.flatMap((action) => shownActions(action, terminal, context, raise))
@@ -54,7 +54,7 @@ export function endingActions(terminal: Terminal, context: ActionContext): reado
 
 function shownActions(
   action: EndingAction,
-  terminal: Terminal,
+  terminal: RunResult,
   { canResume, limits }: ActionContext,
   raise: Raise | 'unknown' | undefined,
 ): readonly OfferedAction[] {
@@ -92,7 +92,7 @@ interface Raise {
 }
 
 /** `unknown`: neither the session nor the signal has a figure to raise. */
-function raiseOf(limit: EndingLimit, { signal }: Terminal, inForce: LimitsInForce): Raise | 'unknown' | undefined {
+function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInForce): Raise | 'unknown' | undefined {
   if (limit === 'noProgress') return undefined
   const figure = (name: string): number | undefined => {
     const value = signal.context[name]
@@ -140,7 +140,7 @@ function withTurns(raised: LimitsChange, { maxTurns }: LimitsInForce): readonly 
 }
 
 /** The calls that wait are named in the message. No key that is pressed by habit lets them run. */
-function approvals({ signal }: Terminal): readonly OfferedAction[] {
+function approvals({ signal }: RunResult): readonly OfferedAction[] {
   const ids = pendingOf(signal.context).map(({ id }) => id)
   if (ids.length === 0) return []
   const all = (decision: PermissionDecision): EndingEffect => ({

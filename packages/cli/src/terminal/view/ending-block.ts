@@ -1,4 +1,4 @@
-import { endings, type Terminal } from '@halting/core'
+import { endings, type RunResult } from '@halting/core'
 import type { EndingDetail } from '@halting/core/adapters'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
@@ -11,7 +11,7 @@ import { undoneOf } from './todos.ts'
 
 /** What a run left behind, for its last line. */
 export interface EndingInput extends ActionContext {
-  readonly terminal: Terminal
+  readonly terminal: RunResult
   /** `2 files changed +12 −3`; '' for none. */
   readonly changes: string
   readonly todos: readonly TodoItem[]
@@ -59,7 +59,7 @@ function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Blo
 }
 
 /** `7 turns · $0.31 · 2:10`. */
-function shortFigures({ summary, costUsd, committedUsd, durationMs }: Terminal): readonly string[] {
+function shortFigures({ summary, costUsd, committedUsd, durationMs }: RunResult): readonly string[] {
   return [
     many(summary.turns, 'turn'),
     ...(committedUsd > 0 ? [dollarsAndMore(costUsd, committedUsd - costUsd)] : []),
@@ -88,7 +88,7 @@ function stoppedBlock(
   ])
 }
 
-function figuresLine(terminal: Terminal, changes: string): string {
+function figuresLine(terminal: RunResult, changes: string): string {
   const { summary, costUsd, committedUsd, durationMs } = terminal
   const parts = [
     many(summary.turns, 'turn'),
@@ -107,7 +107,7 @@ function undoneText(todos: readonly TodoItem[]): string {
 }
 
 /** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25) */
-function endingSentence(terminal: Terminal): string {
+function endingSentence(terminal: RunResult): string {
   const { sentence, detail } = endings[terminal.reason]
   const more = detailText(detail, terminal)
     .trim()
@@ -115,7 +115,7 @@ function endingSentence(terminal: Terminal): string {
   return `Stopped: ${sentence}.${more === '' ? '' : ` ${more}.`}`
 }
 
-function detailText(detail: EndingDetail, { signal }: Terminal): string {
+function detailText(detail: EndingDetail, { signal }: RunResult): string {
   switch (detail.kind) {
     case 'none':
       return ''

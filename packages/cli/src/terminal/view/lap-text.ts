@@ -1,7 +1,7 @@
-import type { Transition } from '@halting/core'
+import type { IterationReason } from '@halting/core'
 
 /** Why the loop went round again; undefined for a plain next turn, of which there is nothing to tell. */
-const lapTexts: { readonly [transition in Transition]: string | undefined } = {
+const lapTexts: { readonly [transition in IterationReason]: string | undefined } = {
   next_turn: undefined,
   user_input: undefined,
   continuation_requested: 'a hook let it continue',
@@ -22,5 +22,5 @@ const lapTexts: { readonly [transition in Transition]: string | undefined } = {
 /** What a lap is, in words; undefined for a next turn. A name that is not known stays as it is. */
 export function lapText(transition: string): string | undefined {
   // True: it is one of its keys.
-  return Object.hasOwn(lapTexts, transition) ? lapTexts[transition as Transition] : transition.replaceAll('_', ' ')
+  return Object.hasOwn(lapTexts, transition) ? lapTexts[transition as IterationReason] : transition.replaceAll('_', ' ')
 }

@@ -1,4 +1,4 @@
-import type { LoopEvent, MessageContent } from '@halting/core'
+import type { RunEvent, MessageContent } from '@halting/core'
 import { many } from '../../io/figures.ts'
 import { roomNews } from '../../headless/room.ts'
 import type { Style } from '../../io/style.ts'
@@ -61,14 +61,14 @@ export function toldBlock(who: string, content: MessageContent, style: Style): B
 }
 
 /** What was done about a window that fills up; undefined for other events. */
-export function roomBlock(event: LoopEvent, style: Style): Block | undefined {
+export function roomBlock(event: RunEvent, style: Style): Block | undefined {
   const news = roomNews(event)
   if (news === undefined) return undefined
   return news.kind === 'not compacted' ? noticeBlock(news.text, style) : dimBlock('↻ ', news.text, style)
 }
 
 /** Signals in spite of which a hook had the run go on. */
-export function overriddenText({ by, signals }: Extract<LoopEvent, { readonly type: 'signals_overridden' }>): string {
+export function overriddenText({ by, signals }: Extract<RunEvent, { readonly type: 'signals_overridden' }>): string {
   const named = signals.map((signal) => (signal.message === '' ? signal.reason : signal.message)).join('; ')
   return `${by} let it continue despite ${many(signals.length, 'stop')}: ${named}`
 }

@@ -1,4 +1,4 @@
-import type { LoopEvent } from '@halting/core'
+import type { RunEvent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
@@ -8,7 +8,7 @@ import { toolTitle, type ToolTitle } from './tool-title.ts'
 
 /** Calls of the main loop that run now, with what they wrote last (spec R-TERM-22). */
 export interface RunningTools {
-  onEvent(event: LoopEvent): void
+  onEvent(event: RunEvent): void
   /** The call has its result. Its end is not told where records alone tell of it. */
   over(callId: string): void
   lines(width: number, style: Style): readonly string[]

@@ -1,5 +1,5 @@
-import { isOwnHook } from '@halting/core/adapters'
-import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
+import { isBuiltinHook } from '@halting/core/adapters'
+import type { ContentBlock, RunEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, messageOf, type ModelUpdate } from '@halting/core/adapters'
 import type { SessionEvent } from '@halting/agent/session'
 import { followChanges } from '../../headless/file-changes.ts'
@@ -215,7 +215,7 @@ export function createStreamView({
         return seeResults(entry)
       case 'hook':
         // Of the program itself: a person knows the folder. The pager shows it.
-        return entry.hook !== undefined && isOwnHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
+        return entry.hook !== undefined && isBuiltinHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
       case 'loop':
         return [toldBlock('told to the model', content, style)]
       case 'interruption':
@@ -249,7 +249,7 @@ export function createStreamView({
     }
   }
 
-  const onEvent = (event: LoopEvent): readonly Block[] => {
+  const onEvent = (event: RunEvent): readonly Block[] => {
     tools.onEvent(event)
     const room = event.type === 'message' && seen.has(event.entry.id) ? undefined : roomBlock(event, style)
     const before = room === undefined ? [] : [...endWriting(), room]
@@ -365,11 +365,11 @@ function takenText(origin: 'steer' | 'follow_up', turn: number | undefined): str
     : `taken at turn ${turn + 1}, where the run would have ended`
 }
 
-function retryText({ attempt, maxRetries, delayMs }: Extract<LoopEvent, { readonly type: 'retry' }>): string {
+function retryText({ attempt, maxRetries, delayMs }: Extract<RunEvent, { readonly type: 'retry' }>): string {
   return `trying again ${delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'}, ${attempt} of ${maxRetries}`
 }
 
-function lapBlocks({ transition, left }: Extract<LoopEvent, { readonly type: 'lap' }>, style: Style): readonly Block[] {
+function lapBlocks({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>, style: Style): readonly Block[] {
   const text = lapText(transition)
   if (text === undefined) return []
   const more = left[transition]

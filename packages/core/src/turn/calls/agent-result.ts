@@ -1,10 +1,10 @@
 import type { TaskEnded } from '../../background.ts'
 import { isText, isToolResult, textOf } from '../../messages.ts'
-import type { Ended } from '../../run-context.ts'
+import type { FinishedRun } from '../../run-context.ts'
 import { lastAnswer } from '../../sdk/result-message.ts'
 import { tasksIn } from '../tasks.ts'
 import { endings } from '../../endings/table.ts'
-import type { Terminal } from '../../endings/terminal.ts'
+import type { RunResult } from '../../endings/terminal.ts'
 import type { RunState } from '../../state.ts'
 import { tailOf } from '../../text.ts'
 import type { ChildRun } from '../../tools/tool.ts'
@@ -14,14 +14,14 @@ import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
  * The result for the parent: the child's answer, or why the child was stopped before its end (spec R-SUB-6), with what its tools started and saw
  * end. The child's transcript is on no record that a later run looks at (spec R-BACK-6).
  */
-export function resultOfChild(ended: Ended, child: ChildRun): ToolResult {
+export function resultOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
   const { transcript, startLength } = ended.state
   const tasks = tasksIn(transcript.since(startLength))
   const result = toldOfChild(ended, child)
   return tasks.length === 0 ? result : { ...result, tasks }
 }
 
-function toldOfChild(ended: Ended, child: ChildRun): ToolResult {
+function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
   const { terminal, state } = ended
   const { note = '' } = child
   if (isCutByParent(ended, child)) {
@@ -56,7 +56,7 @@ function toldOfChild(ended: Ended, child: ChildRun): ToolResult {
 }
 
 /** The same for one that works in the background, in words of its own. */
-export function endOfAgent(ended: Ended, child: ChildRun, description: string): Omit<TaskEnded, 'type' | 'id'> {
+export function endOfAgent(ended: FinishedRun, child: ChildRun, description: string): Omit<TaskEnded, 'type' | 'id'> {
   const { state } = ended
   if (isCutByParent(ended, child)) {
     const result = foundSoFar(state)
@@ -73,7 +73,7 @@ export function endOfAgent(ended: Ended, child: ChildRun, description: string): 
 const timerSlackMs = 5
 
 /** By what is on record: its parent was aborted, or stopped it, before its own time was up. */
-function isCutByParent({ terminal }: Ended, { maxDurationMs = Infinity }: ChildRun): boolean {
+function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: ChildRun): boolean {
   if (terminal.signal.source !== 'abort') return false
   return terminal.reason !== 'time_limit' || terminal.durationMs + timerSlackMs < maxDurationMs
 }
@@ -82,7 +82,7 @@ function isCutByParent({ terminal }: Ended, { maxDurationMs = Infinity }: ChildR
 const mostOfTexts = 8_000
 const mostOfResult = 2_000
 
-function whyStopped({ signal }: Terminal): string {
+function whyStopped({ signal }: RunResult): string {
   return `The agent was stopped before it was done (${signal.toString()}).`
 }
 

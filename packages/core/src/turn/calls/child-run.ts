@@ -69,7 +69,8 @@ function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildR
   const { maxTurns } = fields
   const limits: { [limit: string]: number } = {}
   if (typeof maxTurns === 'number' && maxTurns >= 1) limits['maxTurns'] = Math.floor(maxTurns)
-  for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs']) {
+  if ('maxTokens' in fields) throw new TypeError('maxTokens of a subagent is called maxTotalTokens.')
+  for (const name of ['maxBudgetUsd', 'maxTotalTokens', 'maxDurationMs']) {
     const limit = fields[name]
     if (limit === undefined) continue
     if (typeof limit !== 'number' || !(limit > 0)) throw new TypeError(`${name} of a subagent must be above 0.`)
@@ -110,7 +111,7 @@ function settingsOf({ settings }: RunContext, child: ChildRun, agents: number): 
     system: child.system ?? settings.system,
     maxTurns: within(child.maxTurns, settings.maxTurns),
     maxRunUsd: within(child.maxBudgetUsd, settings.maxRunUsd),
-    maxTokens: within(child.maxTokens, settings.maxTokens),
+    maxTotalTokens: within(child.maxTotalTokens, settings.maxTotalTokens),
     maxDurationMs: within(child.maxDurationMs, settings.maxDurationMs),
     permissionMode,
     permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],

@@ -4,7 +4,7 @@ import { createDeadline, deadlineOfPart, type Deadline } from '../../cancel/dead
 import type { HaltingError } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import { closedInbox } from '../../inbox.ts'
-import type { Ended, RunPorts } from '../../run-context.ts'
+import type { FinishedRun, RunPorts } from '../../run-context.ts'
 import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../../state.ts'
 import { resultOfThrown } from '../../tools/output.ts'
 import { recordedOnly } from '../../steps/recorded-only.ts'
@@ -69,7 +69,7 @@ export interface ChildPlace {
 export interface StartedChild {
   readonly abort: AbortScope
   /** Rejects when the record is of another prompt: the run ends then without writing anything. */
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<FinishedRun>
 }
 
 /** Starts the loop of a subagent. `onEvent`: is told all that it tells. */
@@ -136,14 +136,14 @@ function agentStart(identity: RunIdentity, prompt: string, now: number): RunStat
 
 function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const { steps, ledger } = run.ports
-  const { maxBudgetUsd = Infinity, maxTokens = Infinity } = child
+  const { maxBudgetUsd = Infinity, maxTotalTokens = Infinity } = child
   const heldBack = ledger.limited ? heldBackBy(run) : []
   return {
     ...run.ports,
     steps: steps.scope(name),
     inbox: closedInbox,
     abort,
-    ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTokens }),
+    ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens }),
     deadline: deadlineOf(run, child, abort),
     heldBack: () => heldBack,
   }

@@ -1,4 +1,4 @@
-import type { Emit, LoopEvent } from '../../events.ts'
+import type { Emit, RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { emptyReplyError, isEmptyReply } from '../../model/empty-reply.ts'
 import type { ModelUpdate } from '../../model/model.ts'
@@ -18,7 +18,7 @@ export interface Asker {
   /** An attempt begins. Gives the listener for the parts of the reply. */
   begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
   /** Emits that there is a wait before the next attempt. */
-  tell(event: LoopEvent): void
+  tell(event: RunEvent): void
   /** An attempt ended. Its figures are entered before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
 }

@@ -1,6 +1,6 @@
 import { nothing } from '../../budget/ledger.ts'
 import { usdOf } from '../../budget/prices.ts'
-import type { Emit, FundsWanted, LoopEvent } from '../../events.ts'
+import type { Emit, FundsWanted, RunEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { Usage } from '../../messages.ts'
 import type { Admission, Model, ModelUpdate } from '../../model/model.ts'
@@ -219,7 +219,7 @@ function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudg
   return { kind: 'unknown', charge, grant: intent }
 }
 
-function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): LoopEvent {
+function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): RunEvent {
   // One that was lost with its process is asked by nobody here.
   const outcome = kind === 'unknown' ? 'failed' : kind
   const costUsd = usdOf(charge.nanos)

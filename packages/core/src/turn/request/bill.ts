@@ -1,4 +1,4 @@
-import type { LoopEvent } from '../../events.ts'
+import type { RunEvent } from '../../events.ts'
 import type { Usage } from '../../messages.ts'
 
 /** The recorded charge of one attempt. `known: false`: the service did not report its usage, so the worst case is charged. */
@@ -19,13 +19,13 @@ export type Charge = {
 export type Bill = {
   readonly charges: readonly Charge[]
   /** Events beside the start and the end of whoever asked: retries and notices. */
-  readonly told: readonly LoopEvent[]
+  readonly told: readonly RunEvent[]
 }
 
 /** A bill while it is being made. Nothing is entered in the run before somebody does it. */
 export class OpenBill implements Bill {
   readonly charges: Charge[] = []
-  readonly told: LoopEvent[] = []
+  readonly told: RunEvent[] = []
 
   /** What another process had made of it. */
   addAll({ charges, told }: Bill): void {
@@ -37,7 +37,7 @@ export class OpenBill implements Bill {
     this.charges.push(charge)
   }
 
-  tell(event: LoopEvent): void {
+  tell(event: RunEvent): void {
     this.told.push(event)
   }
 }

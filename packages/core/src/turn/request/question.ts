@@ -19,7 +19,7 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
   const { system, messages, tools = [], toolChoice = 'none' } = request
   const { thinking } = run.context.settings
   const wanted = Math.min(
-    request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens,
+    request.maxOutputTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens,
     model.maxOutputTokens,
   )
   const promptEstimate = () => estimateQuestion(run, request)
@@ -38,8 +38,8 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
     digest: () => digest,
     promptDigest: () => '',
     contextAfter: () => estimateRequest(run),
-    body: ({ maxTokens }, idempotencyKey) => {
-      const plain = { system, messages, tools, maxTokens, idempotencyKey }
+    body: ({ maxTokens: maxOutputTokens }, idempotencyKey) => {
+      const plain = { system, messages, tools, maxOutputTokens, idempotencyKey }
       if (tools.length === 0) return plain
       if (toolChoice === 'none') return { ...plain, toolChoice }
       return thinking === null ? plain : { ...plain, thinking }

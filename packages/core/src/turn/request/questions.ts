@@ -1,6 +1,6 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
-import type { LoopEvent } from '../../events.ts'
+import type { RunEvent } from '../../events.ts'
 import type { HookQuestion } from '../../hooks/questions.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { Run } from '../run.ts'
@@ -52,7 +52,7 @@ export class LiveBill extends OpenBill {
     enterCharge(this.#run, charge)
   }
 
-  override tell(event: LoopEvent): void {
+  override tell(event: RunEvent): void {
     super.tell(event)
     this.#run.emit(event)
   }

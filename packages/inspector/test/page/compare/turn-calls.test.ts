@@ -1,5 +1,5 @@
 // What a turn called, as runs are compared by it.
-import type { LoopOptions } from '@halting/core'
+import type { RunOptions } from '@halting/core'
 import { expect, test } from 'vitest'
 import { viewOf } from '@halting/analysis/view'
 import { aligned } from '../../../src/page/compare/align.ts'
@@ -26,7 +26,7 @@ test('a turn has each of its calls once, with what became of it: also of those t
 
 test('a call that was denied is one of its turn, and one that a kill cut off is open', async () => {
   const world = scriptedWorld()
-  const permissions: LoopOptions['permissions'] = { denies: () => 'no', decide: () => ({ behavior: 'allow' }) }
+  const permissions: RunOptions['permissions'] = { denies: () => 'no', decide: () => ({ behavior: 'allow' }) }
   const script = [calls(world, 'Write'), says(world, 'done')]
   const [denied] = viewOf(await scriptedSession(world, [script], { permissions })).runs
   expect(denied?.points[0]?.calls.map(({ tool, status }) => [tool, status])).toEqual([['Write', 'denied']])

@@ -1,0 +1,34 @@
+// `@halting/core/compat`: the names of the document on stop signals, guards and continuation, for code that was written for it. Everything here runs on
+// the same loop as `streamRun` and `query` (docs/decisions/0075-the-public-api-as-types.md).
+export { AgentBuilder } from '../builder/agent-builder.ts'
+export { Agent, type ApprovalRequest, type ExecuteOptions } from '../builder/agent.ts'
+export {
+  UseCooperativeCancellation,
+  UseGuards,
+  UseHook,
+  UseModel,
+  UseTools,
+  type AgentConfiguration,
+  type Capability,
+  type GuardLimits,
+} from '../builder/capability.ts'
+export { AgentExecution, AgentState, type ExecutionFigures } from '../agent-state.ts'
+export {
+  CostLimitHook,
+  ExecutionTimeLimitHook,
+  FinishReasonHook,
+  StepsLimitHook,
+  TokenUsageLimitHook,
+} from '../guards/limits.ts'
+export { CallableHook, type CallableHookOptions } from '../hooks/hook.ts'
+export { HookContext } from '../hooks/hook-context.ts'
+export { ExecutionContinuation, type ExecutionContinuationJson } from '../endings/continuation.ts'
+export { AgentStopException, type AgentStopInit } from '../endings/stop-exception.ts'
+export { StopCategory as StopReason } from '../endings/reason.ts'
+export { StopSignal, type StopSignalInit, type StopSignalJson } from '../endings/signal.ts'
+export { StopSignals } from '../endings/signals.ts'
+export {
+  InMemoryCancellationSource,
+  type CancellationSource as CanProvideCancellationSignal,
+  type InMemoryCancellationOptions,
+} from '../cancel/source.ts'
