@@ -269,7 +269,11 @@ export const promisesOfRequests = [
   [
     'budget: more tokens than were asked for are passed over',
     ['callbacks'],
-    ['turn/after-reply.ts', 'run.spent.totalTokens > run.context.settings.maxTotalTokens ?', 'run.spent.totalTokens < 0 ?'],
+    [
+      'turn/after-reply.ts',
+      'run.spent.totalTokens > run.context.settings.maxTotalTokens ?',
+      'run.spent.totalTokens < 0 ?',
+    ],
   ],
   [
     'budget: an image that was removed is counted on',
