@@ -55,7 +55,7 @@ test.each(['', '/continue', '  /continue  '])('after a limit "%s" goes on with a
 test.each<
   readonly [
     reason: string,
-    limits: { readonly maxTurns?: number; readonly maxTokens?: number; readonly maxDurationMs?: number },
+    limits: { readonly maxTurns?: number; readonly maxTotalTokens?: number; readonly maxDurationMs?: number },
     option: string,
     before: string,
     raised: string,
@@ -64,7 +64,7 @@ test.each<
   ]
 >([
   ['max_turns', { maxTurns: 2 }, '_halting.max_turns', '2', '10', '10', 'turnsLeft'],
-  ['token_limit', { maxTokens: 30_000 }, '_halting.max_tokens', '30000', '2.5m', '2500000', 'tokensLeft'],
+  ['token_limit', { maxTotalTokens: 30_000 }, '_halting.max_tokens', '30000', '2.5m', '2500000', 'tokensLeft'],
   ['time_limit', { maxDurationMs: 300 }, '_halting.max_duration', '300ms', '1h30m', '90m', 'timeLeftMs'],
 ])('a run that ended with %s goes on once its limit is raised, with all its counters', async (...row) => {
   const [reason, options, configId, before, raised, shown, left] = row
