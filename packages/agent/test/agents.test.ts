@@ -153,6 +153,8 @@ describe('the Agent tool', () => {
   test('gives it its limits', () => {
     const limits = { maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 600_000 }
     expect(spawned([definition(limits)])).toMatchObject(limits)
+    const former = { ...definition(), maxTokens: 100_000 }
+    expect(() => spawned([former])).toThrow('maxTokens of the agent reviewer is called maxTotalTokens.')
   })
 
   test('asks the models that people named, and no other', () => {

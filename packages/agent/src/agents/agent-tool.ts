@@ -1,5 +1,5 @@
 import { headOf, type PermissionUpdate, type SpawnContext } from '@halting/core/adapters'
-import type { AgentTool, ChildRun, Model } from '@halting/core'
+import { ConfigurationError, type AgentTool, type ChildRun, type Model } from '@halting/core'
 import type { PermissionMode } from '@halting/policy'
 import { matches } from '../hooks/matcher.ts'
 import { filledText, flag, inputForm, optional, text } from '../tools/input.ts'
@@ -148,11 +148,15 @@ function modelFor(
 /** What asks a person, changes how the session works, or finds tools that are shown to the main loop alone. */
 const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'ToolSearch'])
 
-function limitsOf({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs }: AgentDefinition): Partial<ChildRun> {
+/** @throws ConfigurationError for the former name of a limit: plain JavaScript would have an agent without it. */
+function limitsOf(definition: AgentDefinition): Partial<ChildRun> {
+  if ('maxTokens' in definition)
+    throw new ConfigurationError(`maxTokens of the agent ${definition.name} is called maxTotalTokens.`)
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = definition
   return {
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxTotalTokens !== undefined && { maxTotalTokens: maxTotalTokens }),
+    ...(maxTotalTokens !== undefined && { maxTotalTokens }),
     ...(maxDurationMs !== undefined && { maxDurationMs }),
   }
 }
