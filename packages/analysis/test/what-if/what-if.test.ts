@@ -114,7 +114,7 @@ describe('what other limits would have made of a run is what they make of it', (
       [byTime, { maxDurationMs }, { maxDurationMs: null }],
       [guarded, { noProgress: true }, { noProgress: false }],
       [byMoney, { maxBudgetUsd }, { maxBudgetUsd: maxBudgetUsd + 1 }],
-      [byTokens, { maxTotalTokens }, { maxTotalTokens + 1 }],
+      [byTokens, { maxTotalTokens }, { maxTotalTokens: maxTotalTokens + 1 }],
     ] as const) {
       const again = trajectoryOf(records.records)
       const { reason } = records.terminal
