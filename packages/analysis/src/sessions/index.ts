@@ -10,3 +10,5 @@ export {
 } from './read-session.ts'
 export { sessionsInFiles, type ManySessions } from './session-files.ts'
 export { writerOf } from './writer-of.ts'
+export { FileShelf, type FileShelfOptions } from './file-shelf.ts'
+export { inspectedSession, type InspectedDetails } from './inspect-session.ts'
