@@ -1,6 +1,5 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
-import { deleteSession, type StoredSessionFile, storedSessions, summariesOf } from '@halting/journal'
-import { createKeyRedactor } from '@halting/models'
+import { deleteSession, type StoredSessionFile, storedSessions } from '@halting/journal'
 import type { TranscriptEntry } from '@halting/core'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -22,7 +21,8 @@ export async function listSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
   )
-  const page = await summariesOf(all.slice(start, start + pageSize), createKeyRedactor(process.env))
+  const { summariesOf } = await import('../stored-sessions/session-summaries.ts')
+  const page = await summariesOf(all.slice(start, start + pageSize))
   const sessions = page.flatMap(
     ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
       // One that cannot be read has no place to go on in.

@@ -1,12 +1,5 @@
-import {
-  deleteSession,
-  type StoredSessionFile,
-  storedSessions,
-  headOfKept,
-  summariesOf,
-  type SessionSummary,
-  summaryOf,
-} from '@halting/journal'
+import { deleteSession, type StoredSessionFile, storedSessions, headOfKept } from '@halting/journal'
+import { summariesOf, summaryOf, type SessionSummary } from '@halting/analysis/sessions'
 import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
 import type { Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
@@ -91,7 +84,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files, createKeyRedactor(process.env))
+  return summariesOf(files)
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {
@@ -106,7 +99,7 @@ async function list(flags: Flags, program: Program): Promise<number> {
 async function show({ json }: Flags, id: string, program: Program): Promise<number> {
   const { output } = program
   const file = await findSession(id, program)
-  const summary = await summaryOf(file, createKeyRedactor(process.env))
+  const summary = await summaryOf(file)
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
   const transcript = await transcriptOf(file.path)
   output.out(
