@@ -1,5 +1,5 @@
 import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/journal'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { endings } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'

@@ -1,5 +1,5 @@
 import { storedSessions } from '@halting/journal'
-import type { RewindOptions } from '@halting/agent/session'
+import type { RewindOptions } from '@halting/core/session'
 import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../stored-sessions/find-session.ts'
