@@ -22,7 +22,8 @@ import {
   layers,
   longFunctions,
   occurrencesOf,
-  packagesThatReadSessions,
+  filesThatReadSessions,
+  packagesOf,
   sessionBuilders,
   smallFilesWithOneImporter,
   tablesOf,
@@ -44,10 +45,9 @@ const readers = [
   'recordsOfForeign',
 ]
 
-/** They make sums or models of recorded sessions. */
+/** They make sums or models of recorded sessions. Not `recordedAccount`: it restores the ledger of a session that continues. */
 const models = [
   'accountOf',
-  'recordedAccount',
   'recordedProgress',
   'recordedWork',
   'sessionTranscript',
@@ -68,7 +68,8 @@ const tree = treeOf(readTexts(root, packages), started)
 const small = smallFilesWithOneImporter(tree)
 const { floors, upward, rooms } = layers(tree, 'packages/core/src')
 const builders = sessionBuilders(tree, wiring)
-const reading = packagesThatReadSessions(tree, { readers, models }).filter((name) => publishedPackages.includes(name))
+const readingFiles = filesThatReadSessions(tree, { readers, models })
+const reading = packagesOf(readingFiles).filter((name) => publishedPackages.includes(name))
 const tables = tablesOf(tree, 'EndingReason')
 const functions = longFunctions(tree)
 const specification = largestDocument(new Map(specPages().map((path) => [path, sizeOf(path)])))
@@ -115,6 +116,7 @@ function print() {
   const lists = {
     'One importer': small,
     Builders: builders,
+    'Finished sessions': readingFiles,
     Tables: tables,
     'Long functions': functions.map(({ name, lines }) => `${name}, ${lines} lines`),
   }

@@ -39,7 +39,7 @@ export async function done({ path }, { effectMs }) {
 
 /**
  * @param {Play} play
- * @param {{ sessionId: string, journal: import('@halting/agent/session').SessionParts['journal'], onModel?: () => void }} where
+ * @param {{ sessionId: string, journal: import('@halting/core/session').SessionParts['journal'], onModel?: () => void }} where
  */
 export function sessionOf(play, { sessionId, journal, onModel }) {
   let turn

@@ -88,38 +88,50 @@ export const promisesOfLooking = [
   [
     'account: a result is of any call with its id, also of another agent',
     ['@analysis/account/account'],
-    ['steps/recorded-steps.ts', '#open.get(`${scope}|${callIdOf(name)}`)', '#open.get(`|${callIdOf(name)}`)'],
+    [
+      '@analysis/account/recorded-steps.ts',
+      '#open.get(`${scope}|${callIdOf(name)}`)',
+      '#open.get(`|${callIdOf(name)}`)',
+    ],
   ],
   [
     'account: what a call came to is told by the text of its result',
     ['@analysis/account/recorded-work'],
-    ['steps/recorded-steps.ts', "    if (call.status !== 'open') return\n", ''],
+    ['@analysis/account/recorded-steps.ts', "    if (call.status !== 'open') return\n", ''],
   ],
   [
     'account: a denial by the mode or a person has failed',
     ['@analysis/account/recorded-work'],
-    ['steps/recorded-steps.ts', "decision['behavior'] === 'deny'", "decision['behavior'] === 'denied'"],
+    ['@analysis/account/recorded-steps.ts', "decision['behavior'] === 'deny'", "decision['behavior'] === 'denied'"],
   ],
   [
     'account: a denial by rules has failed',
     ['@analysis/account/recorded-work'],
-    ['steps/recorded-steps.ts', "typeof decision['message'] === 'string'", "decision['behavior'] === 'deny'"],
+    [
+      '@analysis/account/recorded-steps.ts',
+      "typeof decision['message'] === 'string'",
+      "decision['behavior'] === 'deny'",
+    ],
   ],
   [
     'account: a denial for which a model was asked has failed',
     ['@analysis/account/recorded-work'],
-    ['steps/recorded-steps.ts', "isJsonObject(value['value']) ? value['value'] : value", 'value'],
+    ['@analysis/account/recorded-steps.ts', "isJsonObject(value['value']) ? value['value'] : value", 'value'],
   ],
   [
     'account: a denial of what a person or a rule changed has failed',
     ['@analysis/account/recorded-work'],
-    ['steps/recorded-steps.ts', 'if (isDenied && call', "if (isDenied && !name.endsWith(':updated') && call"],
+    [
+      '@analysis/account/recorded-steps.ts',
+      'if (isDenied && call',
+      "if (isDenied && !name.endsWith(':updated') && call",
+    ],
   ],
   [
     'account: a call that asks a model took no time before its last step',
     ['@analysis/account/account'],
     [
-      'steps/recorded-steps.ts',
+      '@analysis/account/recorded-steps.ts',
       'durationMs: Math.max(0, step.at + step.durationMs - began) }',
       'durationMs: step.durationMs }',
     ],
@@ -128,7 +140,7 @@ export const promisesOfLooking = [
     'account: a request that was refused is open',
     ['@analysis/account/recorded-work'],
     [
-      'steps/recorded-steps.ts',
+      '@analysis/account/recorded-steps.ts',
       "if (!isJsonObject(intent) || intent['granted'] !== true) continue",
       'if (!isJsonObject(intent)) continue',
     ],
@@ -136,28 +148,28 @@ export const promisesOfLooking = [
   [
     'account: a step that has ended is open',
     ['@analysis/account/account'],
-    ['steps/recorded-steps.ts', '        this.#intents.delete(record.key)\n', ''],
+    ['@analysis/account/recorded-steps.ts', '        this.#intents.delete(record.key)\n', ''],
   ],
   [
     'account: results of subagents are of the main loop',
     ['@analysis/account/recorded-work'],
-    ['steps/recorded-steps.ts', 'this.#told(record.lap.scope, ', "this.#told('', "],
+    ['@analysis/account/recorded-steps.ts', 'this.#told(record.lap.scope, ', "this.#told('', "],
   ],
   [
     'account: the last answer at a limit is no request of a model',
     ['@analysis/account/account'],
-    ['steps/recorded-steps.ts', "  ['wrap_up:', 'model'],\n", ''],
+    ['@analysis/account/recorded-steps.ts', "  ['wrap_up:', 'model'],\n", ''],
   ],
   [
     'account: what an attempt waits for is the loop itself',
     ['@analysis/account/account'],
-    ['steps/recorded-steps.ts', "'approval', 'retry', 'admit'", "'approval', 'admit'"],
+    ['@analysis/account/recorded-steps.ts', "'approval', 'retry', 'admit'", "'approval', 'admit'"],
   ],
   [
     'account: an open request costs nothing',
     ['@analysis/account/account'],
     [
-      'steps/recorded-progress.ts',
+      '@analysis/account/recorded-progress.ts',
       'usdOf(carried.nanos + carried.unknownNanos + all)',
       'usdOf(carried.nanos + carried.unknownNanos + told)',
     ],
@@ -166,7 +178,7 @@ export const promisesOfLooking = [
     'account: a turn that was asked and not ended is none',
     ['@analysis/account/account'],
     [
-      'steps/recorded-progress.ts',
+      '@analysis/account/recorded-progress.ts',
       'turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0)',
       'turns: spent.turns',
     ],
@@ -174,13 +186,17 @@ export const promisesOfLooking = [
   [
     'account: a request of a subagent asks the turn of the run',
     ['@analysis/account/account'],
-    ['steps/recorded-progress.ts', "scope === '' && phase === 'model' && request", "phase === 'model' && request"],
+    [
+      '@analysis/account/recorded-progress.ts',
+      "scope === '' && phase === 'model' && request",
+      "phase === 'model' && request",
+    ],
   ],
   [
     'account: time that was carried over is no time of an open run',
     ['@analysis/account/account'],
     [
-      'steps/recorded-progress.ts',
+      '@analysis/account/recorded-progress.ts',
       'activeMs: carried.now - carried.startedAt + lastMomentOf(records)',
       'activeMs: lastMomentOf(records)',
     ],

@@ -11,10 +11,11 @@ export function filesAndFolders(tree: Tree): { readonly files: number; readonly 
 export function smallFilesWithOneImporter(tree: Tree, mostLines?: number): readonly string[]
 export function layers(tree: Tree, folder: string): Layers
 export function sessionBuilders(tree: Tree, wiring: readonly string[]): readonly string[]
-export function packagesThatReadSessions(
+export function filesThatReadSessions(
   tree: Tree,
   names: { readonly readers: readonly string[]; readonly models: readonly string[] },
 ): readonly string[]
+export function packagesOf(paths: readonly string[]): readonly string[]
 export function tablesOf(tree: Tree, union: string): readonly string[]
 export function occurrencesOf(tree: Tree, words: readonly string[]): number
 export function largestFile(tree: Tree): { readonly path: string | undefined; readonly lines: number }

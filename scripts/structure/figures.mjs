@@ -93,16 +93,22 @@ export function sessionBuilders({ files }, wiring) {
 }
 
 /**
- * Packages with a file that imports a function that reads recorded sessions, and imports or declares one that makes sums or models of what was read.
+ * Files that import a function that reads recorded sessions, and import or declare one that makes sums or models of what was read.
  * @param {Tree} tree @param {{ readers: readonly string[], models: readonly string[] }} names
  */
-export function packagesThatReadSessions({ files }, { readers, models }) {
-  const found = [...files.values()].filter(({ program, imports }) => {
-    const imported = imports.filter(({ isReexport }) => !isReexport).flatMap(({ names }) => names)
-    const isModel = imported.some((name) => models.includes(name)) || declares(program, models)
-    return isModel && imported.some((name) => readers.includes(name))
-  })
-  return [...new Set(found.map(({ path }) => path.split('/')[1]))].toSorted((one, other) => (one < other ? -1 : 1))
+export function filesThatReadSessions({ files }, { readers, models }) {
+  return [...files.values()]
+    .filter(({ program, imports }) => {
+      const imported = imports.filter(({ isReexport }) => !isReexport).flatMap(({ names }) => names)
+      const isModel = imported.some((name) => models.includes(name)) || declares(program, models)
+      return isModel && imported.some((name) => readers.includes(name))
+    })
+    .map(({ path }) => path)
+}
+
+/** The packages of these files, in the order of the alphabet. @param {readonly string[]} paths */
+export function packagesOf(paths) {
+  return [...new Set(paths.map((path) => path.split('/')[1]))].toSorted((one, other) => (one < other ? -1 : 1))
 }
 
 /** Whether a function of one of these names is declared at the top of a file. */

@@ -154,7 +154,6 @@ export {
   deleteSession,
   storedSessions,
   type StoredSessionFile,
-  type SessionSummary,
   ResumeRejectedError,
   headOfKept,
   endsOf,
@@ -176,5 +175,4 @@ export {
   type ResultFilesLimits,
   type ResultFilesOptions,
 } from '@halting/journal'
-export { summariesOf, summaryOf } from './session-summaries.ts'
 export { nearest } from './nearest.ts'

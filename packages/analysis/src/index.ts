@@ -21,3 +21,16 @@ export type { OtherLimits } from './what-if/other-limits.ts'
 export { suggestLimits, type SuggestedLimit } from './what-if/suggest-limits.ts'
 export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from './what-if/trajectory.ts'
 export { type WhatIf, whatIf, type WhatIfOptions } from './what-if/what-if.ts'
+export { recordedProgress, type RecordedProgress, type Totals } from './account/recorded-progress.ts'
+export {
+  type Phase,
+  recordedSteps,
+  type RecordedCall,
+  recordedStep,
+  type RecordedRequest,
+  type RecordedStep,
+  type RecordedSteps,
+  isAtWorst,
+  type RecordedWait,
+  callIdOf,
+} from './account/recorded-steps.ts'

@@ -1,5 +1,5 @@
 // Holds R-AFTER-4a: what breaks after a run changes nothing about its exit code.
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { runOnce } from '../src/headless/run.ts'

@@ -172,6 +172,7 @@ export interface RunState {
   readonly continuation: ExecutionContinuation
 }
 
+/** The figures of a run that begins. */
 export function freshProgress(startedAt: number, metadata: JsonObject = {}): RunProgress {
   return {
     request: 1,

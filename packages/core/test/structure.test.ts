@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
   filesAndFolders,
+  filesThatReadSessions,
   largestDocument,
   largestFile,
   layers,
   longFunctions,
   occurrencesOf,
-  packagesThatReadSessions,
+  packagesOf,
   sessionBuilders,
   smallFilesWithOneImporter,
   tablesOf,
@@ -95,7 +96,7 @@ test('finds files that put the tools of a session together, not the one that dec
 
 test('a package reads sessions when one of its files both reads records and makes a model of them', () => {
   const names = { readers: ['readRecords'], models: ['sumOf', 'modelOf'] }
-  const found = packagesThatReadSessions(
+  const found = filesThatReadSessions(
     tree(
       { 'index.ts': "import { readRecords } from '@x/store'\nimport { sumOf } from '@x/sums'" },
       {
@@ -108,7 +109,8 @@ test('a package reads sessions when one of its files both reads records and make
     ),
     names,
   )
-  expect(found).toEqual(['a', 'b'])
+  expect(found).toEqual(['packages/a/src/index.ts', 'packages/b/src/x.ts'])
+  expect(packagesOf(found)).toEqual(['a', 'b'])
 })
 
 test('finds tables and switches over a union', () => {

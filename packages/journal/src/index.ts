@@ -3,7 +3,7 @@
 // One session: open, read, lock.
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
-export { headOfKept } from './session-ends.ts'
+export { endsOfKept, headOfKept, type KeptEnds } from './session-ends.ts'
 export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
 export { wholeLines } from './whole-lines.ts'
@@ -28,14 +28,7 @@ export {
 } from './sessions/result-files.ts'
 
 // All sessions: list, fork, delete.
-export {
-  deleteSession,
-  storedSessions,
-  summariesOf,
-  summaryOf,
-  type StoredSessionFile,
-  type SessionSummary,
-} from './sessions/stored-sessions.ts'
+export { deleteSession, storedSessions, type StoredSessionFile } from './sessions/stored-sessions.ts'
 export { forkSession, removeFork } from './sessions/fork-session.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './sessions/cleanup.ts'
 

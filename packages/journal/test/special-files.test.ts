@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { holderOf } from '../src/files/lock.ts'
 import { lineOf } from '../src/format/line.ts'
-import { summaryOf } from '../src/sessions/stored-sessions.ts'
+import { summaryOf } from '@halting/analysis/sessions'
 import { readJournal, readToGoOn } from '../src/read-journal.ts'
 import { wholeLines } from '../src/whole-lines.ts'
 

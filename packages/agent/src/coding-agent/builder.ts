@@ -106,27 +106,17 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
    * @throws as `engine` does.
    */
   async session(options: EngineOptions = {}): Promise<Session> {
-    const { createSession } = await import('@halting/core/session')
+    const { sessionOver } = await import('../open-session/session-over.ts')
     return this.#taking((kept) => {
-      const { permissions, workspace, servers, interruption } = this.#session
+      const { workspace, servers, interruption } = this.#session
       const made = this.#engineOptions(options, kept)
-      const session = createSession({
+      const session = sessionOver(this.#session, {
         options: made,
         journal: kept,
         answersQuestions: made.onAsk === 'wait' && made.canUseTool === undefined,
-        permissions,
         cwd: workspace.cwd,
-        attach(engine) {
-          workspace.files.begin(engine.transcript)
-          servers?.attach(engine)
-        },
+        attach: (engine) => servers?.attach(engine),
         ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
-        async stopTask(id) {
-          const task = workspace.tasks.get(id)
-          if (task?.state !== 'running') return false
-          await workspace.tasks.stop(task)
-          return true
-        },
         end: () => this.dispose(),
       })
       interruption.now = () => void session.interrupt()

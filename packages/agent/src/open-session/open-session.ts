@@ -2,9 +2,7 @@ import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import type { SessionJournal } from '@halting/journal'
 import { backgroundOf } from '../tools/background.ts'
-import { createSession } from '@halting/core/session'
-import type { Session } from '@halting/core/session'
-import type { SessionParts } from '@halting/core/session'
+import type { Session, SessionParts } from '@halting/core/session'
 import type { Model, QueryOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
 import { wantedAfter } from './after.ts'
@@ -24,6 +22,7 @@ import { ownHooks, withoutOwnHooks } from './own-hooks.ts'
 import { preparedWith } from './prepare.ts'
 import { pluginsInit, pluginsWithHooks } from './plugins.ts'
 import { type RunSettings, settingsOf } from './run-settings.ts'
+import { sessionOver } from './session-over.ts'
 import { followMode, type Toolbox } from './toolbox.ts'
 import { whose } from './whose.ts'
 import type { Written } from './written.ts'
@@ -136,7 +135,7 @@ class SessionOpening<Choices extends SessionChoices> {
       written,
     })
     const own = await ownHooks(frontend, toolbox, permissionMode)
-    const session = createSession({
+    const session = sessionOver(toolbox, {
       options: {
         ...options,
         moreTools: more.tool,
@@ -150,12 +149,8 @@ class SessionOpening<Choices extends SessionChoices> {
       },
       journal,
       answersQuestions: frontend.answersQuestions,
-      permissions,
       cwd: ports.cwd,
-      attach(engine) {
-        workspace.files.begin(engine.transcript)
-        more.attach(engine)
-      },
+      attach: (engine) => more.attach(engine),
       onEvent(event) {
         listener?.onEvent(event)
         after?.onEvent(event)
@@ -164,7 +159,6 @@ class SessionOpening<Choices extends SessionChoices> {
       through: (tell) => withoutOwnHooks(hooks?.through(tell) ?? tell),
       ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
       ...withFile(file, toolbox, ports),
-      stopTask: (id) => stopTask(id, toolbox),
       end: () => this.#opening.end(),
       closeJournal: (hasBegun) => closeJournalOf(file, hasBegun, chosen),
     })
@@ -285,12 +279,4 @@ function withFile(
       },
     }),
   }
-}
-
-/** Stops a command in the background; false where it does not run. */
-async function stopTask(id: string, { workspace }: Toolbox): Promise<boolean> {
-  const task = workspace.tasks.get(id)
-  if (task?.state !== 'running') return false
-  await workspace.tasks.stop(task)
-  return true
 }

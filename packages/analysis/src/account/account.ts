@@ -1,19 +1,15 @@
 import { StopSignal, StopSignals, type EndingReason } from '@halting/core'
 import type { StopSignalJson } from '@halting/core/adapters'
+import { usdOf, type RunIdentity, beginningOf, type StepRecord } from '@halting/core/steps'
+import { recordedProgress, type Totals } from './recorded-progress.ts'
 import {
-  usdOf,
-  type RunIdentity,
-  beginningOf,
-  type StepRecord,
-  recordedProgress,
-  type Totals,
   isAtWorst,
   recordedSteps,
   type Phase,
   type RecordedRequest,
   type RecordedStep,
   type RecordedWait,
-} from '@halting/core/steps'
+} from './recorded-steps.ts'
 import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'

@@ -1,6 +1,7 @@
 import type { ToolStatus, Usage } from '@halting/core'
 import { isJsonObject, noUsage, type ModelErrorKind } from '@halting/core/adapters'
-import { type StepRecord, isAtWorst, recordedSteps, type Phase, type RecordedRequest } from '@halting/core/steps'
+import type { StepRecord } from '@halting/core/steps'
+import { isAtWorst, recordedSteps, type Phase, type RecordedRequest } from './recorded-steps.ts'
 
 /** One attempt at a model request that is on record, with what came of it. */
 export interface PastRequest {

@@ -1,4 +1,4 @@
-import type { Phase, RecordedStep } from '@halting/core/steps'
+import type { Phase, RecordedStep } from './recorded-steps.ts'
 
 /** Where several run at once, the time is of the first of these. */
 const order: readonly Phase[] = ['model', 'compaction', 'tools', 'hooks', 'waiting', 'other']

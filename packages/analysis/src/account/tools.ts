@@ -1,4 +1,5 @@
-import { usdOf, isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep } from '@halting/core/steps'
+import { usdOf } from '@halting/core/steps'
+import { isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
 
 /** What the use of one tool came to. */
 export interface ToolFigures {

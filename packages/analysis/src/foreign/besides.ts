@@ -1,5 +1,5 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { ForeignPayment } from '@halting/core/steps'
+import type { ForeignPayment } from './foreign-run.ts'
 import type { ReplyPart } from './runs-builder.ts'
 import { momentIn, textIn, usageIn, type Fields } from './values.ts'
 

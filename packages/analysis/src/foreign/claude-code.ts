@@ -1,6 +1,6 @@
 import { type ContentBlock, type MessageContent, endings, type EndingReason } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
-import type { ForeignEnding } from '@halting/core/steps'
+import type { ForeignEnding } from './foreign-run.ts'
 import { Besides, progressLine, type Beside } from './besides.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'

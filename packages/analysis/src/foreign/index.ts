@@ -13,3 +13,16 @@ export {
 } from './session.ts'
 export { takeOver } from './take-over.ts'
 export { recordedText, skippedText, unpricedText } from './foreign-text.ts'
+export {
+  recordsOfForeign,
+  type ForeignEnding,
+  type ForeignPayment,
+  type ForeignRecords,
+  type ForeignResult,
+  type ForeignRun,
+  type ForeignSaid,
+  type ForeignTurn,
+  agentCallOf,
+  ForeignCosts,
+  isAnswered,
+} from './foreign-run.ts'

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import type { ForeignRun } from '@halting/core/steps'
+import type { ForeignRun } from './foreign-run.ts'
 import { subagentFiles } from './agent-files.ts'
 import { ClaudeCodeReader } from './claude-code.ts'
 import { CodexReader } from './codex.ts'

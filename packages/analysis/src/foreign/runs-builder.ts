@@ -1,6 +1,6 @@
 import { isToolUse, noUsage, textOf, toolCallsOf } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
-import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignSaid } from '@halting/core/steps'
+import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignSaid } from './foreign-run.ts'
 
 /** A part of a reply: programs write its blocks one by one. */
 export interface ReplyPart {

@@ -1,4 +1,4 @@
-import type { ForeignRun } from '@halting/core/steps'
+import type { ForeignRun } from './foreign-run.ts'
 
 /** Programs whose sessions are read. */
 export type ForeignProgram = 'claude-code' | 'codex'

@@ -9,7 +9,7 @@ import {
   type ForeignRun,
   type ForeignSaid,
   type ForeignTurn,
-} from '@halting/core/steps'
+} from './foreign-run.ts'
 import { makeDurableFolder, moveInto } from '@halting/journal/files'
 import { lockSession, payloadsFolder, openNewJournal, type JournalOptions } from '@halting/journal'
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'

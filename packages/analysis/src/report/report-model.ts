@@ -1,7 +1,7 @@
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import type { EndingReason } from '@halting/core'
 import type { OtherLimits } from '../what-if/other-limits.ts'
-import type { Phase } from '@halting/core/steps'
+import type { Phase } from '../account/recorded-steps.ts'
 
 // What a report tells, as JSON. Dollars are US dollars. What nobody told and was charged at worst case is in `unknownUsd` and `unknownTokens`, beside
 // `costUsd` and `tokens`.

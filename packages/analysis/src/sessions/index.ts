@@ -8,5 +8,8 @@ export {
   readPastSession,
   type PastSession,
 } from './read-session.ts'
+export { summariesOf, summaryOf, type SessionSummary } from './session-summaries.ts'
 export { sessionsInFiles, type ManySessions } from './session-files.ts'
 export { writerOf } from './writer-of.ts'
+export { FileShelf, type FileShelfOptions } from './file-shelf.ts'
+export { inspectedSession, type InspectedDetails } from './inspect-session.ts'

@@ -1,6 +1,7 @@
 import { endings } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
 import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply } from './parts.ts'

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
-import { recordedSteps, type ExternalInput, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
+import type { ExternalInput, StepRecord } from '@halting/core/steps'
 import { callLabel, longestLabel } from './call-label.ts'
 import type { ItemKind } from './types.ts'
 

@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ModelMessage, TranscriptEntry } from '@halting/core'
-import { retriesLeft, recordedStep, type RecordedStep, type StepRecord } from '@halting/core/steps'
+import { retriesLeft, type StepRecord } from '@halting/core/steps'
+import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
 import { limitsInForce } from '../account/limits.ts'
 import type { ContextKinds } from './context-kinds.ts'
 import { timesBetween } from './times.ts'

@@ -1,5 +1,5 @@
 import { timeByPhase } from '../account/time-by-phase.ts'
-import type { RecordedStep } from '@halting/core/steps'
+import type { RecordedStep } from '../account/recorded-steps.ts'
 import type { TurnPoint } from './types.ts'
 
 interface Run {

@@ -1,5 +1,6 @@
 import { digestOf } from '@halting/core/adapters'
-import { recordedSteps, type RecordedCall, type StepRecord } from '@halting/core/steps'
+import { recordedSteps, type RecordedCall } from '../account/recorded-steps.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { callLabel } from './call-label.ts'
 import type { TurnCall } from './types.ts'
 

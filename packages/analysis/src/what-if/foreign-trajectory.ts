@@ -1,14 +1,14 @@
 import type { Prices } from '@halting/core'
 import { isText, isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
+import { waitMs } from '@halting/core/steps'
 import {
-  waitMs,
   agentCallOf,
   ForeignCosts,
   isAnswered,
   type ForeignPayment,
   type ForeignRun,
   type ForeignTurn,
-} from '@halting/core/steps'
+} from '../foreign/foreign-run.ts'
 import { unknownLimits } from '../account/limits.ts'
 import { hashOfTurn, type PastPayment, type PastTurn, type Trajectory } from './trajectory.ts'
 

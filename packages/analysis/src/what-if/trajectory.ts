@@ -17,6 +17,11 @@ import {
   waitMs,
   type RunLimits,
   type AssistantEntry,
+  beginningOf,
+  lastMomentOf,
+  type StepRecord,
+} from '@halting/core/steps'
+import {
   callIdOf,
   isAtWorst,
   recordedStep,
@@ -24,10 +29,7 @@ import {
   type RecordedCall,
   type RecordedRequest,
   type RecordedStep,
-  beginningOf,
-  lastMomentOf,
-  type StepRecord,
-} from '@halting/core/steps'
+} from '../account/recorded-steps.ts'
 import { limitsInForce } from '../account/limits.ts'
 
 /** A call of a run that is over. */

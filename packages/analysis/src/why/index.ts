@@ -1,4 +1,5 @@
 // `@halting/analysis/why`: why each run of a session stopped, with what is known beside its records.
+export { sessionContinuation, type SessionContinuation } from './continuation.ts'
 export { explainRuns, type RunExplanation } from './explain-runs.ts'
 export { aboutRecord, foreignAccount } from './foreign-account.ts'
 export { terminalOf } from './terminal-of.ts'

@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
 import { describe, expect, test } from 'vitest'
 import { agentTool, noProgress, stepLimit, StopSignal, type RunOptions, type RunResult } from '@halting/core'
-import type { RecordedStep, StepRecord } from '@halting/core/steps'
+import type { RecordedStep } from '../../src/account/recorded-steps.ts'
+import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { accountOf, type Account } from '../../src/account/account.ts'
 import { timeByPhase } from '../../src/account/time-by-phase.ts'

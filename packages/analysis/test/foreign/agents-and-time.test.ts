@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: what belongs to a session of another program, how it ended, and whose time it was.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { recordsOfForeign, type ForeignRun } from '@halting/core/steps'
+import { recordsOfForeign, type ForeignRun } from '../../src/foreign/foreign-run.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withoutSubagents } from '../../src/foreign/agent-files.ts'

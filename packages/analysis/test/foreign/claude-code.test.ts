@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { foldSession, recordsOfForeign } from '@halting/core/steps'
+import { foldSession } from '@halting/core/steps'
+import { recordsOfForeign } from '../../src/foreign/foreign-run.ts'
 import { transcriptProblems } from '@halting/core/testing'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'

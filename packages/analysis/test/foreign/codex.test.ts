@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6, for Codex.
 import { accountOf } from '../../src/account/account.ts'
-import { foldSession, recordsOfForeign } from '@halting/core/steps'
+import { foldSession } from '@halting/core/steps'
+import { recordsOfForeign } from '../../src/foreign/foreign-run.ts'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { readForeignSession } from '../../src/foreign/read-foreign.ts'

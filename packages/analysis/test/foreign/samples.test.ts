@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-FOR-1, R-FOR-4, R-FOR-5: golden figures of recorded sessions.
 import { accountOf } from '../../src/account/account.ts'
-import { foldSession, recordsOfForeign } from '@halting/core/steps'
+import { foldSession } from '@halting/core/steps'
+import { recordsOfForeign } from '../../src/foreign/foreign-run.ts'
 import { transcriptProblems } from '@halting/core/testing'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { accountOf, type Account } from '../../src/account/account.ts'
-import { recordsOfForeign } from '@halting/core/steps'
+import { recordsOfForeign } from '../../src/foreign/foreign-run.ts'
 import { afterAll, beforeAll } from 'vitest'
 import { readForeignSession } from '../../src/foreign/read-foreign.ts'
 

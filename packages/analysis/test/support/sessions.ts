@@ -9,7 +9,8 @@ import {
   type RunOptions,
   type StepRecord,
 } from '@halting/core'
-import { foldSession, recordsOfForeign, type ForeignTurn } from '@halting/core/steps'
+import { foldSession } from '@halting/core/steps'
+import { recordsOfForeign, type ForeignTurn } from '../../src/foreign/foreign-run.ts'
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '@halting/core/testing'
 import { type InspectedSession } from '../../src/view/inspected-session.ts'
 

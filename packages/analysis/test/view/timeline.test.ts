@@ -1,7 +1,7 @@
 // The timeline tells every step of a run once, within the run, and what is inside of what.
 import { resume, type Hook, type StepRecord } from '@halting/core'
 import { contextLayers } from '@halting/core/adapters'
-import { recordedStep } from '@halting/core/steps'
+import { recordedStep } from '../../src/account/recorded-steps.ts'
 import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

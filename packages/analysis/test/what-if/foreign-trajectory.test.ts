@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Prices } from '@halting/core'
-import { recordsOfForeign, type ForeignRun, type ForeignTurn } from '@halting/core/steps'
+import { recordsOfForeign, type ForeignRun, type ForeignTurn } from '../../src/foreign/foreign-run.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { trajectoryOfForeign } from '../../src/what-if/foreign-trajectory.ts'
 

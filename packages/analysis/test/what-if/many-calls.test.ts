@@ -1,7 +1,8 @@
 // Sessions come from anybody: what one message holds costs what it is. Each of these took minutes, or ended the stack.
 import { expect, test } from 'vitest'
 import { streamRun, startRun, tool } from '@halting/core'
-import { createMemorySteps, recordsOfForeign, type ForeignRun } from '@halting/core/steps'
+import { createMemorySteps } from '@halting/core/steps'
+import { recordsOfForeign, type ForeignRun } from '../../src/foreign/foreign-run.ts'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { trajectoryOfForeign } from '../../src/what-if/foreign-trajectory.ts'

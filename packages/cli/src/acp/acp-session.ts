@@ -10,7 +10,7 @@ import {
   type SessionModeState,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
-import type { Session, SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { Session, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { SettingsChange } from '@halting/core'
 import { checkMode } from '../frontends/check-mode.ts'
 import { oneLine } from '../io/figures.ts'

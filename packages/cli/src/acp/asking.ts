@@ -5,7 +5,7 @@ import {
   type RequestPermissionOutcome,
   type RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
-import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { messageOf, type PermissionAnswer } from '@halting/core/adapters'
 import type { EventUpdates } from './event-updates.ts'
 import { everyCharacter } from '../io/seen.ts'

@@ -1,5 +1,5 @@
 import type { SessionConfigOption, SessionConfigSelectOption, SessionModeState } from '@agentclientprotocol/sdk'
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import type { SettingsChange, Thinking } from '@halting/core'
 import { modeWords } from '../frontends/mode-words.ts'
 import { limitChangeOf, limitIds, limitOptions } from './limit-options.ts'

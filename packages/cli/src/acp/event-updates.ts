@@ -1,5 +1,5 @@
 import type { ClientCapabilities, SessionUpdate } from '@agentclientprotocol/sdk'
-import type { Question, SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { Question, SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { elapsed, oneLine } from '../io/figures.ts'

@@ -1,5 +1,5 @@
 import type { SessionConfigOption, SessionConfigSelectOption } from '@agentclientprotocol/sdk'
-import type { LimitsInForce, SessionSnapshot } from '@halting/agent/session'
+import type { LimitsInForce, SessionSnapshot } from '@halting/core/session'
 import type { LimitsChange } from '@halting/core'
 import { counted, elapsed, money } from '../io/figures.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'

@@ -1,5 +1,5 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 
 /** What a client gets with the meter of its window: how far the run is from its limits (spec R-ACP-9). */
 interface LimitsMeta {

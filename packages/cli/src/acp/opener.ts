@@ -1,5 +1,5 @@
 import type { AgentContext, ClientCapabilities, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Prepared } from '@halting/agent/open-session'
 import type { GivenPrompt } from './prompt-content.ts'

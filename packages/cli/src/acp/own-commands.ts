@@ -1,4 +1,4 @@
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { endings, type LimitsChange } from '@halting/core'
 import { endingLimits } from '@halting/core/adapters'
 import type { Command } from './opener.ts'

@@ -1,5 +1,5 @@
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk'
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'

@@ -1,5 +1,5 @@
 import type { RunResult } from '@halting/core'
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/core/session'
 
 /** How a prompt ended: by a run, by a cancel before one began, or by what went wrong. */
 export type PromptEnd =

@@ -1,6 +1,6 @@
 import { type AgentContext, type ClientCapabilities, methods } from '@agentclientprotocol/sdk'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { messageOf, sharedAbort } from '@halting/core/adapters'
 import { elicited } from '../frontends/elicited.ts'
 import { fieldsOf } from './fields.ts'

@@ -1,11 +1,9 @@
 import type { ListSessionsResponse, SessionInfo } from '@agentclientprotocol/sdk'
-import { deleteSession, type StoredSessionFile, storedSessions, readJournal, summariesOf } from '@halting/journal'
-import { createKeyRedactor } from '@halting/models'
+import { deleteSession, type StoredSessionFile, storedSessions } from '@halting/journal'
 import type { TranscriptEntry } from '@halting/core'
-import { foldSession } from '@halting/core/steps'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { recordedTranscript } from '@halting/analysis/transcript'
+import { readRecordedTranscript } from '@halting/analysis/transcript'
 import { whose } from '@halting/agent/session-settings'
 
 const pageSize = 50
@@ -23,7 +21,8 @@ export async function listSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
   )
-  const page = await summariesOf(all.slice(start, start + pageSize), createKeyRedactor(process.env))
+  const { summariesOf } = await import('../stored-sessions/session-summaries.ts')
+  const page = await summariesOf(all.slice(start, start + pageSize))
   const sessions = page.flatMap(
     ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
       // One that cannot be read has no place to go on in.
@@ -51,9 +50,8 @@ export async function keptFile(
 
 /** All that was said in it, also in a run that did not end. */
 export async function entriesOf({ path }: StoredSessionFile): Promise<readonly TranscriptEntry[]> {
-  const { runs } = await readJournal(path)
   // What the turn that was cut off has on record comes again when the session goes on.
-  return [...recordedTranscript(foldSession(runs))]
+  return [...(await readRecordedTranscript(path))]
 }
 
 /** Removes it. Again is harmless. @throws Error for one that another process writes. */

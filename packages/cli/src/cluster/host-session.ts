@@ -1,4 +1,4 @@
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/core/session'
 import type { JsonObject } from '@halting/core'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { type Control, ControlError } from '../host/control.ts'

@@ -1,4 +1,4 @@
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { foldSession, runsOf } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'

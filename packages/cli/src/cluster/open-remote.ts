@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { ClusterClient } from '@halting/restate/client'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'

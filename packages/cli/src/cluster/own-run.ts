@@ -1,4 +1,4 @@
-import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import type { Question, Session, SessionEvent } from '@halting/core/session'
 import type { RunSession } from '../headless/run.ts'
 
 export interface OwnRunOptions {

@@ -1,4 +1,4 @@
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import { inputSummary } from '@halting/analysis/words'
 import { told } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'

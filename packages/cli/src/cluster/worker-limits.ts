@@ -1,4 +1,4 @@
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { ConfigurationError, type LimitsChange, type SettingsChange } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { flagTable } from '../flags/table.ts'

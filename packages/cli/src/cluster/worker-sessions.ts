@@ -1,5 +1,5 @@
 import type { SessionToOpen, WorkerSession } from '@halting/restate'
-import type { SessionParts } from '@halting/agent/session'
+import type { SessionParts } from '@halting/core/session'
 import { ConfigurationError, Transcript } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'

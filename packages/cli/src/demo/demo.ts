@@ -1,4 +1,4 @@
-import { createSession } from '@halting/agent/session'
+import { createSession } from '@halting/core/session'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import { ConfigurationError } from '@halting/core'
 
 const bypass = 'bypassPermissions'

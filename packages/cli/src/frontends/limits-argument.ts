@@ -1,4 +1,4 @@
-import type { LimitsInForce } from '@halting/agent/session'
+import type { LimitsInForce } from '@halting/core/session'
 import type { LimitsChange } from '@halting/core'
 import { settableLimits } from './settable-limits.ts'
 

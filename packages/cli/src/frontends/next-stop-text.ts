@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import { counted } from '../io/figures.ts'
 
 /** `next stop: max_budget_usd in ~14 turns`; without limits the turns alone. */

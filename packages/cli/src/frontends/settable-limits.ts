@@ -1,4 +1,4 @@
-import type { LimitsInForce } from '@halting/agent/session'
+import type { LimitsInForce } from '@halting/core/session'
 import { dollars, duration, type Reading, tokens, wholeNumber } from '../flags/values.ts'
 import { elapsed, many, money } from '../io/figures.ts'
 

@@ -1,4 +1,4 @@
-import type { ContextUsage, SessionSnapshot } from '@halting/agent/session'
+import type { ContextUsage, SessionSnapshot } from '@halting/core/session'
 import { counted, elapsed, money, oneLine } from '../io/figures.ts'
 import { figureRows, lineAfter, rowsOf } from '../io/rows.ts'
 import { nextStopText } from './next-stop-text.ts'

@@ -1,11 +1,11 @@
 import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/journal'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { endings } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { whose } from '@halting/agent/session-settings'
-import { waitingCalls } from '../stored-sessions/waiting-calls.ts'
+import { waitingCalls } from '@halting/analysis/transcript'
 
 /** What is asked of a session, and what is left to do once that has begun. */
 export interface Ask {

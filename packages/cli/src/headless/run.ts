@@ -1,5 +1,5 @@
 import type { AbortCause, SdkMessage } from '@halting/core'
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Session, SessionEvent } from '@halting/core/session'
 import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
 import type { Watcher } from './watcher.ts'

@@ -1,4 +1,4 @@
-import type { ContextUsage } from '@halting/agent/session'
+import type { ContextUsage } from '@halting/core/session'
 import type { JsonObject, Usage } from '@halting/core'
 import { mcpNameOf } from '../io/mcp-name.ts'
 import type { Opened } from './opened.ts'

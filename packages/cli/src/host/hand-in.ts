@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { Prepared } from '@halting/agent/open-session'
 import type { Opened } from './opened.ts'

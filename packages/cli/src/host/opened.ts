@@ -1,4 +1,4 @@
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Session, SessionEvent } from '@halting/core/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 import type { Program } from '../program.ts'
 import type { LiveSession } from '../flags/open-session.ts'

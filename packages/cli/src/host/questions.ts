@@ -1,6 +1,6 @@
 import type { JsonObject } from '@halting/core'
 import { InvalidAnswer, isJsonObject, messageOf, problemOfAnswer, type PermissionAnswer } from '@halting/core/adapters'
-import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { mcpNameOf } from '../io/mcp-name.ts'
 import { everyCharacter } from '../io/seen.ts'
 import { type Control, ControlError } from './control.ts'

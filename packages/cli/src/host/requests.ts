@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import { type Json, type JsonObject, type SettingsChange, ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { checkMode } from '../frontends/check-mode.ts'

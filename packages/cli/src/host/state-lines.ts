@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { Flags } from '../flags/flags.ts'
 
 /** `sdk`: an SDK that keeps these lines to itself; `host`: the program that drives this one. */

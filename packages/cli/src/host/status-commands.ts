@@ -1,4 +1,4 @@
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { JsonObject, MessageContent } from '@halting/core'
 
 /** Commands that the program answers by itself, without a model (spec R-HOST-20). `compact` is one of them as long as nothing was said. */

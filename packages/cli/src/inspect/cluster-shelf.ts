@@ -6,7 +6,8 @@ import type { Program } from '../program.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import { goOn } from '../why/go-on.ts'
 import { terminalOf } from '@halting/analysis/why'
-import { inspectedSession } from './inspected.ts'
+import { inspectedSession } from '@halting/analysis/sessions'
+import { plainWhyText } from './plain-why-text.ts'
 
 /** The sessions of a cluster: all of them, or those that are named. What stands with each is one query; records are read of what changed. */
 export class ClusterShelf implements Shelf {
@@ -61,7 +62,8 @@ export class ClusterShelf implements Shelf {
     const terminal = terminalOf(session.runs.at(-1) ?? [])
     const where = { sessionId: found.sessionId, sessionCwd: '', cwd: '', ...(cluster !== undefined && { cluster }) }
     const way = terminal === undefined ? { says: 'It goes on in the cluster.' } : goOn(terminal, where)
-    return inspectedSession(session, { found, goOn: way, shellArguments: this.#argumentsOf(found) })
+    const shellArguments = this.#argumentsOf(found)
+    return inspectedSession(session, { found, nextStep: way, shellArguments, whyText: plainWhyText })
   }
 
   #argumentsOf({ sessionId }: Entry): string {

@@ -75,8 +75,8 @@ async function shelfFor(flags: Flags, words: readonly string[], program: Program
     const { ClusterShelf } = await import('./cluster-shelf.ts')
     return new ShelfSource(await ClusterShelf.open(flags, words, program), isUsageError)
   }
-  const { FileShelf } = await import('./file-shelf.ts')
-  return new ShelfSource(await FileShelf.open(flags, words, program), isUsageError)
+  const { openFileShelf } = await import('./file-shelf.ts')
+  return new ShelfSource(await openFileShelf(flags, words, program), isUsageError)
 }
 
 /** Where a session stands that is named alone: its newest run. '' for many. @throws UsageError for one that cannot be read. */

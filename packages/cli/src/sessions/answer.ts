@@ -9,7 +9,7 @@ import { everyCharacterInLine } from '../io/seen.ts'
 import type { Program } from '../program.ts'
 import { findSession, readSession } from '../stored-sessions/find-session.ts'
 import { whose } from '@halting/agent/session-settings'
-import { type WaitingCall, waitingCalls } from '../stored-sessions/waiting-calls.ts'
+import { type WaitingCall, waitingCalls } from '@halting/analysis/transcript'
 import { UsageError } from '../usage-error.ts'
 
 /**

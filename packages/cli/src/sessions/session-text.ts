@@ -1,4 +1,4 @@
-import type { SessionSummary } from '@halting/journal'
+import type { SessionSummary } from '@halting/analysis/sessions'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 

@@ -1,25 +1,15 @@
-import {
-  deleteSession,
-  type StoredSessionFile,
-  storedSessions,
-  headOfKept,
-  readJournal,
-  summariesOf,
-  type SessionSummary,
-  summaryOf,
-} from '@halting/journal'
+import { deleteSession, type StoredSessionFile, storedSessions, headOfKept } from '@halting/journal'
+import { summariesOf, summaryOf, type SessionSummary } from '@halting/analysis/sessions'
 import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
-import { redactedValue } from '@halting/core/redact'
-import type { ModelMessage, Transcript } from '@halting/core'
+import type { Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { foldSession } from '@halting/core/steps'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
-import { displayTranscript } from '@halting/analysis/transcript'
+import { lineWith, readDisplayTranscript } from '@halting/analysis/transcript'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -94,7 +84,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files, createKeyRedactor(process.env))
+  return summariesOf(files)
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {
@@ -109,7 +99,7 @@ async function list(flags: Flags, program: Program): Promise<number> {
 async function show({ json }: Flags, id: string, program: Program): Promise<number> {
   const { output } = program
   const file = await findSession(id, program)
-  const summary = await summaryOf(file, createKeyRedactor(process.env))
+  const summary = await summaryOf(file)
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
   const transcript = await transcriptOf(file.path)
   output.out(
@@ -128,7 +118,7 @@ async function search(flags: Flags, text: string, program: Program): Promise<num
       output.err(told(`not searched: ${oneLine(summary.problem, Infinity)}`))
       continue
     }
-    const line = lineWith(await transcriptOf(summary.path), text.toLowerCase())
+    const line = lineWith(await transcriptOf(summary.path), text)
     if (line !== undefined) found.push({ summary, line })
   }
   if (flags.json === true)
@@ -182,27 +172,6 @@ async function notesOfSession(
     .map(({ note }) => note.id)
 }
 
-async function transcriptOf(path: string): Promise<Transcript> {
-  const read = await readJournal(path)
-  const runs = redactedValue(read.runs, createKeyRedactor(process.env))
-  return displayTranscript(foldSession(runs))
-}
-
-/** The first line that somebody said with this in it. */
-function lineWith(transcript: Transcript, text: string): string | undefined {
-  for (const message of transcript.messages())
-    for (const part of textsOf(message)) {
-      const line = part.split('\n').find((candidate) => candidate.toLowerCase().includes(text))
-      if (line !== undefined) return line
-    }
-  return undefined
-}
-
-function textsOf({ content }: ModelMessage): readonly string[] {
-  if (typeof content === 'string') return [content]
-  return content.flatMap((block) => {
-    if (block.type === 'text') return [block.text]
-    if (block.type === 'tool_use') return [JSON.stringify(block.input)]
-    return block.type === 'tool_result' && typeof block.content === 'string' ? [block.content] : []
-  })
+function transcriptOf(path: string): Promise<Transcript> {
+  return readDisplayTranscript(path, createKeyRedactor(process.env))
 }

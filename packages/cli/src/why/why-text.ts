@@ -1,5 +1,4 @@
-import type { Account, LimitFigures, StepFigures } from '@halting/analysis'
-import type { Phase } from '@halting/core/steps'
+import type { Account, LimitFigures, StepFigures, Phase } from '@halting/analysis'
 import { wrapped } from '../io/columns.ts'
 import { costText } from '@halting/analysis/words'
 import { counted, elapsed, limitLabels, many, money, moneyAtMost, oneLine } from '../io/figures.ts'

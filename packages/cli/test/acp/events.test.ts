@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-ACP-3, R-ACP-5a, R-ACP-9: what a session tells, as updates.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/core/session'
 import type { RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { EventUpdates, shownBy } from '../../src/acp/event-updates.ts'

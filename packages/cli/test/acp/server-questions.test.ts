@@ -2,7 +2,7 @@
 import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { ElicitationRequest } from '@halting/agent/mcp'
-import type { Session, SessionEvent } from '@halting/agent/session'
+import type { Session, SessionEvent } from '@halting/core/session'
 import { formOf, misfitOf } from '../../src/acp/server-form.ts'
 import { ServerQuestions } from '../../src/acp/server-questions.ts'
 import { fits } from '../support/acp-schema.ts'

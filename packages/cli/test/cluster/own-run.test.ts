@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-WORK-8a
-import type { Question, Session, SessionEvent } from '@halting/agent/session'
-import { EventListeners } from '@halting/agent/session'
+import type { Question, Session, SessionEvent } from '@halting/core/session'
+import { EventListeners } from '@halting/core/session'
 import { ConfigurationError, type SdkMessage } from '@halting/core'
 import { createTranslator } from '@halting/core/adapters'
 import { expect, test } from 'vitest'

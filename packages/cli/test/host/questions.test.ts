@@ -1,7 +1,7 @@
 // Spec R-HOST-10: a host answers what a person would be asked.
 import type { JsonObject } from '@halting/core'
 import type { PermissionAnswer } from '@halting/core/adapters'
-import type { Question, SessionEvent } from '@halting/agent/session'
+import type { Question, SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { answerByHost } from '../../src/host/questions.ts'
 import { hostOf } from './support/fake-host.ts'

@@ -1,7 +1,8 @@
 // Spec R-HOST-4, R-HOST-4c, R-HOST-16, R-REW-6, R-TOOL-20, R-RULE-2a, R-PLAN-5, R-SESS-8c: what only `initialize` says, each by the option of the official SDK.
 import { createSdkMcpServer, type Options, type SDKMessage, tool } from '@anthropic-ai/claude-agent-sdk'
 import { describe, expect, test } from 'vitest'
-import { storedSessions, summariesOf } from '@halting/journal'
+import { summariesOf } from '@halting/analysis/sessions'
+import { storedSessions } from '@halting/journal'
 import { installProgram, here } from '../support/program.ts'
 import { answerOf, asking, endFolders, Said, toolResults, use } from './support/sdk.ts'
 

@@ -4,8 +4,8 @@ import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 import { viewOf } from '@halting/analysis/view'
 import { expect, test } from 'vitest'
-import type { AnySession } from '@halting/analysis/sessions'
-import { inspectedSession } from '../../src/inspect/inspected.ts'
+import { type AnySession, inspectedSession } from '@halting/analysis/sessions'
+import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
 import { says } from '../support/kept-session.ts'
 
 const found = { key: 's', sessionId: 's', path: null, changedAt: null, isLive: false, signature: '' }
@@ -45,7 +45,7 @@ async function costOf(
     unpriced: runs.map(() => []),
     ...(program === 'foreign' && { foreign }),
   }
-  const view = viewOf(inspectedSession(session, { found, goOn, shellArguments: 's' }))
+  const view = viewOf(inspectedSession(session, { found, nextStep: goOn, shellArguments: 's', whyText: plainWhyText }))
   return { reads, told: JSON.stringify(view).length }
 }
 

@@ -8,12 +8,12 @@ import { assert, nat, property } from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { drawn } from '../../../agent/test/support/deep.ts'
 import { htmlOf, markdownOf } from '@halting/analysis/export'
-import type { AnySession } from '@halting/analysis/sessions'
-import { inspectedSession } from '../../src/inspect/inspected.ts'
+import { type AnySession, inspectedSession } from '@halting/analysis/sessions'
+import { plainWhyText } from '../../src/inspect/plain-why-text.ts'
 import { styleFor } from '../../src/io/style.ts'
 import { Collector } from '@halting/analysis/report'
 import { reportText } from '../../src/report/report-text.ts'
-import { waitingCalls } from '../../src/stored-sessions/waiting-calls.ts'
+import { waitingCalls } from '@halting/analysis/transcript'
 
 const usage = { input_tokens: 1_000, output_tokens: 100 }
 const asks = (...names: readonly string[]): ScriptedReply => ({
@@ -96,7 +96,7 @@ function changed(changes: readonly (readonly [record: number, place: number, val
 function madeOf(runs: readonly (readonly StepRecord[])[]): readonly unknown[] {
   const session: AnySession = { sessionId: 's', cwd: '/', runs, began: [0], unpriced: [[]] }
   const found = { key: 's', sessionId: 's', path: null, changedAt: 0, isLive: false, signature: '' }
-  const inspected = inspectedSession(session, { found, shellArguments: 's' })
+  const inspected = inspectedSession(session, { found, shellArguments: 's', whyText: plainWhyText })
   const collector = new Collector({ since: null, until: null })
   collector.add(session, { file: 's.jsonl' })
   const report = collector.told('here', [], 0)

@@ -18,7 +18,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { createCodingTools, createPersonTools, Workspace } from '@halting/agent'
 import { createPermissions, type PermissionMode } from '@halting/policy'
-import { createSession, type Session } from '@halting/agent/session'
+import { createSession, type Session } from '@halting/core/session'
 import type { Model, QueryOptions } from '@halting/core'
 import { onTestFinished } from 'vitest'
 import { serveAgent } from '../../src/acp/agent-app.ts'

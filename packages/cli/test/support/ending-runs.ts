@@ -1,4 +1,4 @@
-import { createSession, type Session } from '@halting/agent/session'
+import { createSession, type Session } from '@halting/core/session'
 import {
   AgentStopException,
   CallableHook,

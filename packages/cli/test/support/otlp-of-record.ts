@@ -1,5 +1,5 @@
-import { recordedSteps, type RecordedCall, type StepRecord } from '@halting/core/steps'
-import { recordedWork, type PastRequest } from '@halting/analysis'
+import { recordedSteps, type RecordedCall, recordedWork, type PastRequest } from '@halting/analysis'
+import type { StepRecord } from '@halting/core/steps'
 import type { SpanNode, Value, Values } from './otlp-forms.ts'
 
 // The spans that a run should have, made of its record alone: of a run that was not resumed, without hooks, compactions and retries.

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-TERM-22a, R-TERM-76, R-TERM-76a.
 import type { RunEvent } from '@halting/core'
-import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAttention } from '../../src/terminal/app/attention.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'

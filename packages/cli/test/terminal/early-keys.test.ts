@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-TERM-66, R-TERM-66a, R-TERM-70b.
 import { array, assert, asyncProperty, constantFrom, tuple } from 'fast-check'
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createKeyActions } from '../../src/terminal/app/key-actions.ts'
 import { createOverlays } from '../../src/terminal/app/overlays.ts'

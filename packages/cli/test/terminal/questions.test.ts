@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-TERM-30, R-TERM-31, R-TERM-32, R-TERM-33, R-TERM-34, R-TERM-35.
 import type { PermissionAnswer } from '@halting/core/adapters'
 import { createPermissions } from '@halting/policy'
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
 import { mayHarm } from '../../src/terminal/view/harm.ts'
 import { questionView, type QuestionOptions } from '../../src/terminal/view/question-view.ts'

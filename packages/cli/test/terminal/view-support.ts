@@ -1,7 +1,7 @@
 import type { RunEvent, SdkResult, RunResult, EndingReason, IterationReason } from '@halting/core'
 import { StopSignal, StopSignals, endings } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
-import type { LimitsInForce, SessionEvent, SessionFigures } from '@halting/agent/session'
+import type { LimitsInForce, SessionEvent, SessionFigures } from '@halting/core/session'
 import { styleFor } from '../../src/io/style.ts'
 import type { Block } from '../../src/terminal/screen/screen-port.ts'
 import { foldedLines } from '../../src/terminal/view/lines.ts'

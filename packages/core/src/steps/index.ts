@@ -1,38 +1,10 @@
 // `@halting/core/steps`: what drivers of the Steps port are made of, and what reads their records.
 
-export { recordedProgress, type RecordedProgress, type Totals } from './recorded-progress.ts'
-
 export { retriesLeft, type RetriesLeft } from '../allowance.ts'
-
-export {
-  recordedStep,
-  recordedSteps,
-  type Phase,
-  type RecordedCall,
-  type RecordedRequest,
-  type RecordedStep,
-  type RecordedSteps,
-  isAtWorst,
-  type RecordedWait,
-  callIdOf,
-} from './recorded-steps.ts'
 
 export type { Clock } from './clock.ts'
 export type { ExternalInput, InboxMessage } from './control.ts'
 export { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './driver.ts'
-export {
-  recordsOfForeign,
-  type ForeignEnding,
-  type ForeignPayment,
-  type ForeignRecords,
-  type ForeignResult,
-  type ForeignRun,
-  type ForeignSaid,
-  type ForeignTurn,
-  agentCallOf,
-  ForeignCosts,
-  isAnswered,
-} from './foreign-run.ts'
 export type { FoldedPast, StepStore, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export {
@@ -62,14 +34,15 @@ export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reserv
 export type { RunSurroundings } from '../iterate.ts'
 export { ledgerOf, settingsOf } from '../options.ts'
 export type { RunSettings } from '../run-context.ts'
+export { copyOfProgress, freshProgress, withModelUsage } from '../state.ts'
 export type { Iteration, RunEnd, RunIdentity, RunLimits, RunStart } from '../state.ts'
 export type { Eventually } from '../eventually.ts'
 export { beginningOf } from './check-records.ts'
 export { allowances, rankingOf, transitions, turnsBegun } from '../allowance.ts'
 export { type AssistantEntry } from '../transcript.ts'
 export { noProgressNudge } from '../guards/no-progress.ts'
-export { usdOf, nanosOf } from '../budget/prices.ts'
-export { boundsOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
+export { askPrices, usdOf, nanosOf, type PriceAnswer } from '../budget/prices.ts'
+export { boundsOfGrant, mostOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
 export { upperBoundOfMessages } from '../context/tokens.ts'
 export { refuse, fieldsOf, shown } from '../given.ts'
 export { defaultRepeats, nearestCycle, waitMs, withNewest, turnHash } from '../guards/recent-turns.ts'

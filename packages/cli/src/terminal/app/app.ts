@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { NotificationChannel } from '@halting/policy/settings'
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/core/session'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../../flags/flags.ts'

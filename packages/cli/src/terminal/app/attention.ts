@@ -1,5 +1,5 @@
 import type { NotificationChannel } from '@halting/policy/settings'
-import type { SessionEvent, SessionSnapshot } from '@halting/agent/session'
+import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { Screen } from '../screen/screen-port.ts'
 
 interface Options {

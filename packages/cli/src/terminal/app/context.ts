@@ -1,5 +1,5 @@
 import type { Explanation } from '@halting/policy'
-import type { Session } from '@halting/agent/session'
+import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Flags } from '../../flags/flags.ts'
 import type { Style } from '../../io/style.ts'

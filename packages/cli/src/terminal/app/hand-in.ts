@@ -1,4 +1,4 @@
-import type { QueuedMessage, Session } from '@halting/agent/session'
+import type { QueuedMessage, Session } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import { blocksOf, messageOf } from '@halting/core/adapters'
 import type { Prepared } from '@halting/agent/open-session'

@@ -1,14 +1,12 @@
-import { readJournal } from '@halting/journal'
 import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { saidText } from '../view/said-text.ts'
-import { displayTranscript } from '@halting/analysis/transcript'
+import { displayTranscript, readDisplayTranscript } from '@halting/analysis/transcript'
 
 /** All that was said in a session that is kept, in order. */
 export async function keptEntries(file: string): Promise<readonly TranscriptEntry[]> {
-  const { runs } = await readJournal(file)
-  return entriesIn(runs)
+  return [...(await readDisplayTranscript(file))]
 }
 
 /** All that was said in these runs, in order. */

@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import { isJsonObject } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks } from '@halting/agent/session-settings'

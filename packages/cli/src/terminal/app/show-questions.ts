@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { calledPath } from '@halting/policy/files'
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { AppContext } from './context.ts'
 import { answerText, readAnswer } from './early-keys.ts'

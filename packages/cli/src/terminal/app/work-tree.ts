@@ -1,4 +1,4 @@
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/core/session'
 
 /** Whether a repository has changes that nobody committed, as it was when it was last looked at. */
 export interface WorkTree {

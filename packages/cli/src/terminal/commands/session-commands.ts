@@ -1,6 +1,5 @@
-import { storedSessions, summariesOf } from '@halting/journal'
-import { createKeyRedactor } from '@halting/models'
-import type { RewindOptions } from '@halting/agent/session'
+import { storedSessions } from '@halting/journal'
+import type { RewindOptions } from '@halting/core/session'
 import { UsageError } from '../../usage-error.ts'
 import { many, money, oneLine } from '../../io/figures.ts'
 import { findSession } from '../../stored-sessions/find-session.ts'
@@ -99,10 +98,8 @@ async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<
 }
 
 async function chosenHere(app: AppContext): Promise<string | undefined> {
-  const all = await summariesOf(
-    (await storedSessions(whose(app.program), 'of this folder')).slice(0, 200),
-    createKeyRedactor(process.env),
-  )
+  const { summariesOf } = await import('../../stored-sessions/session-summaries.ts')
+  const all = await summariesOf((await storedSessions(whose(app.program), 'of this folder')).slice(0, 200))
   const others = all.filter(({ sessionId, problem }) => sessionId !== app.open?.session.id && problem === undefined)
   if (others.length === 0) {
     app.note('No other session of this folder is kept.')

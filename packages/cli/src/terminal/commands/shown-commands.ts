@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { lineAfter, rowsOf } from '../../io/rows.ts'
 import { compactionRemark, contextReport, costReport, limitsReport } from '../../frontends/status-reports.ts'

@@ -1,8 +1,8 @@
 import { endings, type LimitsChange, type PermissionDecision, type RunResult } from '@halting/core'
 import type { EndingAction, EndingLimit } from '@halting/core/adapters'
-import type { LimitsInForce } from '@halting/agent/session'
+import type { LimitsInForce } from '@halting/core/session'
 import { counted, stopwatch } from '../../io/figures.ts'
-import { pendingOf } from '../../stored-sessions/waiting-calls.ts'
+import { pendingOf } from '@halting/analysis/transcript'
 import { dollars as dollarsText } from '../../io/dollars.ts'
 
 /** What one thing to do after an ending comes to, in terms of the session. */

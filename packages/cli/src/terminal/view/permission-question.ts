@@ -1,6 +1,6 @@
 import { runsAnything } from '@halting/policy'
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
 import { mayHarm } from './harm.ts'

@@ -1,4 +1,4 @@
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import type { PermissionAnswer } from '@halting/core/adapters'
 import type { Explanation } from '@halting/policy'
 import { columnsOf } from '../../io/columns.ts'

@@ -1,5 +1,5 @@
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import type { Question } from '@halting/agent/session'
+import type { Question } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'

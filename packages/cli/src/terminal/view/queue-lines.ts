@@ -1,4 +1,4 @@
-import type { QueuedMessage } from '@halting/agent/session'
+import type { QueuedMessage } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { oneLineOf } from './lines.ts'

@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import { columnsOf } from '../../io/columns.ts'
 import { modeWords } from '../../frontends/mode-words.ts'
 import type { Style } from '../../io/style.ts'

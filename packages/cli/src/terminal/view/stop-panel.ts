@@ -1,4 +1,4 @@
-import type { SessionSnapshot } from '@halting/agent/session'
+import type { SessionSnapshot } from '@halting/core/session'
 import { columnsOf } from '../../io/columns.ts'
 import { many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'

@@ -1,7 +1,7 @@
 import { isBuiltinHook } from '@halting/core/adapters'
 import type { ContentBlock, RunEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, messageOf, type ModelUpdate } from '@halting/core/adapters'
-import type { SessionEvent } from '@halting/agent/session'
+import type { SessionEvent } from '@halting/core/session'
 import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'

@@ -1,4 +1,4 @@
-import type { Phase } from '@halting/core/steps'
+import type { Phase } from '@halting/analysis'
 import type { ItemKind } from '@halting/analysis/view'
 import { isDark } from './theme.ts'
 

@@ -1,4 +1,4 @@
-import type { Phase } from '@halting/core/steps'
+import type { Phase } from '@halting/analysis'
 import type { ContextByKind, RunView, TurnPoint } from '@halting/analysis/view'
 import { counted, many, money, visible } from '@halting/analysis/words'
 import { shownText } from '../common/shown-text.ts'

@@ -1,29 +1,29 @@
 import { redactedValue } from '@halting/core/redact'
-import type { InspectedSession, Entry } from '@halting/analysis/view'
 import { contextWindowOf, createKeyRedactor } from '@halting/models'
-import type { AnySession } from '@halting/analysis/sessions'
-import { styleFor } from '../io/style.ts'
-import type { GoOn } from '../why/go-on.ts'
-import { explainRuns, aboutRecord } from '@halting/analysis/why'
-import { whyText } from '../why/why-text.ts'
+import type { InspectedSession } from '../view/inspected-session.ts'
+import type { Entry } from '../view/shelf.ts'
+import { explainRuns, type RunExplanation } from '../why/explain-runs.ts'
+import { aboutRecord } from '../why/foreign-account.ts'
+import type { NextStep } from '../why/next-step.ts'
+import type { AnySession } from './read-session.ts'
 
-/** What is told of a session that was read, beside its records. */
-interface Beside {
+/** What is known of a session that was read, in addition to its records. */
+export interface InspectedDetails {
   readonly found: Entry
   /** What names it to other commands, as a shell takes it. */
   readonly shellArguments: string
-  /** What has its newest run go on. */
-  readonly goOn?: GoOn
+  /** How its newest run can continue. */
+  readonly nextStep?: NextStep
   /** The process that writes it. */
   readonly heldBy?: number | undefined
+  /** The words for why a run ended. */
+  readonly whyText: (explanation: RunExplanation) => string
 }
-
-const columns = 80
 
 /** A session that was read, as the inspector takes it. */
 export function inspectedSession(
   session: AnySession,
-  { found, shellArguments, goOn, heldBy }: Beside,
+  { found, shellArguments, nextStep, heldBy, whyText }: InspectedDetails,
 ): InspectedSession {
   const { sessionId, cwd, unpriced, foreign } = session
   // Sessions of earlier versions, and of other programs, may hold keys of this one.
@@ -33,7 +33,7 @@ export function inspectedSession(
   const { key, path, changedAt, isLive } = found
   const about = aboutRecord(session)
   // A list of many asks for none of it.
-  let told: ReturnType<typeof explainRuns> | undefined
+  let explain: ReturnType<typeof explainRuns> | undefined
   return {
     key,
     sessionId,
@@ -49,9 +49,9 @@ export function inspectedSession(
     windowOf: contextWindowOf,
     notes: about,
     why: (run) => {
-      told ??= explainRuns({ ...session, runs })
-      const beside = run === runs.length - 1 ? { goOn, heldBy } : {}
-      return whyText(told(run, { ...beside, about }), columns, styleFor(false, {}))
+      explain ??= explainRuns({ ...session, runs })
+      const newest = run === runs.length - 1 ? { goOn: nextStep, heldBy } : {}
+      return whyText(explain(run, { ...newest, about }))
     },
   }
 }

@@ -1,8 +1,5 @@
-import { usdOf } from '../budget/prices.ts'
-import type { RunProgress } from '../state.ts'
-import { beginningOf } from './check-records.ts'
-import { lastMomentOf } from './fold.ts'
-import type { StepRecord } from './log.ts'
+import type { RunProgress } from '@halting/core/adapters'
+import { beginningOf, lastMomentOf, usdOf, type StepRecord } from '@halting/core/steps'
 import { isAtWorst, recordedSteps, type RecordedRequest, type RecordedSteps } from './recorded-steps.ts'
 
 /** What a run came to. Costs are in US dollars. */

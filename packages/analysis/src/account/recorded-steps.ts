@@ -1,10 +1,6 @@
-import { nothing } from '../budget/ledger.ts'
-import { mostOfGrant } from '../budget/recorded-amount.ts'
-import type { ToolStatus } from '../events.ts'
-import { isJsonObject } from '../json.ts'
-import { isToolResult, isToolUse, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
-import type { StepRecord } from './log.ts'
-import type { TranscriptEntry } from '../transcript.ts'
+import type { ContentBlock, ToolStatus, TranscriptEntry } from '@halting/core'
+import { isJsonObject, isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
+import { mostOfGrant, type StepRecord } from '@halting/core/steps'
 
 /** Where the time of a run goes. `waiting`: rules, a dialog, the waits between attempts and for what runs in the background; `other`: the loop itself. */
 export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'waiting' | 'other'
@@ -119,7 +115,7 @@ class StepReader {
       this.#requests.push({
         ...step,
         model: typeof model === 'string' ? model : '',
-        ...(mostOfGrant(intent) ?? nothing),
+        ...(mostOfGrant(intent) ?? { tokens: 0, nanos: 0 }),
         calls: [],
         grant: intent,
         came: null,

@@ -1,26 +1,33 @@
-import type { Amount } from '../budget/ledger.ts'
-import type { GrantBounds } from '../budget/recorded-amount.ts'
-import { askPrices, nanosOf, usdOf, type Prices } from '../budget/prices.ts'
-import { HaltingError } from '../errors.ts'
-import type { ToolStatus } from '../events.ts'
 import {
-  addUsage,
-  isToolUse,
-  totalTokensOf,
+  endings,
+  HaltingError,
+  StopSignal,
+  StopSignals,
   type AssistantMessage,
+  type EndingReason,
   type MessageContent,
-  type ToolResultBlock,
-  type ToolUseBlock,
+  type Prices,
+  type RunResult,
+  type ToolStatus,
+  type TranscriptEntry,
   type Usage,
-} from '../messages.ts'
-import { copyOfProgress, freshProgress, withModelUsage, type RunIdentity } from '../state.ts'
-import { StopSignal } from '../endings/signal.ts'
-import { StopSignals } from '../endings/signals.ts'
-import type { EndingReason } from '../endings/ending.ts'
-import { endings } from '../endings/table.ts'
-import type { RunResult } from '../endings/terminal.ts'
-import type { TranscriptEntry, UserEntry } from '../transcript.ts'
-import type { StepRecord } from './log.ts'
+} from '@halting/core'
+import { addUsage, isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
+import {
+  askPrices,
+  copyOfProgress,
+  freshProgress,
+  nanosOf,
+  usdOf,
+  withModelUsage,
+  type Amount,
+  type GrantBounds,
+  type RunIdentity,
+  type StepRecord,
+} from '@halting/core/steps'
+
+/** What is said to the model in the place of a user. */
+type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
 /** A run that another program made, as far as it is known. Moments are milliseconds since the run began. */
 export interface ForeignRun {

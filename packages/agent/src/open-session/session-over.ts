@@ -1,0 +1,27 @@
+import { createSession, type Session, type SessionParts } from '@halting/core/session'
+import type { Toolbox } from './toolbox.ts'
+
+/** What a builder adds to what every session over a workspace has. */
+type BuilderParts = Omit<SessionParts, 'permissions' | 'stopTask'>
+
+/** Creates the session object over an opened workspace: that of `openSession`, and that of the builder of `codingAgent`. */
+export function sessionOver(
+  { workspace, permissions }: Pick<Toolbox, 'workspace' | 'permissions'>,
+  { attach, ...parts }: BuilderParts,
+): Session {
+  return createSession({
+    ...parts,
+    permissions,
+    attach(engine) {
+      workspace.files.begin(engine.transcript)
+      attach?.(engine)
+    },
+    // False for one that is not running.
+    async stopTask(id) {
+      const task = workspace.tasks.get(id)
+      if (task?.state !== 'running') return false
+      await workspace.tasks.stop(task)
+      return true
+    },
+  })
+}

@@ -1,0 +1,135 @@
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { withoutSubagents } from '../foreign/agent-files.ts'
+import { ReadTogether } from '../foreign/read-together.ts'
+import type { InspectedSession } from '../view/inspected-session.ts'
+import type { Entry, Shelf } from '../view/shelf.ts'
+import type { NextStep } from '../why/next-step.ts'
+import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
+import { readAnySession, type AnySession, type PricesFor } from './read-session.ts'
+import { writerOf } from './writer-of.ts'
+
+/** Which files a shelf shows, and the words of the program for them. */
+export interface FileShelfOptions {
+  readonly title: string
+  /** Paths of the files; asked at each look, since more may come. */
+  readonly find: () => Promise<readonly string[]>
+  readonly prices: PricesFor
+  /** What names a session to other commands, as a shell takes it. */
+  readonly shellArguments: (session: AnySession, path: string) => string
+  /** How the newest run of a session can continue that no process writes. */
+  readonly nextStep: (session: AnySession, path: string) => Promise<NextStep>
+  readonly whyText: InspectedDetails['whyText']
+}
+
+/** A session in a file. */
+interface FileEntry extends Entry {
+  readonly path: string
+  /** The process that writes it. */
+  readonly heldBy: number | undefined
+}
+
+/** Sessions in files, looked for anew at each look. */
+export class FileShelf implements Shelf<FileEntry> {
+  readonly title: string
+  readonly pauseMs = 700
+  readonly #options: FileShelfOptions
+  readonly #together = new ReadTogether()
+  readonly #keys = new Keys()
+
+  constructor(options: FileShelfOptions) {
+    this.title = options.title
+    this.#options = options
+  }
+
+  async look(): Promise<readonly FileEntry[]> {
+    // More files of subagents may stand there by now.
+    this.#together.forgetFolders()
+    const paths = await withoutSubagents(await this.#options.find(), this.#together)
+    this.#keys.keep(paths)
+    const found: FileEntry[] = []
+    for (let at = 0; at < paths.length; at += atOnce)
+      for (const entry of await Promise.all(paths.slice(at, at + atOnce).map((path) => this.#entryOf(path))))
+        if (entry !== undefined) found.push(entry)
+    return found.toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0))
+  }
+
+  lookAt({ path }: FileEntry): Promise<FileEntry | undefined> {
+    return this.#entryOf(path)
+  }
+
+  async readForRow(found: FileEntry): Promise<InspectedSession> {
+    const { path } = found
+    const { prices, shellArguments, whyText } = this.#options
+    const session = await readAnySession(path, prices, this.#together)
+    return inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText })
+  }
+
+  async read(found: FileEntry): Promise<InspectedSession> {
+    const { path, heldBy } = found
+    const { prices, shellArguments, whyText } = this.#options
+    const session = await readAnySession(path, prices)
+    const canContinue = heldBy === undefined && session.runs.length > 0
+    const nextStep = canContinue ? await this.#options.nextStep(session, path) : { says: '' }
+    const named = shellArguments(session, path)
+    return inspectedSession(session, { found, nextStep, heldBy, shellArguments: named, whyText })
+  }
+
+  /** Undefined for one that is gone. */
+  async #entryOf(path: string): Promise<FileEntry | undefined> {
+    const [stats, heldBy] = await Promise.all([stat(path).catch(() => undefined), writerOf(path)])
+    // Whoever opens a pipe waits for who writes it.
+    if (stats?.isFile() !== true) return undefined
+    const { size, mtimeMs, ctimeMs, ino } = stats
+    return {
+      key: this.#keys.of(path),
+      sessionId: nameOf(path),
+      path,
+      changedAt: mtimeMs,
+      isLive: heldBy !== undefined,
+      heldBy,
+      // Anybody can set the time of a change; when its state changed, rights too, the system says.
+      signature: `${ino} ${size} ${mtimeMs} ${ctimeMs} ${heldBy ?? ''}`,
+    }
+  }
+}
+
+/** The names under which the page asks for files. */
+class Keys {
+  readonly #keys = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  /** By name, the next number behind it that may be free: there may be a great many files of one name. */
+  readonly #numbers = new Map<string, number>()
+
+  /** The id of the session; where two files have one name, with a number. */
+  of(path: string): string {
+    const known = this.#keys.get(path)
+    if (known !== undefined) return known
+    const name = nameOf(path)
+    let key = name
+    for (let number = this.#numbers.get(name) ?? 2; this.#taken.has(key); number++) {
+      key = `${name}~${number}`
+      this.#numbers.set(name, number + 1)
+    }
+    this.#keys.set(path, key)
+    this.#taken.add(key)
+    return key
+  }
+
+  /** Forgets those of other files: they may come and go for as long as somebody looks. */
+  keep(paths: readonly string[]): void {
+    const kept = new Set(paths)
+    for (const [path, key] of this.#keys) {
+      if (kept.has(path)) continue
+      this.#keys.delete(path)
+      this.#taken.delete(key)
+    }
+  }
+}
+
+/** So many files are looked at at once: there may be more than a process may have open. */
+const atOnce = 64
+
+function nameOf(path: string): string {
+  return basename(path, '.jsonl')
+}
