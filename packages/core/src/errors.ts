@@ -10,7 +10,7 @@ export type HaltingErrorCode =
   | 'retries_exhausted'
   /** A hook, guard or other callback threw where the run could not go on without its answer. */
   | 'callback'
-  /** The Steps driver failed: nothing more can be recorded. */
+  /** The step engine failed: nothing more can be recorded. */
   | 'driver'
   /** A step is on record with another conversation or call: nothing was written, and the record stays open for the right one. */
   | 'step_mismatch'

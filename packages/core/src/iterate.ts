@@ -88,7 +88,7 @@ export interface RunSurroundings {
 }
 
 /**
- * Runs the loop and gives its events. The run starts when somebody begins to iterate or asks for `terminal`;
+ * Runs the loop and gives its events. The run starts when somebody begins to iterate or asks for `result`;
  * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
  * @throws ConfigurationError at once, for options that cannot be run.
  */

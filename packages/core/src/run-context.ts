@@ -71,7 +71,7 @@ export interface RunSettings {
   readonly permissionUpdates: readonly PermissionUpdate[]
   readonly output: OutputSchema | null
   readonly errorPolicy: ErrorPolicy | null
-  /** A call that a person must approve: end as `needs_approval`, or wait for an answer through Steps. */
+  /** A call that a person must approve: end as `needs_approval`, or wait for an answer through the `StepEngine`. */
   readonly onAsk: 'end' | 'wait'
   /** How long an answer of `canUseTool` is waited for. */
   readonly canUseToolTimeoutMs: number

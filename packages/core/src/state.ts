@@ -216,8 +216,10 @@ export function startState(run: RunIdentity, transcript: Transcript, spent: RunP
   return { run, transcript, startLength: transcript.length, spent, continuation: ExecutionContinuation.fresh() }
 }
 
-/** A copy of the same fixed shape, for writing into. */
-export function copyOfProgress(spent: RunProgress): { -readonly [key in keyof RunProgress]: RunProgress[key] } {
+/** A copy of the same fixed shape, for writing into. A field that is left out here, optional or not, does not compile. */
+export function copyOfProgress(spent: RunProgress): {
+  -readonly [key in keyof Required<RunProgress>]: RunProgress[key]
+} {
   return {
     request: spent.request,
     turns: spent.turns,

@@ -1,11 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { packages } from '../../../scripts/packages.mjs'
+import { entriesOf, packages } from '../../../scripts/packages.mjs'
 import { allowances } from '../src/allowance.ts'
-import { endings } from '../src/index.ts'
+import { endings, StopCategory } from '../src/index.ts'
 
 const root = new URL('../../../', import.meta.url)
+const thisTest = 'packages/core/test/docs.test.ts'
+const tools = ['vitest.config.ts', 'vitest.build.ts', 'package.json', ...filesIn('scripts', '.mjs')]
 const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+
+const ends = endsOfPaths()
+const entries = new Set(packages.flatMap((name) => entriesOf(name).map(({ specifier }) => specifier)))
 
 /** The cells of the rows below a table's head, without the marks around them. */
 function tableBelow(text: string, head: string): readonly (readonly string[])[] {
@@ -122,12 +127,55 @@ describe('AGENTS.md', () => {
     expect(unnamed).toEqual([])
   })
 
-  test('names no file that is not there', () => {
-    const all = [...sources(), ...filesIn('scripts', '.mjs'), 'vitest.build.ts', 'vitest.config.ts']
-    const named = [...agents.matchAll(/`([\w./-]+\.(?:ts|mjs))`/g)].map(([, name = '']) => name)
-    expect(named.length).toBeGreaterThan(40)
-    expect(named.filter((name) => !all.some((path) => `/${path}`.endsWith(`/${name}`)))).toEqual([])
+  test('names every package, and every folder of the program', () => {
+    expect(packages.filter((name) => !agents.includes(`\npackages/${name} `))).toEqual([])
+    const folders = readdirSync(new URL('packages/cli/src/', root), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => `${entry.name}/`)
+    expect(folders.filter((name) => !agents.includes(`\`${name}`))).toEqual([])
   })
+
+  test('names no file, folder, entry or identifier that is not there', () => {
+    const code = [...agents.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text)
+    expect(unknownPaths(code.flatMap(pathsIn))).toEqual([])
+    expect(unknownEntries(agents)).toEqual([])
+    const words = new Set(
+      [...sources(), ...tools].flatMap((path) => (path === thisTest ? [] : (textOf(path).match(/[\w$]+/g) ?? []))),
+    )
+    const named = code.flatMap(
+      (text) => text.match(/(?<![\w./$-])(?:[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w/-])/g) ?? [],
+    )
+    expect(named.length).toBeGreaterThan(60)
+    expect(named.filter((name) => !words.has(name))).toEqual([])
+  })
+})
+
+describe('docs/glossary.md', () => {
+  const glossary = textOf('docs/glossary.md')
+
+  test('has the numbers of the code', () => {
+    expect(glossary).toContain(`from a closed set of ${Object.keys(endings).length} |`)
+    expect(glossary).toContain(`in ${StopCategory.all.length} classes`)
+    expect(glossary).toContain(`from a closed set of ${Object.keys(allowances).length} |`)
+  })
+
+  test('names types that there are', () => {
+    const types = textOf('packages/core/public-names.md')
+    const named = tableBelow(glossary, '| there | type |').flatMap(([, type = '']) => type.match(/^\w+/) ?? [])
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.filter((name) => !new RegExp(`^- (?:type )?\`${name}\``, 'm').test(types))).toEqual([])
+  })
+})
+
+test('documents and comments name no path of the repository and no entry that is not there', () => {
+  const paths = (path: string): readonly string[] =>
+    [...textOf(path).matchAll(/(?<![\w./-])packages\/[a-z]+\/(?:src|test)\/[\w./-]*\w/g)].map(([name]) => name)
+  const current = documents().filter((path) => !/^docs\/decisions|^CHANGELOG/.test(path))
+  const ownSources = sources().filter((path) => /^packages\/\w+\/src/.test(path))
+  expect(
+    [...current, ...ownSources].flatMap((path) => unknownPaths(paths(path)).map((name) => `${path}: ${name}`)),
+  ).toEqual([])
+  expect(current.flatMap((path) => unknownEntries(textOf(path)).map((name) => `${path}: ${name}`))).toEqual([])
 })
 
 test('every npm command in the documents is a script', () => {
@@ -149,6 +197,38 @@ test('every link between the documents leads somewhere', () => {
   )
   expect(broken).toEqual([])
 })
+
+/** What looks like a path: with a slash behind a name, or with the ending of a file. Patterns and flags are none. */
+function pathsIn(code: string): readonly string[] {
+  if (/[*<>=…$@]|NAME|--/.test(code)) return []
+  return code.match(/(?<![\w./-])(?:\.?[\w-]+\/)+[\w.-]*|(?<![\w./-])[\w-]+\.(?:tsx?|mjs|md|json|txt)\b/g) ?? []
+}
+
+/** Those that are neither a path from the root nor the end of one. */
+function unknownPaths(paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => !ends.has(path.replace(/\/$/, '')))
+}
+
+/** Every file and folder of the repository that documents may name: `a/b/c`, and also as `b/c` and `c`. */
+function endsOfPaths(): ReadonlySet<string> {
+  const known = new Set<string>()
+  const folders = ['.ci', 'docs', 'examples', 'bench', 'scripts']
+  const ofPackages = packages.flatMap((name) => [
+    `packages/${name}/public-names.md`,
+    ...['src', 'test'].flatMap((each) => filesIn(`packages/${name}/${each}`, '', true)),
+  ])
+  for (const path of [...readdirSync(root), ...folders.flatMap((name) => filesIn(name, '', true)), ...ofPackages]) {
+    const parts = path.split('/')
+    for (let last = parts.length; last > 0; last--)
+      for (let first = 0; first < last; first++) known.add(parts.slice(first, last).join('/'))
+  }
+  return known
+}
+
+/** Entries of our packages that are named, and that no package exports. */
+function unknownEntries(text: string): readonly string[] {
+  return (text.match(/@halting\/[a-z]+(?:\/[a-z-]+)*/g) ?? []).filter((name) => !entries.has(name))
+}
 
 function exists(url: URL): boolean {
   try {

@@ -1,4 +1,4 @@
-// `@halting/core/steps`: what drivers of the Steps port are made of, and what reads their records.
+// `@halting/core/steps`: what implementations of the `StepEngine` port are made of, and what reads their records.
 
 export { retriesLeft, type RetriesLeft } from '../allowance.ts'
 

@@ -65,7 +65,7 @@ class Stall {
 }
 
 /**
- * Steps that can be broken from outside, whatever driver is behind them: for a run that waits for what can never come.
+ * A `StepEngine` that can be broken from outside, whatever engine is behind it: for a run that waits for what can never come.
  * B1: one pending promise is rejected at a time, the one that began last: an agent ends before the step of the run that it is part of.
  * B2: once broken nothing is begun any more; only the end is still put on record.
  */

@@ -56,7 +56,7 @@ type ShownSchema<Schema> = Schema extends StandardJsonSchema
         readonly modelSchema: JsonObject
       }
     : {
-        /** For a Standard Schema: a JSON Schema is `input` itself. */
+        /** For a Standard Schema: a JSON Schema is `inputSchema` itself. */
         readonly modelSchema?: never
       }
 
@@ -84,11 +84,11 @@ export type AgentToolOptions<Schema extends InputSchema> = Described<Schema> & {
 type NoFields = { readonly type: 'object' }
 
 /**
- * Makes a tool whose input type follows from its schema: `execute`, `readOnly` and `validate` are given what `input` describes, and a
+ * Makes a tool whose input type follows from its schema: `execute`, `readOnly` and `validate` are given what `inputSchema` describes, and a
  * parameter of another type does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
  * output (with defaults and transformations) is the input. It must check at once: a schema that gives a promise makes every call invalid.
  *
- * @throws ConfigurationError for a Standard Schema that gives no JSON Schema, unless `inputSchema` does; for a schema that
+ * @throws ConfigurationError for a Standard Schema that gives no JSON Schema, unless `modelSchema` does; for a schema that
  * is not of an object: services take no other; for a field that is absent, or not of its type.
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {

@@ -126,7 +126,7 @@ export interface Tool<Input = ToolInput> {
 }
 
 /**
- * A tool whose work is a run of its own: a subagent. Its loop runs under the parent's Steps and draws on the parent's ledger.
+ * A tool whose work is a run of its own: a subagent. Its loop runs under the parent's `StepEngine` and draws on the parent's ledger.
  * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer.
  */
 export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute' | 'precheck'> {

@@ -9,6 +9,7 @@ import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol } from '../service/service-model.ts'
 import { createChatBody } from './chat-body.ts'
 import { ChatReader } from './chat-reader.ts'
+import { mistralQuirks, quirksOf } from './service-quirks.ts'
 
 /** Options of `openai`. */
 export interface OpenAiOptions extends ServiceOptions {
@@ -73,7 +74,10 @@ function makeModel(options: OpenAiCompatibleOptions, redactor: Redactor): Model 
   const limits = limitsOf(options)
   const url = urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl)
   const { hostname } = new URL(url)
-  const isMistrals = options.dialect === 'mistral' || isUnder(hostname, 'mistral.ai')
+  const hostQuirks = quirksOf(hostname)
+  // Models of Mistral on another host keep the name that this host has for the output limit.
+  const { hasShortCallIds, separatesUserFromResults, reportsUsageUnasked } =
+    options.dialect === 'mistral' ? mistralQuirks : hostQuirks
   const streamOptions = options.extraBody?.stream_options
   const maxImageTokens = options.maxImageTokens ?? imageTokensOf(id) ?? imageTokensOf(model)
   const protocol: Protocol = {
@@ -88,10 +92,10 @@ function makeModel(options: OpenAiCompatibleOptions, redactor: Redactor): Model 
     body: createChatBody({
       model,
       id,
-      hasShortCallIds: isMistrals,
-      separatesUserFromResults: isMistrals,
-      outputLimitField: options.outputLimitField ?? limitFieldOf(hostname),
-      asksForUsage: streamOptions === undefined ? !isMistrals : streamOptions !== null,
+      hasShortCallIds,
+      separatesUserFromResults,
+      outputLimitField: options.outputLimitField ?? hostQuirks.outputLimitField,
+      asksForUsage: streamOptions === undefined ? !reportsUsageUnasked : streamOptions !== null,
       extraBody: options.extraBody,
     }),
     release: releaseBody,
@@ -105,18 +109,7 @@ function makeModel(options: OpenAiCompatibleOptions, redactor: Redactor): Model 
   }
 }
 
-function limitFieldOf(hostname: string): 'max_tokens' | 'max_completion_tokens' {
-  return openAiDomains.some((domain) => isUnder(hostname, domain)) ? 'max_completion_tokens' : 'max_tokens'
-}
-
-/** Where OpenAI's own service is, and Azure's. */
-const openAiDomains = ['openai.com', 'openai.azure.com', 'cognitiveservices.azure.com', 'services.ai.azure.com']
-
 /** gpt-4o-mini bills an image as 2,833 tokens and 5,667 for each of its tiles, of which there are 8 at most. */
 function imageTokensOf(id: string): number | undefined {
   return /(^|[^a-z0-9])gpt-4o-mini(-\d{4}-\d{2}-\d{2})?$/.test(id) ? 2_833 + 8 * 5_667 : undefined
-}
-
-function isUnder(hostname: string, domain: string): boolean {
-  return hostname === domain || hostname.endsWith(`.${domain}`)
 }

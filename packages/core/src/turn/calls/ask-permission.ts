@@ -174,7 +174,7 @@ function withHookDecision(decision: PermissionDecision, { hookDecision }: Permis
   return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
 }
 
-/** Asks the person through Steps. Without `canUseTool`, with `onAsk: 'end'`, the decision stays `ask`, and the run ends as `needs_approval`. */
+/** Asks the person through the `StepEngine`. Without `canUseTool`, with `onAsk: 'end'`, the decision stays `ask`, and the run ends as `needs_approval`. */
 function askPerson(
   run: Run,
   request: PermissionRequest,
