@@ -186,8 +186,8 @@ describe('resume', () => {
     await clock.advance(60_000)
     const model = scriptedModel([{ hang: true }])
     const told: RunResult[] = []
-    const onTerminal = (terminal: RunResult) => void told.push(terminal)
-    const { ended } = resume(whole.steps.records.slice(0, lap + 1), { ...options, model, onResult: onTerminal }).loop
+    const onResult = (terminal: RunResult) => void told.push(terminal)
+    const { ended } = resume(whole.steps.records.slice(0, lap + 1), { ...options, model, onResult }).loop
     await until(() => model.requests.length === 1)
     await clock.advance(1_999)
     expect(told).toEqual([])

@@ -84,7 +84,7 @@ describe('aborts', () => {
     })
   })
 
-  test('terminal: abandoned, told by onTerminal and the record', async () => {
+  test('terminal: abandoned, told by onResult and the record', async () => {
     const told: RunResult[] = []
     const model = scriptedModel([calls('Hang', 'Write')])
     const clock = createFakeClock({ autoAdvance: true })
