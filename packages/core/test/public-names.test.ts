@@ -46,7 +46,7 @@ for (const { specifier, path } of entriesOf('core')) {
 
   test(`${specifier} has at run time what it exports as a value, and nothing else`, async () => {
     // Any module: its keys are all that is looked at.
-    const module = (await import(entry.href)) as object
+    const module = (await import(specifier)) as object
     expect(Object.keys(module).toSorted()).toEqual(listed(specifier).filter((name) => !name.startsWith('type ')))
   })
 }
