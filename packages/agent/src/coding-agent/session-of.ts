@@ -134,7 +134,7 @@ export class SessionOnDisk {
     await this.#journal?.log.flush()
   }
 
-  /** For `onTerminal`. */
+  /** For `onResult`. */
   readonly ended = (_terminal: RunResult): void => {
     this.#running?.end()
     this.#running = undefined
