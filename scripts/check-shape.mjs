@@ -1,10 +1,11 @@
-// Packs every package and looks at what a user would get: which files, how large, and whether tools find the types.
+// Packs every package and looks at what a user would get: which files, how large, whether it declares all that it imports, and whether tools find the types.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pack } from './pack.mjs'
 import { packedFiles } from './packed-files.mjs'
 import { publishedPackages, report, root } from './packages.mjs'
+import { undeclaredImports } from './undeclared-imports.mjs'
 
 const cwd = fileURLToPath(root)
 
@@ -39,6 +40,7 @@ const problems = packed.flatMap(({ name, tarball, files, ...sizes }) => {
   return [
     ...(files.includes(listed.entry) ? [] : [`${name}: ${listed.entry} is not packed; run npm run build`]),
     ...strangers(files, listed).map((path) => `${name}: packs ${path}, which scripts/packed-files.mjs does not list`),
+    ...undeclaredImports(name === 'halting' ? 'cli' : name.replace('@halting/', ''), files),
     ...tooLarge(sizes, listed).map((told) => `${name}: ${told} by scripts/packed-files.mjs`),
     ...(isContent('publint', 'run', '--strict', tarball) ? [] : [`${name}: publint`]),
     // The program exports nothing, so it has no types to get wrong.

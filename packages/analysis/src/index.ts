@@ -1,6 +1,6 @@
 // `@halting/analysis`: what the records of finished sessions come to. It reads no file, so it runs in a browser, too.
 export { changes, whatIfPriced } from './what-if/changing-calls.ts'
-export { answerRuns } from './what-if/answer-runs.ts'
+export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/answer-runs.ts'
 export type { RunAnswer, WhatIfAnswers } from './what-if/run-answer.ts'
 export {
   type Account,
@@ -17,10 +17,17 @@ export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } f
 export { timeByPhase } from './account/time-by-phase.ts'
 export type { ToolFigures } from './account/tools.ts'
 export { trajectoryOfForeign, type ForeignTrajectory } from './what-if/foreign-trajectory.ts'
-export type { OtherLimits } from './what-if/other-limits.ts'
+export type { OtherLimits, WhyUnknown } from './what-if/other-limits.ts'
 export { suggestLimits, type SuggestedLimit } from './what-if/suggest-limits.ts'
-export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from './what-if/trajectory.ts'
-export { type WhatIf, whatIf, type WhatIfOptions } from './what-if/what-if.ts'
+export {
+  trajectoryOf,
+  type PastCall,
+  type PastTurn,
+  type Trajectory,
+  type PastEnding,
+  type PastPayment,
+} from './what-if/trajectory.ts'
+export { type WhatIf, whatIf, type WhatIfOptions, type Spent as WhatIfSpent } from './what-if/what-if.ts'
 export { recordedProgress, type RecordedProgress, type Totals } from './account/recorded-progress.ts'
 export {
   type Phase,

@@ -110,6 +110,7 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['instructions', 'system'],
   ['abortsignal', 'signal'],
   ['timeoutms', 'maxDurationMs'],
+  ['onterminal', 'onResult'],
   ['maxtokens', 'maxTotalTokens for the whole run, or maxOutputTokens of the model for one reply'],
 ])
 

@@ -103,6 +103,7 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['a listener that is a text', () => run({ onResult: 'x' }), 'onResult must be a function, but it is "x".'],
   ['context that is a text', () => run({ userContext: 'x' }), 'userContext must be an object, but it is "x".'],
   ['a limit by another name', () => run({ maxSteps: 5 }), 'There is no option maxSteps. Use maxTurns.'],
+  ['a listener by its former name', () => run({ onTerminal() {} }), 'There is no option onTerminal. Use onResult.'],
   ['an option that is misspelt', () => run({ maxturn: 5 }), 'There is no option maxturn. Use maxTurns.'],
   ['an option that nobody knows', () => run({ temperature: 1 }), 'There is no option temperature. Leave it out.'],
   ['a prompt for a start', () => startRun('go'), 'startRun must be given an object, such as { prompt }, but it is "go".'],

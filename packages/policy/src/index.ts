@@ -1,7 +1,7 @@
 export { atExit, notAtExit } from './at-exit.ts'
 export { mcpToolName, validServerName, uniqueToolName } from './mcp-names.ts'
 export type { Remedy } from './permissions/decide.ts'
-export { ruleTexts } from './permissions/learned.ts'
+export { ruleTexts, type RuleUpdate } from './permissions/learned.ts'
 export {
   type RulePermissions,
   createPermissions,
@@ -9,22 +9,31 @@ export {
   type PermissionOptions,
   type RuleInForce,
   type CommandCall,
+  type Rights as PermissionRights,
 } from './permissions/permissions.ts'
 export { planModeHook } from './permissions/plan-hook.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
 export { type PlanWords, planModeWords } from './permissions/plan-words.ts'
-export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
-export { PermissionRuleError, parseRules, type RuleText, type Behavior, type RuleProblem } from './permissions/rule.ts'
+export { type PermissionMode, permissionModes, type RuleDecision, type WallPort } from './permissions/rule-book.ts'
+export {
+  PermissionRuleError,
+  parseRules,
+  type RuleText,
+  type Behavior,
+  type RuleProblem,
+  type PermissionRule,
+  type RuleSpec,
+} from './permissions/rule.ts'
 export { runsAnything } from './permissions/runs-anything.ts'
 export { generalAgentName } from './permissions/subject.ts'
 export { matchesWildcard } from './permissions/wildcard.ts'
-export type { Described } from './sandbox/describe.ts'
-export type { PlainCommand, SandboxDescription } from './sandbox/description.ts'
-export { isPublicAddress, isDomainDenied, isPlainHost, normalHost } from './sandbox/domains.ts'
+export type { Described, DeniedPatterns } from './sandbox/describe.ts'
+export type { PlainCommand, SandboxDescription, Place as SandboxPlace } from './sandbox/description.ts'
+export { isPublicAddress, isDomainDenied, isPlainHost, normalHost, type DomainLists } from './sandbox/domains.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
 export { sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
-export { type Piped, spawnPiped } from './sandbox/spawn-piped.ts'
+export { type Piped, spawnPiped, type ToSpawn as SpawnRequest } from './sandbox/spawn-piped.ts'
 export { type WallMeans, wallSummary, findLandlock, findNamespaces, notConfinedCode } from './sandbox/wall-means.ts'
 export {
   hookEvents,
@@ -33,8 +42,22 @@ export {
   type HookGroup,
   type HookHandler,
 } from './settings/hook-settings.ts'
-export { indentAt, membersOf, skipWhitespace, type Span, spanAt } from './settings/json-edit.ts'
-export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from './settings/mcp-edit.ts'
+export {
+  indentAt,
+  membersOf,
+  skipWhitespace,
+  type Span,
+  spanAt,
+  type Member as JsonMember,
+} from './settings/json-edit.ts'
+export {
+  changeMcpServers,
+  mcpFile,
+  type McpScope,
+  mcpScopes,
+  mcpServersOf,
+  type Servers as McpServersByName,
+} from './settings/mcp-edit.ts'
 export { signInsFolder } from './settings/mcp-files.ts'
 export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'
 export type { Offer } from './trust/offers.ts'
@@ -48,4 +71,10 @@ export {
   type TrustOwner,
   type TrustRecord,
   lockFile,
+  type ReadRecords as ReadTrustRecords,
+  type TrustRecords,
 } from './trust/trust-store.ts'
+export type { ExplainedPart } from './permissions/explain.ts'
+export type { PathPattern } from './permissions/path-pattern.ts'
+export type { MadeFile as SandboxMadeFile } from './sandbox/git-places.ts'
+export type { PlacePattern } from './sandbox/expand.ts'

@@ -33,7 +33,7 @@ export interface ChosenSession {
 }
 
 /** A session of another program, which stays as it is. */
-interface OtherProgramsSession {
+export interface OtherProgramsSession {
   readonly program: string
   readonly path: string
   /** Writes its conversation as the beginning of a new journal. @throws HaltingError where nothing was said in it. */

@@ -11,13 +11,14 @@ import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
 
 /** A command that a person may ask for with a slash. */
-interface CommandInfo {
+export interface CommandInfo {
   readonly name: string
   readonly description: string
   readonly argumentHint: string
 }
 
-interface AgentInfo {
+/** A subagent that the model may start. */
+export interface AgentInfo {
   readonly name: string
   readonly description: string
   /** Where it was described. */

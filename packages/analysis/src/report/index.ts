@@ -1,8 +1,21 @@
 // `@halting/analysis/report`: sums over many sessions, as figures and as a page.
 export { Collector } from './collect.ts'
 export { type Period, dayOf } from './days.ts'
-export { gatherReport, isBelow } from './gather-report.ts'
-export type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
+export { gatherReport, isBelow, type ReportScope } from './gather-report.ts'
+export type {
+  Breakdown,
+  Report,
+  SessionSpent,
+  SpentRow,
+  EndingRow,
+  LimitRow,
+  LimitTried,
+  ModelRow,
+  Outlier,
+  RunName,
+  ToolRow,
+  Spent as ReportSpent,
+} from './report-model.ts'
 export { reportHtml } from './report-html.ts'
 export {
   endingName,

@@ -31,6 +31,7 @@ export interface SpentRow extends Spent {
   readonly sessions: number
 }
 
+/** What one model did and cost in the sessions of a report. */
 export interface ModelRow {
   readonly model: string
   readonly requests: number
@@ -64,6 +65,7 @@ export interface SessionSpent extends Spent {
   readonly failedCalls: number
 }
 
+/** The runs of a report that ended for one reason. */
 export interface EndingRow {
   /** Null: no end is on record. */
   readonly reason: EndingReason | null
@@ -94,6 +96,7 @@ export interface LimitRow {
   readonly lostUsd: number
 }
 
+/** One run of a report, with what it cost and how many changes it made. */
 export interface RunName {
   readonly session: string
   readonly run: string
@@ -101,6 +104,7 @@ export interface RunName {
   readonly changes: number
 }
 
+/** The calls of one tool in the sessions of a report. */
 export interface ToolRow {
   /** Null: requests whose reply asked for no tool. */
   readonly tool: string | null
@@ -141,6 +145,7 @@ export interface LimitTried {
   readonly lostChanges: number
 }
 
+/** A session that used far more of something than most. */
 export interface Outlier {
   readonly session: string
   readonly what: 'costUsd' | 'tokens' | 'turns' | 'activeMs'

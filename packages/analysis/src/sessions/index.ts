@@ -7,6 +7,7 @@ export {
   pastTrajectory,
   readPastSession,
   type PastSession,
+  type PastTrajectory,
 } from './read-session.ts'
 export { summariesOf, summaryOf, type SessionSummary } from './session-summaries.ts'
 export { sessionsInFiles, type ManySessions } from './session-files.ts'

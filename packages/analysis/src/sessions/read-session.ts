@@ -94,7 +94,7 @@ export interface PastSession {
 }
 
 /** A run as limits see it. */
-interface PastTrajectory extends ForeignTrajectory {
+export interface PastTrajectory extends ForeignTrajectory {
   /** It counts in the session in which it was made. */
   readonly isCopy: boolean
 }

@@ -11,6 +11,7 @@ export {
   type TranscriptCall,
   type RunTranscript,
   partsOfMessages,
+  type NoteEntry,
 } from './session-transcript.ts'
 export type {
   SessionRow,
@@ -24,6 +25,7 @@ export type {
   TimelineItem,
   TurnCall,
   TurnPoint,
+  ModelWindow,
 } from './types.ts'
 export { viewOf } from './view.ts'
 export { replayLines, type ReplayLine } from './replay-lines.ts'

@@ -91,6 +91,7 @@ export interface Trajectory {
   readonly carried: { readonly turns: number; readonly tokens: number; readonly nanos: number; readonly ms: number }
 }
 
+/** How a past run ended. */
 export interface PastEnding {
   readonly reason: EndingReason
   /** The limit that its signal tells. */

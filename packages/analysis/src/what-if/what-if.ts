@@ -10,7 +10,8 @@ export interface WhatIfOptions {
   readonly changes?: (call: PastCall) => boolean
 }
 
-interface Spent {
+/** What a run spent, or would not have spent under other limits. */
+export interface Spent {
   readonly turns: number
   readonly tokens: number
   /** What services told. */

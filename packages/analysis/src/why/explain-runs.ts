@@ -28,7 +28,7 @@ export interface RunExplanation {
 }
 
 /** What is known of a run beside its records. */
-interface BesideRun {
+export interface BesideRun {
   readonly about: RunExplanation['about']
   readonly goOn?: RunExplanation['goOn'] | undefined
   readonly heldBy?: number | undefined

@@ -1,6 +1,7 @@
 // `@halting/analysis/why`: why each run of a session stopped, with what is known beside its records.
 export { sessionContinuation, type SessionContinuation } from './continuation.ts'
-export { explainRuns, type RunExplanation } from './explain-runs.ts'
+export { explainRuns, type RunExplanation, type BesideRun } from './explain-runs.ts'
 export { aboutRecord, foreignAccount } from './foreign-account.ts'
 export { terminalOf } from './terminal-of.ts'
 export { unreportedUsageText, type UnreportedUsage, unreportedUsageIn } from './unreported-usage.ts'
+export type { NextStep } from './next-step.ts'

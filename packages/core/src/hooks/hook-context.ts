@@ -8,6 +8,7 @@ import type { AskModel, HookQuestion } from './questions.ts'
 import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
 
+/** What a `HookContext` is made of. */
 export interface HookContextInit {
   readonly trigger: HookTrigger
   readonly state: AgentState

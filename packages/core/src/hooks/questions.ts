@@ -12,9 +12,11 @@ export interface HookQuestion extends Pick<CompactionRequest, 'model' | 'system'
   readonly timeoutMs?: number
 }
 
-/** What was given as a question, without anything beside it. */
+/** What was given as a question, without anything beside it. @throws TypeError for the former name of a limit. */
 export function questionOf(given: HookQuestion): HookQuestion {
   const { system, messages, model, maxOutputTokens, timeoutMs } = given
+  // Ignored, it would leave the reply without its bound.
+  if ('maxTokens' in given) throw new TypeError('maxTokens of a question is called maxOutputTokens.')
   const bounds = {
     ...(typeof maxOutputTokens === 'number' &&
       maxOutputTokens >= 1 && { maxOutputTokens: Math.floor(maxOutputTokens) }),

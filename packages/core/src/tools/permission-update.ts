@@ -1,7 +1,7 @@
 import { fieldsOf } from '../given.ts'
 
 /** How long a change of the permissions is kept: for the session, or in a file of settings. */
-type PermissionDestination = 'session' | 'localSettings' | 'userSettings' | 'projectSettings'
+export type PermissionDestination = 'session' | 'localSettings' | 'userSettings' | 'projectSettings'
 
 /** A change of the permissions that came with an answer to a question (the shape is that of Claude Code). JSON. */
 export type PermissionUpdate =

@@ -100,6 +100,21 @@ describe('a hook that asks a model', () => {
     expect(payments.reduce((sum, { nanos }) => sum + nanos, 0)).toBe(370e9)
   })
 
+  test('fails with the new name of a limit that was renamed', async () => {
+    const heard: CompactionReply[] = []
+    const { options, judge } = world(async (context) => {
+      const { system, messages } = question('may it?')
+      const former = { system, messages, maxTokens: 500, model: judge }
+      const reply = await context.ask?.(former)
+      if (reply !== undefined) heard.push(reply)
+    })
+    const { terminal } = await run([], options as never)
+    expect([terminal.reason, judge.requests.length]).toEqual(['completed', 0])
+    expect(heard).toMatchObject([
+      { kind: 'failed', error: { message: 'maxTokens of a question is called maxOutputTokens.' } },
+    ])
+  })
+
   test('reserves before it asks, and settles after', async () => {
     const { options, judge } = world(async (context) => context.ask?.({ ...question('may it?'), model: judge }))
     const { terminal, steps } = await run([], { ...options, maxBudgetUsd: 100_000 } as never)

@@ -5,8 +5,9 @@
 export type GlobPattern = readonly SegmentPattern[]
 
 /** `any` stands for any number of folders; otherwise what a name must look like. */
-type SegmentPattern = 'any' | readonly Token[]
+export type SegmentPattern = 'any' | readonly Token[]
 
+/** One part of a segment of a glob pattern: `*`, a text, or a test of one character. */
 export type Token = 'star' | { readonly is: string } | ((character: string) => boolean)
 
 /** Reads a pattern. Empty segments and `.` say nothing and are left out. */

@@ -1,5 +1,13 @@
 export { firstEntries, type FirstEntries } from './first-entries.ts'
-export { bracesExpanded, bracketReadings, fitsPath, globPattern } from './glob-pattern.ts'
+export {
+  bracesExpanded,
+  bracketReadings,
+  fitsPath,
+  globPattern,
+  type GlobPattern,
+  type SegmentPattern as GlobSegment,
+  type Token as GlobToken,
+} from './glob-pattern.ts'
 export {
   bothEnds,
   isInside,
@@ -13,7 +21,7 @@ export {
   isInsideAny,
 } from './paths.ts'
 export { calledPath, foldedName, hasCounterparts, lookAlikesOf } from './same-looking.ts'
-export { boundedText, boundedBytes } from './bounded-text.ts'
+export { boundedText, boundedBytes, type BoundedBytes, type BoundedText } from './bounded-text.ts'
 export {
   inFolderSync,
   isOpenAt,

@@ -9,6 +9,7 @@ export type FoundRepository =
   | ({ readonly kind: 'repository' } & GitRepository)
   | { readonly kind: 'unclear'; readonly why: string; readonly folder: string }
 
+/** A git repository by its folders. */
 export interface GitRepository {
   /** HEAD, the index and what else each work tree has of its own. */
   readonly gitFolder: string

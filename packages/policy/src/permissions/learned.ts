@@ -3,7 +3,8 @@ import { absolutePath, bothEnds } from '../files/paths.ts'
 import { type Behavior, parseRules } from './rule.ts'
 import type { PermissionMode, RuleBook } from './rule-book.ts'
 
-type RuleUpdate = Extract<PermissionUpdate, { readonly rules: unknown }>
+/** A permission update that adds, replaces or removes rules. */
+export type RuleUpdate = Extract<PermissionUpdate, { readonly rules: unknown }>
 
 /** Rules as they stand in settings. */
 export function ruleTexts({ rules }: Pick<RuleUpdate, 'rules'>): readonly string[] {

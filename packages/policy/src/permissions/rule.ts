@@ -18,7 +18,8 @@ export interface PermissionRule {
   readonly isOtherReading?: true
 }
 
-type RuleSpec =
+/** What a permission rule applies to: the part in parentheses. */
+export type RuleSpec =
   | { readonly kind: 'any' }
   /** `matches` is about the spelling. What the command does is held against `pattern` by `matchCommand`, for deny and ask rules. */
   | { readonly kind: 'command'; readonly pattern: string; matches(command: string): boolean }

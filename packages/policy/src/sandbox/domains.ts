@@ -2,6 +2,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { matchesWildcard } from '../permissions/wildcard.ts'
 
+/** Domains that may be reached, and domains that may not. */
 export interface DomainLists {
   readonly allowed: readonly string[]
   readonly denied: readonly string[]

@@ -18,6 +18,7 @@ export interface GitPlaces {
   readonly withoutCommon: readonly string[]
 }
 
+/** A file that is created before a command runs in the sandbox. */
 export interface MadeFile {
   readonly path: string
   readonly text: string

@@ -3,6 +3,7 @@ import { METHODS } from 'node:http'
 import { connect, type Server, type Socket } from 'node:net'
 import { type DomainLists, isDomainAllowed, isPlainHost, isPublicAddress, normalHost } from './domains.ts'
 
+/** Which domains the proxy of a sandbox lets through, and who is notified of refusals. */
 export interface ProxyOptions {
   readonly domains: DomainLists
   /** Told once for each connection that is refused. */

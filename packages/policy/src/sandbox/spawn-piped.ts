@@ -6,6 +6,7 @@ import type { Sandbox } from './sandbox.ts'
 /** A child process with pipes to its three streams. */
 export type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
 
+/** A program to start, with its arguments, folder and environment. */
 export interface ToSpawn {
   readonly file: string
   readonly args: readonly string[]

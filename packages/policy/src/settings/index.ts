@@ -21,6 +21,9 @@ export {
   settingsTextWith,
   shownSettingsText,
   type SettingsValue,
+  type SettingsFileText,
 } from './own-settings.ts'
-export type { SettingSource, PlacesOptions } from './places.ts'
+export type { SettingSource, PlacesOptions, SettingsLevel } from './places.ts'
 export { loadSettings, projectOffers } from './settings.ts'
+export type { ReadOptions as ReadSettingsOptions } from './read-files.ts'
+export type { Nearest as NearestName } from './check-file.ts'

@@ -101,7 +101,8 @@ export interface Span {
   readonly end: number
 }
 
-interface Member {
+/** A member of a JSON object: its key, and the place of its value. */
+export interface Member {
   readonly key: string
   readonly value: Span
 }

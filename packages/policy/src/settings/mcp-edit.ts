@@ -13,7 +13,8 @@ export const mcpScopes = ['local', 'project', 'user'] as const
 /** Which settings file an MCP server is stored in. */
 export type McpScope = (typeof mcpScopes)[number]
 
-type Servers = Readonly<Record<string, JsonObject>>
+/** MCP servers by name, as a settings file has them. */
+export type Servers = Readonly<Record<string, JsonObject>>
 
 /** The servers that a scope has of its own. @throws ConfigurationError for a file that cannot be read */
 export async function mcpServersOf(scope: McpScope, owner: PlacesOptions): Promise<Servers> {

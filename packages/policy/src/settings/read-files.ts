@@ -13,6 +13,7 @@ import {
   type SettingSource,
 } from './places.ts'
 
+/** Which settings files are read. */
 export interface ReadOptions extends PlacesOptions {
   /** What `--settings` gives: a file, or JSON itself. */
   readonly given?: string | undefined

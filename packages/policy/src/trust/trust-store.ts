@@ -18,7 +18,8 @@ export interface TrustRecord {
   readonly offers: readonly string[]
 }
 
-type TrustRecords = ReadonlyMap<string, TrustRecord>
+/** Decisions about trust by folder. */
+export type TrustRecords = ReadonlyMap<string, TrustRecord>
 
 /** Whose trust is meant: the folder, the person's home and the environment. */
 export type TrustOwner = Pick<PlacesOptions, 'cwd' | 'home' | 'env'>
@@ -28,6 +29,7 @@ export function trustFile(owner: TrustOwner): string {
   return join(configFolder('halting', owner), 'trust.json')
 }
 
+/** The stored decisions about trust, as they were read. */
 export interface ReadRecords {
   readonly records: TrustRecords
   /** Why nothing of the file counts. */
