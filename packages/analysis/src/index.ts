@@ -16,6 +16,19 @@ export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from 
 export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'
 export { timeByPhase } from './account/time-by-phase.ts'
 export type { ToolFigures } from './account/tools.ts'
+export {
+  recordsOfForeign,
+  type ForeignEnding,
+  type ForeignPayment,
+  type ForeignRecords,
+  type ForeignResult,
+  type ForeignRun,
+  type ForeignSaid,
+  type ForeignTurn,
+  agentCallOf,
+  ForeignCosts,
+  isAnswered,
+} from './foreign/foreign-run.ts'
 export { trajectoryOfForeign, type ForeignTrajectory } from './what-if/foreign-trajectory.ts'
 export type { OtherLimits, WhyUnknown } from './what-if/other-limits.ts'
 export { suggestLimits, type SuggestedLimit } from './what-if/suggest-limits.ts'

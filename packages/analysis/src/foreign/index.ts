@@ -13,16 +13,3 @@ export {
 } from './session.ts'
 export { takeOver } from './take-over.ts'
 export { recordedText, skippedText, unpricedText } from './foreign-text.ts'
-export {
-  recordsOfForeign,
-  type ForeignEnding,
-  type ForeignPayment,
-  type ForeignRecords,
-  type ForeignResult,
-  type ForeignRun,
-  type ForeignSaid,
-  type ForeignTurn,
-  agentCallOf,
-  ForeignCosts,
-  isAnswered,
-} from './foreign-run.ts'
