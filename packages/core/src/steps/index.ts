@@ -71,5 +71,12 @@ export { noProgressNudge } from '../guards/no-progress.ts'
 export { usdOf, nanosOf } from '../budget/prices.ts'
 export { boundsOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
 export { upperBoundOfMessages } from '../context/tokens.ts'
-export { refuse, fieldsOf, shown } from '../given.ts'
-export { defaultRepeats, nearestCycle, waitMs, withNewest, turnHash } from '../guards/recent-turns.ts'
+export { refuse, fieldsOf, shown, type Fields as GivenFields } from '../given.ts'
+export {
+  defaultRepeats,
+  nearestCycle,
+  waitMs,
+  withNewest,
+  turnHash,
+  type Cycle as RepeatedCycle,
+} from '../guards/recent-turns.ts'
