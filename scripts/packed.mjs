@@ -41,6 +41,7 @@ try {
   const program = writeProgram()
   const entries = libraries.flatMap(({ name }) => entriesOf(name))
   writeTypeTests(entries)
+  writeResults(entries)
   const halting = join(programFolder, 'node_modules', '.bin', 'halting')
   const checks = {
     'halting demo': () => includes(run(halting, 'demo'), 'reason     completed'),
@@ -50,6 +51,8 @@ try {
     [`${entries.length} entries`]: () =>
       equals(run('node', '--input-type=module', '-e', importing(entries)), `${entries.length}\n`),
     'the types': () => equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', '.'), ''),
+    'names for what every function returns': () =>
+      equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', 'results'), ''),
     'the types of what runs on a cluster': () =>
       equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', 'cluster-types'), ''),
   }
@@ -142,6 +145,38 @@ function writeTypeTests(entries) {
     JSON.stringify({ compilerOptions: { ...strict, ...own, exactOptionalPropertyTypes: false }, include: ['.'] }),
   )
   writeEntries('cluster-types', entries.filter(isOfCluster))
+}
+
+/**
+ * A program that exports what each function of the packages returns: its declarations need a name for each type, which is imported from an entry. A type that no
+ * entry exports is an error there.
+ */
+function writeResults(entries) {
+  mkdirSync(join(folder, 'results'))
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2023',
+    lib: ['es2023', 'esnext.disposable'],
+    strict: true,
+    declaration: true,
+    outDir: 'out',
+    types: ['node'],
+    // The declarations are looked at by the other checks.
+    skipLibCheck: true,
+  }
+  writeFileSync(join(folder, 'results', 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  const listing = `const all = await Promise.all(${JSON.stringify(entries)}.map((entry) => import(entry)))
+const isFunction = (value) => typeof value === 'function' && !/^class\\b/.test(Function.prototype.toString.call(value))
+console.log(JSON.stringify(all.map((entry) => Object.keys(entry).filter((name) => isFunction(entry[name])))))`
+  const options = { cwd: folder, encoding: 'utf8', timeout: patienceMs }
+  const functions = JSON.parse(execFileSync('node', ['--input-type=module', '-e', listing], options))
+  for (const [index, entry] of entries.entries()) {
+    const results = functions[index].map(
+      (name) => `export const ${name} = (undefined as unknown as () => ReturnType<typeof entry.${name}>)()\n`,
+    )
+    const text = `import type * as entry from '${entry}'\n${results.join('')}export {}\n`
+    writeFileSync(join(folder, 'results', `entry${index}.ts`), text)
+  }
 }
 
 /** What can be imported of a package, by its name. */

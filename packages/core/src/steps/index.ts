@@ -44,5 +44,12 @@ export { noProgressNudge } from '../guards/no-progress.ts'
 export { askPrices, usdOf, nanosOf, type PriceAnswer } from '../budget/prices.ts'
 export { boundsOfGrant, mostOfGrant, type GrantBounds } from '../budget/recorded-amount.ts'
 export { upperBoundOfMessages } from '../context/tokens.ts'
-export { refuse, fieldsOf, shown } from '../given.ts'
-export { defaultRepeats, nearestCycle, waitMs, withNewest, turnHash } from '../guards/recent-turns.ts'
+export { refuse, fieldsOf, shown, type Fields as GivenFields } from '../given.ts'
+export {
+  defaultRepeats,
+  nearestCycle,
+  waitMs,
+  withNewest,
+  turnHash,
+  type Cycle as RepeatedCycle,
+} from '../guards/recent-turns.ts'
