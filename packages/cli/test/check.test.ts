@@ -33,7 +33,7 @@ test('check gives the certificate as JSON', async () => {
   expect(JSON.parse(stdout)).toMatchObject({
     halts: true,
     turns: { bounded: true, value: 5, because: 'maxTurns' },
-    tokens: { bounded: true, value: 1000 },
+    tokens: { bounded: true, value: 1000, because: 'maxTokens, reserved before each request' },
     seconds: { bounded: false },
   })
 })

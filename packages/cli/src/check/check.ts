@@ -24,7 +24,7 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const agents = await agentsOf(run, ports, toolbox, models, briefing)
   for (const warning of agents?.warnings ?? []) output.err(told(warning))
   const options = await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)
-  const bounds = certificate(options)
+  const bounds = asFlagIsCalled(certificate(options))
   const likely = forecast(options)
   const { model, smallModel = model } = models
   const notes = { owner: whose(ports), settings, model: smallModel }
@@ -40,6 +40,12 @@ export async function check(given: Flags, program: Program): Promise<number> {
         ].join('\n'),
   )
   return 0
+}
+
+/** The library calls the limit `maxTotalTokens`; `halting check` calls it `maxTokens`, as its flag and its JSON always have. */
+function asFlagIsCalled(bounds: Certificate): Certificate {
+  const { tokens } = bounds
+  return { ...bounds, tokens: { ...tokens, because: tokens.because.replace(/^maxTotalTokens\b/, 'maxTokens') } }
 }
 
 /** What may come after the run, each with its bounds. */
