@@ -348,6 +348,14 @@ test('a listener of notes that throws is its own affair', async () => {
   expect(builder.notes).toHaveLength(1)
 })
 
+test('what was noted reaches its listener also where the agent cannot be opened', async () => {
+  write('.claude/settings.json', '{"permissions":{"allow":["Write"]}}')
+  const notes: string[] = []
+  const opening = codingAgent({ cwd, env: { HOME: home }, onNote: (note) => void notes.push(note) })
+  await expect(opening).rejects.toThrow(/^No key for /)
+  expect(notes).toEqual([expect.stringContaining('permissions.allow')])
+})
+
 test('a key helper of the settings is not run, and where there is no key that is said', async () => {
   const settings = { apiKeyHelper: `touch '${base}/helped'` }
   const opening = codingAgent({ cwd, env: { HOME: home }, settings })

@@ -18,7 +18,7 @@ test('check prints what a run cannot exceed, without a key', async () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toMatch(/^Every run with these flags halts\. It cannot exceed \(model claude-sonnet-5-5\):\n\n/)
   expect(stdout).toMatch(/\n {2}turns +5 {2}maxTurns\n/)
-  expect(stdout).toMatch(/\n {2}tokens +200,000 {2}maxTotalTokens/)
+  expect(stdout).toMatch(/\n {2}tokens +200,000 {2}maxTokens/)
   expect(stdout).toMatch(/\n {2}cost +\$2\.00 {2}maxBudgetUsd/)
   expect(stdout).toMatch(/\n {2}time +10 min 0 s {2}maxDurationMs/)
 })

@@ -53,12 +53,13 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
   const env = environmentWith(loaded.settings, outer, notes)
   const opened = new Opening({ options: { ...options, onNote }, places: { ...places, env }, loaded, notes })
   try {
-    const builder = await opened.builder()
-    for (const note of notes) onNote?.(note)
-    return builder
+    return await opened.builder()
   } catch (thrown) {
     await opened.undo()
     throw thrown
+  } finally {
+    // Also where it could not be opened: what was noted until then may say why.
+    for (const note of notes) onNote(note)
   }
 }
 
