@@ -216,10 +216,13 @@ export function startState(run: RunIdentity, transcript: Transcript, spent: RunP
   return { run, transcript, startLength: transcript.length, spent, continuation: ExecutionContinuation.fresh() }
 }
 
+/** The progress of a run with every field present, to be written into. */
+export interface WritableProgress extends Writable<RunProgress> {}
+
+type Writable<Progress> = { -readonly [key in keyof Required<Progress>]: Progress[key & keyof Progress] }
+
 /** A copy of the same fixed shape, for writing into. A field that is left out here, optional or not, does not compile. */
-export function copyOfProgress(spent: RunProgress): {
-  -readonly [key in keyof Required<RunProgress>]: RunProgress[key]
-} {
+export function copyOfProgress(spent: RunProgress): WritableProgress {
   return {
     request: spent.request,
     turns: spent.turns,

@@ -34,7 +34,7 @@ export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reserv
 export type { RunSurroundings } from '../iterate.ts'
 export { ledgerOf, settingsOf } from '../options.ts'
 export type { RunSettings } from '../run-context.ts'
-export { copyOfProgress, freshProgress, withModelUsage } from '../state.ts'
+export { copyOfProgress, freshProgress, withModelUsage, type WritableProgress } from '../state.ts'
 export type { Iteration, RunEnd, RunIdentity, RunLimits, RunStart } from '../state.ts'
 export type { Eventually } from '../eventually.ts'
 export { beginningOf } from './check-records.ts'
