@@ -1,5 +1,5 @@
 import { isUuid } from '@halting/core/adapters'
-import type { AutoCompact } from './flags.ts'
+import type { AutoCompact } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
 /** A value as it was read, or what would have been right. */
