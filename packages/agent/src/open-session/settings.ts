@@ -1,4 +1,4 @@
-export type { AutoCompact, ErrorPolicyName, SessionChoices } from './choices.ts'
+export { type AutoCompact, type ErrorPolicyName, isShare, leastWindowTokens, type SessionChoices } from './choices.ts'
 export { checkModelName, keyFound, modelsWithKey, nearestModel } from './model-names.ts'
 export { checkModel, describeModels, helperOf, type ModelAccount, openModels, scriptGiven } from './models.ts'
 export { noPlugins, pluginRow, pluginsWithHooks } from './plugins.ts'

@@ -1,5 +1,5 @@
 import { isUuid } from '@halting/core/adapters'
-import type { AutoCompact } from '@halting/agent/session-settings'
+import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
 /** A value as it was read, or what would have been right. */
@@ -46,9 +46,6 @@ export function tokens(given: string): Reading<number> {
     : { expected: 'a number of tokens, such as 200000 or 200k' }
 }
 
-/** No window is smaller, and no conversation is made shorter below it. */
-const leastWindowTokens = 1_000
-
 export function windowTokens(given: string): Reading<number> {
   const read = tokens(given)
   return 'value' in read && read.value >= leastWindowTokens
@@ -66,11 +63,6 @@ export function autoCompact(given: string): Reading<AutoCompact> {
   const expected = `auto, off, a share of the window from 1% to 100%, or at least ${leastWindowTokens} tokens such as 150000 or 150k`
   const meant = /^\d+$/.test(given) && isShare(Number(given)) ? `${given}%` : nearest(given, ['auto', 'off'], 2)
   return { expected, meant }
-}
-
-/** Percent. */
-function isShare(percent: number): boolean {
-  return percent >= 1 && percent <= 100
 }
 
 /** The API wants at least 1,024 where there are any. */
