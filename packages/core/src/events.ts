@@ -2,6 +2,7 @@ import type { RetriesLeft, Ranking, IterationReason } from './allowance.ts'
 import type { BudgetCompletionEvent } from './budget/token-target.ts'
 import type { CompactionTrigger } from './context/port.ts'
 import type { WindowFigures } from './context/window.ts'
+import type { GoalCheck, GoalPlace } from './goals/goal.ts'
 import type { CancellationPoint, GuardRemaining } from './guards/guard.ts'
 import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
@@ -194,6 +195,28 @@ export type RunEvent =
       readonly message: string
     }
   | { readonly type: 'token_budget'; readonly completion: BudgetCompletionEvent }
+  /** The goals are about to be checked. `tries`: how often an answer was sent back so far, of at most `maxTries`. */
+  | {
+      readonly type: 'goal_start'
+      readonly place: GoalPlace
+      readonly goals: readonly string[]
+      readonly tries: number
+      readonly maxTries: number
+    }
+  | {
+      readonly type: 'goal_end'
+      readonly place: GoalPlace
+      readonly met: boolean
+      /** Up to the first that failed. */
+      readonly checks: readonly GoalCheck[]
+      readonly tampered: readonly string[]
+      readonly changedByChecks: readonly string[]
+      readonly changedTests: readonly string[]
+      readonly tries: number
+      readonly maxTries: number
+      readonly flaky: boolean
+      readonly durationMs: number
+    }
   /** Before a turn: how near the guards are to firing, those that can say. */
   | { readonly type: 'guards'; readonly remaining: readonly GuardRemaining[] }
   | {

@@ -46,6 +46,19 @@ export { HookContext } from './hooks/hook-context.ts'
 export type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 export type { PostRunTask, StopHook, StopHookInput, StopHookOutcome } from './hooks/stop-hooks.ts'
 
+// Goals.
+export type {
+  Goal,
+  GoalCheck,
+  GoalContext,
+  GoalFiles,
+  GoalFilesEnd,
+  GoalFilesRound,
+  GoalResult,
+  GoalSpec,
+  GoalVerdict,
+} from './goals/goal.ts'
+
 // Tools and permissions.
 export { agentTool, tool } from './tools/define-tool.ts'
 export type { FromJsonSchema } from './tools/json-schema-type.ts'

@@ -1,5 +1,6 @@
 import { noLaps, type SpentIterations, type IterationReason } from './allowance.ts'
 import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
+import type { GoalProgress } from './goals/progress.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
@@ -91,6 +92,13 @@ export type RunProgress = {
   readonly closing: StoredEnding | null
   /** What a person said to calls that waited, until they are acted on. */
   readonly approvals: { readonly [callId: string]: PermissionDecision } | null
+  /** How far it has come with its goals; absent without any. */
+  readonly goal?: GoalProgress | undefined
+  /**
+   * Calls that may have changed something outside, subagents' too, and the length of the transcript behind the last of them. Absent for none. What has not
+   * changed since is not checked again, and is no progress.
+   */
+  readonly changes?: { readonly calls: number; readonly at: number } | undefined
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
 }
@@ -208,6 +216,8 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     settings: null,
     closing: null,
     approvals: null,
+    goal: undefined,
+    changes: undefined,
     metadata,
   }
 }
@@ -257,6 +267,8 @@ export function copyOfProgress(spent: RunProgress): WritableProgress {
     settings: spent.settings,
     closing: spent.closing,
     approvals: spent.approvals,
+    goal: spent.goal,
+    changes: spent.changes,
     metadata: spent.metadata,
   }
 }

@@ -153,6 +153,8 @@ export class EventUpdates {
       case 'hook_end':
       case 'signal':
       case 'signals_overridden':
+      case 'goal_start':
+      case 'goal_end':
       case 'token_budget':
       case 'guards':
       case 'settings':

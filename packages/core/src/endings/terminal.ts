@@ -1,5 +1,6 @@
 import type { EndingReason } from './ending.ts'
 import type { HaltingError } from '../errors.ts'
+import type { GoalResult } from '../goals/goal.ts'
 import type { Usage } from '../messages.ts'
 import type { StopCategory } from './reason.ts'
 import type { StopSignal } from './signal.ts'
@@ -71,5 +72,7 @@ export interface RunResult {
   readonly durationMs: number
   /** Ids of tool calls that were left behind because they did not react to an abort. */
   readonly stillRunning: readonly string[]
+  /** How its goals stand; absent for a run without any. */
+  readonly goal?: GoalResult
   readonly error?: HaltingError
 }

@@ -1,0 +1,120 @@
+import type { AgentState } from '../agent-state.ts'
+import type { AskModel } from '../hooks/questions.ts'
+import type { Json } from '../json.ts'
+
+/** How a goal stands on record, and how a program that goes on with the run finds it again. JSON. */
+export type GoalSpec = {
+  /** The command, or the words of a judged goal. */
+  readonly name: string
+  /** A model judges, and no program. */
+  readonly judged?: true
+}
+
+/** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model (spec R-GOAL-1). */
+export interface Goal {
+  /** What a person knows it by: the command. Of one run's goals each needs another; it is on record. */
+  readonly name: string
+  /** A model judges it. Its verdict is worth less than that of a program, and the result says so. */
+  readonly judged?: boolean
+  /** Passes in a row that it takes, 1 to 100; 1 when absent. */
+  readonly stable?: number
+  /** Milliseconds for one check, 600,000 when absent; it is aborted then, and the goal is not met. */
+  readonly timeoutMs?: number
+  /** Checks once. It heeds `signal`. What it throws is the report of a check that failed. */
+  check(context: GoalContext): GoalVerdict | Promise<GoalVerdict>
+}
+
+/** What a check is handed. */
+export interface GoalContext {
+  /** Aborted with the run, and when the time of the check is up. */
+  readonly signal: AbortSignal
+  /** The same for every try at this check, also after a crash. */
+  readonly idempotencyKey: string
+  /** The conversation. */
+  readonly state: AgentState
+  /** Number of transcript entries after the last call that may have changed something: results before that are stale. 0 when nothing changed. */
+  readonly changedAt: number
+  /** Asks a model through the run, as `HookContext.ask` does: within its budget, and on record. */
+  readonly ask: AskModel
+}
+
+/** What one check came to. */
+export type GoalVerdict = {
+  readonly met: boolean
+  /** What it said, for the model and for people: a test runner's output. Only its end is used. */
+  readonly report?: string
+  /** Of a command; null where a signal ended it. */
+  readonly exitCode?: number | null
+  /** It can never hold, since it is no check at all: a command that was not found. The text says what to do. A first check that says so ends the run before anything is asked. */
+  readonly unusable?: string
+}
+
+/** When goals are checked: before the first request, at an answer, after a turn that changed something, and at a limit. */
+export type GoalPlace = 'baseline' | 'answer' | 'turn' | 'limit'
+
+/** One check as it is recorded and told. JSON. */
+export type GoalCheck = {
+  readonly name: string
+  readonly met: boolean
+  /** Null for a check that is no command, or was ended by a signal. */
+  readonly exitCode: number | null
+  readonly durationMs: number
+  /** The end of its report: at most 10 lines and 1,000 characters. */
+  readonly tail: string
+  readonly judged?: true
+  readonly timedOut?: true
+  /** Which pass of several in a row failed or was the last. */
+  readonly pass?: number
+}
+
+/** How the goal of a run stands at its end: in the result, the result line, the event and the record. JSON. */
+export type GoalResult = {
+  /** `unknown`: something changed since it was last checked, or it was not checked. */
+  readonly met: boolean | 'unknown'
+  /** A model judged at least one of the goals. */
+  readonly judged?: true
+  /** How often an answer was sent back. */
+  readonly tries: number
+  /** Whether it held before the first request; null where that was not checked. */
+  readonly baseline: boolean | null
+  /** It held whenever it was checked: nothing shows that the run is what made it hold. */
+  readonly heldFromStart?: true
+  /** Of the last round of checks; goals behind one that failed were not checked. */
+  readonly checks: readonly GoalCheck[]
+  /** Files that were protected and have changed: while they do, the goal is not met. */
+  readonly tampered: readonly string[]
+  /** Test files that the agent changed. That is not forbidden. */
+  readonly changedTests: readonly string[]
+  /** Checked twice with nothing changed in between, it came to different verdicts. */
+  readonly flaky: boolean
+}
+
+/**
+ * The files around the checks: what is protected, what a check itself changes, which tests the agent changed. `@halting/agent` has it for a folder; core
+ * touches no files. It is called inside the step of a round of checks, and what it gives is on record with it.
+ */
+export interface GoalFiles {
+  /**
+   * Before the checks of a round. `memo`: what `end` of an earlier round of this session gave, by whatever process; null for the first.
+   * What it throws is a round that is not met.
+   */
+  begin(memo: Json | null, signal: AbortSignal): GoalFilesRound | Promise<GoalFilesRound>
+}
+
+/** The files before the checks of one round. */
+export interface GoalFilesRound {
+  /** Files that are protected and changed since the first round, each with what is asked for: `package.json (scripts.test)`. */
+  readonly tampered: readonly string[]
+  /** After the checks. */
+  end(): GoalFilesEnd | Promise<GoalFilesEnd>
+}
+
+/** The files after the checks of one round. */
+export interface GoalFilesEnd {
+  /** For the next round: what the files are held against. JSON, kept in the session. */
+  readonly memo: Json
+  /** Files that the checks changed: they are no progress, and the model is told so. */
+  readonly changedByChecks: readonly string[]
+  /** Test files that changed since the first round, but for those that checks changed. */
+  readonly changedTests: readonly string[]
+}

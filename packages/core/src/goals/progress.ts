@@ -1,0 +1,57 @@
+import type { GoalCheck, GoalSpec } from './goal.ts'
+
+/** How far a run has come with its goals: part of `RunProgress`, small and JSON. */
+export type GoalProgress = {
+  readonly specs: readonly GoalSpec[]
+  /** How often an answer was sent back since these goals were set. */
+  readonly tries: number
+  /** Rounds of checks since then. */
+  readonly rounds: number
+  /** Whether they held before the next request after they were set; null until that was checked. */
+  readonly baseline: boolean | null
+  readonly last: GoalRound | null
+  /** What the last answer that was sent back came to, to tell whether another one differs. */
+  readonly lastTry: { readonly report: number; readonly changes: number } | null
+  /** A check has failed. */
+  readonly hasFailed: boolean
+  readonly flaky: boolean
+  /** The model was told that nothing had changed. */
+  readonly reminded: boolean
+  /** Results of tools when the person last said something, or an answer was last sent back. */
+  readonly resultsBefore: number
+}
+
+/** What one round of checks came to, as far as later ones need it. */
+export type GoalRound = {
+  readonly met: boolean
+  readonly checks: readonly GoalCheck[]
+  readonly tampered: readonly string[]
+  readonly changedTests: readonly string[]
+  /** Calls that may have changed something until then (`RunProgress.changes`). */
+  readonly changes: number
+}
+
+/** Goals that were just set. */
+export function freshGoal(specs: readonly GoalSpec[], resultsBefore: number): GoalProgress | undefined {
+  if (specs.length === 0) return undefined
+  return {
+    specs,
+    tries: 0,
+    rounds: 0,
+    baseline: null,
+    last: null,
+    lastTry: null,
+    hasFailed: false,
+    flaky: false,
+    reminded: false,
+    resultsBefore,
+  }
+}
+
+/** True where both name the same goals in the same order. */
+export function isSameGoals(one: readonly GoalSpec[], other: readonly GoalSpec[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ name, judged }, index) => other[index]?.name === name && other[index].judged === judged)
+  )
+}
