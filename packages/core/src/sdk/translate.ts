@@ -82,6 +82,8 @@ export function createTranslator(options: TranslateOptions): Translator {
         const message = budgetWaitText(event)
         return message === null ? nothing : [{ type: 'system', subtype: 'informational', message, ...base() }]
       }
+      case 'goal_end':
+        return [goalCheckOf(event, parent, base())]
       case 'permission_denied':
         return [
           {
@@ -209,6 +211,30 @@ function progressOf(
     tool_name: event.name,
     parent_tool_use_id: parent,
     elapsed_time_seconds: elapsed,
+    ...base,
+  }
+}
+
+function goalCheckOf(
+  event: Extract<RunEvent, { readonly type: 'goal_end' }>,
+  parent: string | null,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  const { place, met, checks, tampered, changedByChecks, changedTests, tries, maxTries, flaky, durationMs } = event
+  return {
+    type: 'system',
+    subtype: 'goal_check',
+    place,
+    met,
+    checks,
+    tampered,
+    changed_by_checks: changedByChecks,
+    changed_tests: changedTests,
+    tries,
+    max_tries: maxTries,
+    flaky,
+    duration_ms: durationMs,
+    parent_tool_use_id: parent,
     ...base,
   }
 }
