@@ -63,21 +63,8 @@ export function createTranslator(options: TranslateOptions): Translator {
       }
       case 'tool_update':
         return [progressOf(event, parent, base())]
-      case 'retry': {
-        const { attempt, maxRetries, delayMs, error } = event
-        return [
-          {
-            type: 'system',
-            subtype: 'api_retry',
-            attempt,
-            max_retries: maxRetries,
-            retry_delay_ms: delayMs,
-            error_status: error.status,
-            error: error.kind,
-            ...base(),
-          },
-        ]
-      }
+      case 'retry':
+        return [retryOf(event, base())]
       case 'budget_wait': {
         const message = budgetWaitText(event)
         return message === null ? nothing : [{ type: 'system', subtype: 'informational', message, ...base() }]
@@ -211,6 +198,22 @@ function progressOf(
     tool_name: event.name,
     parent_tool_use_id: parent,
     elapsed_time_seconds: elapsed,
+    ...base,
+  }
+}
+
+function retryOf(
+  { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  return {
+    type: 'system',
+    subtype: 'api_retry',
+    attempt,
+    max_retries: maxRetries,
+    retry_delay_ms: delayMs,
+    error_status: error.status,
+    error: error.kind,
     ...base,
   }
 }
