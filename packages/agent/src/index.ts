@@ -176,3 +176,5 @@ export {
   type ResultFilesOptions,
 } from '@halting/journal'
 export { nearest } from './nearest.ts'
+export { commandGoal, type CommandGoalOptions } from './goals/command-goal.ts'
+export { unusableCommand } from './goals/unusable-command.ts'
