@@ -136,6 +136,13 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
     replies: ['Answer.'],
     options: { stopHooks: [{ id: 'enough', handle: () => ({ prevent: 'Enough for today' }) }] },
   },
+  goal_unmet: {
+    replies: () => 'Done.',
+    options: {
+      until: [{ name: 'npm test', check: () => ({ met: false, exitCode: 1, report: '3 failed' }) }],
+      maxGoalTries: 2,
+    },
+  },
   needs_approval: {
     replies: [calls('Look')],
     options: {

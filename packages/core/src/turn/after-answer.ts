@@ -14,6 +14,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { headOf } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
+import { goalAtAnswer } from './goals.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
@@ -22,7 +23,7 @@ import { waitForTasks } from './tasks.ts'
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
 /** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
-const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, tokenTarget]
+const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, goalAtAnswer, tokenTarget]
 
 /** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
