@@ -18,7 +18,7 @@ import { temporaryFolder, until } from '../support/harness.ts'
 
 function contextOf(signal: AbortSignal): GoalContext {
   const ask = (): Promise<never> => Promise.reject(new Error('a command asks no model'))
-  return { signal, idempotencyKey: 'k', state: AgentState.empty(), changedAt: 0, ask }
+  return { signal, idempotencyKey: 'k', state: AgentState.empty(), changes: undefined, ask }
 }
 
 async function check(
