@@ -1,5 +1,5 @@
 import type { StageReason } from '../after/stage-record.ts'
-import type { GoalCheck, GoalPlace, GoalResult } from '../goals/goal.ts'
+import type { GoalCheck, GoalPlace, GoalResult } from '../goals/goal-record.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
 import type { ResultSubtype } from '../endings/ending.ts'
