@@ -14,7 +14,8 @@ import {
   shown,
 } from '../given.ts'
 import type { Given } from '../given.ts'
-import type { Goal, GoalFiles, GoalSpec } from './goal.ts'
+import type { Goal, GoalFiles } from './goal.ts'
+import type { GoalSpec } from './goal-record.ts'
 
 /** What a run is given for its goals. */
 export interface RunGoals {
@@ -93,7 +94,7 @@ export function checkedSpecs(given: unknown): readonly GoalSpec[] {
   const specs = (given as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
     if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
-    return { ...specOf({ name: String(name), judged: judged === true }), ...(typeof set === 'number' && { set }) }
+    return { ...specOf({ name: name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
   const names = specs.map(nameOf)
   const twice = names.find((each, index) => names.indexOf(each) !== index)

@@ -1,7 +1,7 @@
 import { many } from '../text.ts'
 import type { RoundRecord } from '../turn/goal-round.ts'
-import type { GoalCheck, GoalSpec } from './goal.ts'
-import type { GoalRound } from './progress.ts'
+import type { GoalCheck, GoalSpec } from './goal-record.ts'
+import type { GoalProgress } from './progress.ts'
 import { lastLineOf } from './report.ts'
 
 // What the model and people are told of goals.
@@ -49,7 +49,7 @@ export function sentBackText(
 }
 
 /** A person has the run go on whose answer did not meet the goals: what the last check found, as far as it is kept. */
-export function goOnUnmetText({ checks, tampered }: GoalRound): string {
+export function goOnUnmetText({ checks, tampered }: NonNullable<GoalProgress['last']>): string {
   const report = checks.at(-1)?.tail ?? ''
   return `The goal is not met: ${whyUnmet({ checks, tampered, report })}\nGo on until it holds.`
 }

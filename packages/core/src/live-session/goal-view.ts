@@ -1,6 +1,6 @@
 import type { RunResult } from '../endings/terminal.ts'
 import type { RunEvent } from '../events.ts'
-import type { GoalSpec } from '../goals/goal.ts'
+import type { GoalSpec } from '../goals/goal-record.ts'
 import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
 import type { SessionGoal } from './session.ts'
 
