@@ -1,5 +1,6 @@
-import type { RunEvent } from '@halting/core'
-import { oneLine } from '../io/figures.ts'
+import type { GoalCheck, GoalResult, RunEvent } from '@halting/core'
+import type { SessionGoal } from '@halting/core/session'
+import { many, oneLine } from '../io/figures.ts'
 
 // Goals in words, for every frontend that shows a session.
 
@@ -37,7 +38,7 @@ function placeText({ place, tries, maxTries }: GoalEnd): string {
   }
 }
 
-export function triesText(tries: number): string {
+function triesText(tries: number): string {
   return tries === 1 ? '1 try' : `${tries} tries`
 }
 
@@ -60,4 +61,71 @@ const countOfFailures =
 function tellingLine(tail: string): string {
   const lines = tail.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
   return lines.findLast((line) => countOfFailures.test(line)) ?? lines.at(-1) ?? ''
+}
+
+/** How the goals of a session stand, for a line with little room: `goal ✗ try 2/10`. */
+export function goalStanding({ isChecked, last, tries, maxTries }: SessionGoal): string {
+  if (!isChecked) return 'goal not checked in plan mode'
+  const of = tries === 0 ? '' : ` try ${tries}/${maxTries}`
+  if (last === null) return `goal${of}`
+  return last.met ? 'goal ✓' : `goal ✗${of}`
+}
+
+/** What `/until` and `/goal` show: each goal, and what the last round found. */
+export function goalRows(goal: SessionGoal | null): readonly string[] {
+  if (goal === null) return ['No goal is set.']
+  const { goals, isChecked, isChecking, last, tries, maxTries } = goal
+  const unmet = last?.checks.at(-1)
+  const rows = goals.map(({ name, judged }) => {
+    const check = last?.checks.find((each) => each.name === name)
+    return `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+  })
+  const more = [
+    ...(tries === 0 ? [] : [`sent back ${tries} of ${maxTries} times`]),
+    ...(last !== null && last.tampered.length > 0 ? [findingText(last)] : []),
+    ...(last?.flaky === true ? ['the check is flaky'] : []),
+    ...(isChecking ? ['it is being checked'] : []),
+    ...(isChecked ? [] : ['nothing is checked in plan mode']),
+    ...(last === null && isChecked && !isChecking ? ['it was not checked yet'] : []),
+  ]
+  const tail = unmet === undefined || unmet.met ? [] : unmet.tail.split('\n').filter((line) => line.trim() !== '')
+  return [...rows, ...tail.map((line) => `  ${line}`), ...(more.length === 0 ? [] : [`${more.join('; ')}.`])]
+}
+
+function verdictText(check: GoalCheck | undefined): string {
+  if (check === undefined) return ''
+  if (check.met) return ' ✓'
+  return ` ✗ (${check.timedOut === true ? 'it took too long' : check.exitCode === null ? 'not met' : `exit code ${check.exitCode}`})`
+}
+
+/** Of a run that is done: `goal met: npm test`; '' for one without goals. */
+export function metText(goal: GoalResult | undefined): string {
+  if (goal?.met !== true) return ''
+  const names = goalNames(goal.checks.map(({ name }) => name))
+  const judged = goal.judged === true ? ', as a model judges' : ''
+  return `goal met: ${names}${goal.heldFromStart === true ? ', held from the start' : ''}${judged}`
+}
+
+const mostFiles = 5
+
+/** What a person should know of a goal beside whether it is met, a sentence each. */
+export function goalRemarks(goal: GoalResult | undefined): readonly string[] {
+  if (goal === undefined) return []
+  const { met, changedTests, tampered, flaky } = goal
+  const named = (files: readonly string[]): string => {
+    const more = files.length > mostFiles ? ` and ${files.length - mostFiles} more` : ''
+    return oneLine(`${files.slice(0, mostFiles).join(', ')}${more}`, 300)
+  }
+  return [
+    ...(met === 'unknown' ? ['Whether the goal is met is not known.'] : []),
+    ...(tampered.length === 0 ? [] : [`What it is checked by has changed: ${named(tampered)}.`]),
+    ...(changedTests.length === 0
+      ? []
+      : [`The agent changed ${many(changedTests.length, 'test file')}: ${named(changedTests)}.`]),
+    ...(flaky
+      ? [
+          'The check came to different verdicts with nothing changed in between; --until-stable 3 asks for passes in a row.',
+        ]
+      : []),
+  ]
 }
