@@ -54,7 +54,6 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
   const failure = followFailure()
   const tell = tellerFor(output)
   const goals = isShown ? goalTeller(tell, flags, style) : undefined
-  let isAnswered = true
   return {
     onEvent(event) {
       failure.onEvent(event)
@@ -73,7 +72,6 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       if (message.type !== 'result') return
       stopShowing()
       const text = message.result ?? message.last_answer ?? ''
-      isAnswered = text.trim() !== ''
       if (!answer.has(text)) say(text, output)
     },
     end(terminal) {
@@ -84,9 +82,6 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       if (isUnusableGoal(terminal)) return tell(`halting: ${terminal.signal.message}`)
       goals?.end(terminal)
       if (endings[terminal.reason].exitCode === 0) {
-        // Where notices are shown it was told as it happened.
-        const isTold = isWatched || steps !== undefined
-        if (terminal.reason === 'completed' && !isAnswered && !isTold) tell('halting: The model gave an empty answer.')
         // A hook that took the prompt back, say: no answer tells why there is none.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
           tell(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
