@@ -4,7 +4,15 @@ import type { RunProgress } from './state.ts'
 /** What an agent adds to the figures of the run that started it. */
 export type AgentFigures = Pick<
   RunProgress,
-  'modelUsage' | 'totalTokens' | 'nanos' | 'unknownNanos' | 'subagents' | 'stillRunning' | 'now' | 'settings'
+  | 'modelUsage'
+  | 'totalTokens'
+  | 'nanos'
+  | 'unknownNanos'
+  | 'subagents'
+  | 'stillRunning'
+  | 'now'
+  | 'settings'
+  | 'changes'
 >
 
 /** One that has ended, as it is entered in the run that started it; null for one that never began. */
@@ -22,8 +30,8 @@ export interface CameToEnd {
 }
 
 export function agentFigures(spent: RunProgress): AgentFigures {
-  const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings } = spent
-  return { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings }
+  const { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes } = spent
+  return { modelUsage, totalTokens, nanos, unknownNanos, subagents, stillRunning, now, settings, changes }
 }
 
 /** Agents that were started, and those that agents which still work may start. */

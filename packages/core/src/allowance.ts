@@ -4,6 +4,7 @@ export type IterationReason =
   | 'user_input'
   | 'continuation_requested'
   | 'stop_hook_blocking'
+  | 'goal_unmet'
   | 'token_budget_continuation'
   | 'structured_output_retry'
   | 'pause_turn'
@@ -16,10 +17,10 @@ export type IterationReason =
   | 'no_progress_nudge'
   | 'wrap_up'
 
-/** How often each may be taken. `turns` and `gate` are bounds of a run and set by its options; the rest are constants (spec R-LAP-2). */
+/** How often each may be taken. Turns, tries of a goal and the token target are bounds that options set; the rest are constants (spec R-LAP-2). */
 interface AllowanceRow {
-  /** What pays for the lap. `next_turn` and `user_input` share one allowance. */
-  readonly paidFrom: 'turns' | 'tokenTarget' | 'own'
+  /** What pays for the lap. `next_turn` and `user_input` share one allowance. A try of a goal is paid for twice: it is a turn, too. */
+  readonly paidFrom: 'turns' | 'goalTries' | 'tokenTarget' | 'own'
   /** Laps of an allowance of its own. */
   readonly laps: number
   /** `refill`: full again after a spent turn, or a token continuation that made progress. `run`: never refilled. */
@@ -34,6 +35,7 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
   user_input: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
   continuation_requested: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
   stop_hook_blocking: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
+  goal_unmet: { paidFrom: 'goalTries', laps: 0, resets: 'run', countsAsTurn: true },
   token_budget_continuation: { paidFrom: 'tokenTarget', laps: 0, resets: 'run', countsAsTurn: true },
   structured_output_retry: { paidFrom: 'own', laps: 5, resets: 'refill', countsAsTurn: true },
   pause_turn: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: false },
@@ -49,7 +51,8 @@ export const allowances: { readonly [transition in IterationReason]: AllowanceRo
 
 /** Whether the lap is a further turn that counts against `maxTurns`, and no recovery. */
 export function spendsTurn(transition: IterationReason): boolean {
-  return allowances[transition].paidFrom === 'turns'
+  const { paidFrom } = allowances[transition]
+  return paidFrom === 'turns' || paidFrom === 'goalTries'
 }
 
 /** `Object.keys` of a record over the union gives the union. */
@@ -63,6 +66,8 @@ export type SpentIterations = {
   readonly sinceRefill: LapCounts
   /** Laps of the whole run. */
   readonly inRun: LapCounts
+  /** Of the laps `goal_unmet` those for goals that others have taken the place of: the tries of these begin anew. */
+  readonly triesBefore?: number
 }
 
 export const noLaps: SpentIterations = Object.freeze({ sinceRefill: Object.freeze({}), inRun: Object.freeze({}) })
@@ -70,6 +75,8 @@ export const noLaps: SpentIterations = Object.freeze({ sinceRefill: Object.freez
 export interface RetryLimits {
   /** Turns that may happen; at least 1. */
   readonly maxTurns: number
+  /** How often an answer may be sent back because a goal is not met; 0 when absent. */
+  readonly goalTries?: number
   /** Laps that the token target allows (`tokenTargetBound`); 0 without one. */
   readonly tokenTargetLaps: number
 }
@@ -78,7 +85,12 @@ const count = (counts: LapCounts, transition: IterationReason): number => counts
 
 /** Turns that were begun and count against `maxTurns`. The first is not a lap. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input')
+  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input') + count(inRun, 'goal_unmet')
+}
+
+/** Tries that are left of the goals that are in force; below 0 where the limit was lowered since. */
+function triesLeft({ inRun, triesBefore = 0 }: SpentIterations, { goalTries = 0 }: RetryLimits): number {
+  return goalTries + triesBefore - count(inRun, 'goal_unmet')
 }
 
 /** How often the loop may still go round for this reason; never below 0, also where a limit was lowered below what is spent. */
@@ -87,6 +99,8 @@ export function lapsLeft(transition: IterationReason, spent: SpentIterations, li
   switch (row.paidFrom) {
     case 'turns':
       return Math.max(0, limits.maxTurns - turnsBegun(spent))
+    case 'goalTries':
+      return Math.max(0, Math.min(triesLeft(spent, limits), limits.maxTurns - turnsBegun(spent)))
     case 'tokenTarget':
       return Math.max(0, limits.tokenTargetLaps - count(spent.inRun, 'token_budget_continuation'))
     case 'own':
@@ -99,9 +113,13 @@ export function spendLap(transition: IterationReason, spent: SpentIterations, ma
   const row = allowances[transition]
   const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }
   if (row.paidFrom === 'turns' || (row.paidFrom === 'tokenTarget' && madeProgress))
-    return { sinceRefill: noLaps.sinceRefill, inRun }
-  if (row.resets === 'run') return { sinceRefill: spent.sinceRefill, inRun }
-  return { sinceRefill: { ...spent.sinceRefill, [transition]: count(spent.sinceRefill, transition) + 1 }, inRun }
+    return { ...spent, sinceRefill: noLaps.sinceRefill, inRun }
+  if (row.resets === 'run') return { ...spent, inRun }
+  return {
+    ...spent,
+    sinceRefill: { ...spent.sinceRefill, [transition]: count(spent.sinceRefill, transition) + 1 },
+    inRun,
+  }
 }
 
 /** (turns left, token gate left, sum of the other allowances left): falls lexicographically with every lap, so every run halts. */
@@ -109,7 +127,7 @@ export type Ranking = readonly [turns: number, gate: number, others: number]
 
 /** The ranking that every iteration lowers, from what is left of each retry limit. */
 export function rankingOf(spent: SpentIterations, limits: RetryLimits): Ranking {
-  let others = allOwnLaps
+  let others = allOwnLaps + Math.max(0, triesLeft(spent, limits))
   others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')
   return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
 }
@@ -145,6 +163,7 @@ export function retriesLeft(spent: SpentIterations, limits: RetryLimits): Retrie
     user_input: turnsLeft,
     continuation_requested: allowances.continuation_requested.laps - (sinceRefill.continuation_requested ?? 0),
     stop_hook_blocking: allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0),
+    goal_unmet: Math.max(0, lapsLeft('goal_unmet', spent, limits)),
     token_budget_continuation: Math.max(0, limits.tokenTargetLaps - (inRun.token_budget_continuation ?? 0)),
     structured_output_retry: allowances.structured_output_retry.laps - (sinceRefill.structured_output_retry ?? 0),
     pause_turn: allowances.pause_turn.laps - (sinceRefill.pause_turn ?? 0),

@@ -4,6 +4,7 @@ import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
 import { noProgressNudge } from './guards/no-progress.ts'
 import type { FinishedRun } from './run-context.ts'
+import { goalAtEnding } from './turn/goals.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import type { LapDetails, Run } from './turn/run.ts'
@@ -50,14 +51,18 @@ function goRound(run: Run, transition: IterationReason, details?: LapDetails): E
 function endOrGoOn(run: Run, draft: Draft): Eventually<FinishedRun | undefined> {
   return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
     if (nudged === 'taken') return undefined
-    draft.keep?.(run)
-    raiseEnding(run, draft)
-    return after(override(run, draft), (came) => {
-      if (came === 'overridden') return undefined
-      // An abort that a hook has on record asks for no last answer, in a resume either.
-      if (came !== 'aborted' && asksForLastAnswer(run, draft)) return goRound(run, 'wrap_up')
-      return finish(run, draft)
-    })
+    return after(goalAtEnding(run, draft), (ending) => endUnlessOverridden(run, ending))
+  })
+}
+
+function endUnlessOverridden(run: Run, draft: Draft): Eventually<FinishedRun | undefined> {
+  draft.keep?.(run)
+  raiseEnding(run, draft)
+  return after(override(run, draft), (came) => {
+    if (came === 'overridden') return undefined
+    // An abort that a hook has on record asks for no last answer, in a resume either.
+    if (came !== 'aborted' && asksForLastAnswer(run, draft)) return goRound(run, 'wrap_up')
+    return finish(run, draft)
   })
 }
 

@@ -34,7 +34,7 @@ import {
   type SettingsChange,
   type SettingsInForce,
 } from './settings/settings-change.ts'
-import { startRun } from './start.ts'
+import { startRun, type StartOptions } from './start.ts'
 import type { LearnedContext } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { DurableStepEngine } from './steps/driver.ts'
@@ -334,6 +334,7 @@ export class QueryEngine<Output = unknown> {
     const { promptId } = what
     const start = startRun({
       ...asked(what),
+      ...this.#goalsOfLast,
       ...(prompt !== undefined && { prompt }),
       transcript: this.#transcript,
       sessionId: this.sessionId,
@@ -353,6 +354,12 @@ export class QueryEngine<Output = unknown> {
     const { nanos, unknownNanos, totalTokens } = start.spent
     owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
     return streamRun(start, { ...options, ...(steps !== undefined && { steps }) }, owner)
+  }
+
+  /** Of a run that ended to ask for approval its goals are in force in the one that was answered. */
+  get #goalsOfLast(): Pick<StartOptions, 'goals'> {
+    const spent = this.#last?.state.spent ?? this.#options.session?.ended.at(-1)?.spent
+    return spent?.goal === undefined ? {} : { goals: { goal: spent.goal, changes: spent.changes } }
   }
 
   #goOn({ open = [], log, transcript }: StoredSession): RunStream {

@@ -10,6 +10,7 @@ import { endings } from './endings/table.ts'
 import type { RunSummary, RunResult } from './endings/terminal.ts'
 import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
+import { goalResultOf } from './turn/goals.ts'
 import { payLostRequests } from './turn/lost-requests.ts'
 import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
@@ -139,8 +140,14 @@ function terminalFor(state: RunState, draft: Draft): RunResult {
     totalTokens: spent.totalTokens,
     durationMs: activeMs(spent),
     stillRunning: spent.stillRunning,
+    ...goalOf(state, draft),
   }
   return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
+}
+
+function goalOf(state: RunState, draft: Draft): Pick<RunResult, 'goal'> {
+  const goal = goalResultOf(state, draft)
+  return goal === undefined ? {} : { goal }
 }
 
 function summaryOf({ spent }: RunState): RunSummary {

@@ -7,6 +7,8 @@ import { ConfigurationError, isInstance } from './errors.ts'
 import type { Emit, RunEvent } from './events.ts'
 import { fieldsOf, refuse } from './given.ts'
 import { disregard } from './eventually.ts'
+import { freshGoal, isSameGoals } from './goals/progress.ts'
+import { checkKnown, specOf } from './goals/run-goals.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { EventQueue } from './event-queue.ts'
 import { finishBroken } from './finish.ts'
@@ -19,7 +21,7 @@ import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-conte
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsChange, type SettingsInForce } from './settings/settings-change.ts'
-import type { RunLimits, RunState } from './state.ts'
+import type { RunLimits, RunProgress, RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { steadyClock } from './steps/clock.ts'
@@ -114,6 +116,8 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   if (run.canUseTool !== null && !('answer' in steps))
     throw new ConfigurationError('These Steps take their answers elsewhere: give canUseTool to whoever gives them.')
   if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)
+  if (context.replayed !== true) checkKnown(run.goals, start.spent.goal?.specs ?? [])
+  if (context.resumed === true && context.replayed !== true) setGoalsAnew(start, run, inbox)
   const stallable = new StallableSteps(steps)
   const ports: RunPorts = {
     steps: stallable,
@@ -266,11 +270,33 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
   }
 }
 
+/** The goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a last answer, has none. */
+function goalsOfStart({ spent }: RunState, { goals }: RunContext): RunProgress['goal'] {
+  if (spent.compacting !== null || spent.closing !== null) return undefined
+  const set = spent.settings?.until
+  const specs = set ?? goals.given.map(specOf)
+  const isSame =
+    spent.goal !== undefined && (isSameGoals(spent.goal.specs, specs) || (set === undefined && specs.length === 0))
+  return isSame ? spent.goal : freshGoal(specs, 0)
+}
+
+/** Goals that whoever goes on with a run gives in place of those on its record: set as a person would, so that they are on record from here on. */
+function setGoalsAnew({ spent }: RunState, { goals }: RunContext, inbox: OpenInbox): void {
+  const specs = goals.given.map(specOf)
+  if (specs.length > 0 && !isSameGoals(specs, spent.goal?.specs ?? [])) inbox.set({ until: specs })
+}
+
 /** Puts the beginning on record, and the moment of it into the state. */
-function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
+function begun(given: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
   const { model } = context
-  const added = start.transcript.since(start.startLength)
-  const limits = limitsOf(contextWith(context, start.spent.settings).settings, spentBeforeUsd)
+  const added = given.transcript.since(given.startLength)
+  const { settings } = contextWith(context, given.spent.settings)
+  const goal = goalsOfStart(given, context)
+  const start = goal === given.spent.goal ? given : { ...given, spent: { ...given.spent, goal } }
+  const limits = {
+    ...limitsOf(settings, spentBeforeUsd),
+    ...(goal !== undefined && { maxGoalTries: settings.maxGoalTries }),
+  }
   const answers = start.spent.approvals === null ? [] : openCallsOf(start.transcript)
   const at = steps.begin({
     run: start.run,

@@ -38,6 +38,8 @@ import {
 } from './given.ts'
 import { isGuards } from './guards/check-guards.ts'
 import { isHook } from './hooks/check-hook.ts'
+import type { Goal, GoalFiles, GoalSpec } from './goals/goal.ts'
+import { isGoalFiles, isGoals, usualGoalTries, type RunGoals } from './goals/run-goals.ts'
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
 import { registerGuards } from './guards/registry.ts'
@@ -118,6 +120,20 @@ export interface RunOptions {
   readonly onAsk?: 'end' | 'wait'
   readonly hooks?: readonly Hook[]
   readonly stopHooks?: readonly StopHook[]
+  /** What must hold before the run may end as `completed`: programs check it, out of the model's reach (spec R-GOAL-1). `commandGoal` of `@halting/agent` makes one of a command. */
+  readonly until?: readonly Goal[]
+  /** How often an answer is sent back because a goal is not met: 1 to 1,000; 10. */
+  readonly maxGoalTries?: number
+  /** Ends at once, without a request, where the goals hold at the start. */
+  readonly skipIfMet?: boolean
+  /** Checks the goals after each turn that changed something, and ends as soon as they hold. */
+  readonly stopWhenMet?: boolean
+  /** Looks after the files around the checks: what is protected, what a check changes (`goalFiles` of `@halting/agent`). */
+  readonly goalFiles?: GoalFiles
+  /** Makes a goal from its name on record, for a run that is gone on with and for `RunStream.set({ until })`. */
+  readonly goalNamed?: (spec: GoalSpec) => Goal | undefined
+  /** An answer for which the goals do not hold, and before which no tool was called since the last message or try: sent back, or (`end`) left to the person. */
+  readonly unmetWithoutWork?: 'send_back' | 'end'
   readonly postRun?: readonly PostRunTask[]
   readonly cancellation?: readonly CancellationSource[]
   /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent` (spec R-BACK-1). */
@@ -188,6 +204,13 @@ const loopChecks: { readonly [option in keyof RunOptions]-?: Given } = {
   onAsk: isEither('end', 'wait'),
   hooks: isListOf(isHook),
   stopHooks: isListOf(isStopHook),
+  until: isGoals,
+  maxGoalTries: isNumber,
+  skipIfMet: isYesOrNo,
+  stopWhenMet: isYesOrNo,
+  goalFiles: isGoalFiles,
+  goalNamed: isFunction,
+  unmetWithoutWork: isEither('send_back', 'end'),
   postRun: isListOf(isTask),
   cancellation: isListOf(isSource),
   background: isBackground,
@@ -244,6 +267,7 @@ export function settingsOf(options: RunOptions): RunSettings {
     maxSubagents: options.maxSubagents ?? 50,
     maxSubagentDepth: options.maxSubagentDepth ?? 3,
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
+    maxGoalTries: options.maxGoalTries ?? usualGoalTries,
     userContext: options.userContext ?? {},
     systemContext: options.systemContext ?? {},
     querySource: 'main',
@@ -330,6 +354,7 @@ function newContext(options: RunOptions): RunContext {
     background: options.background ?? null,
     hooks: createHookRegistry(options.hooks),
     stopHooks: registerStopHooks(options.stopHooks ?? []),
+    goals: runGoalsOf(options),
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
     canUseTool: options.canUseTool ?? null,
@@ -340,8 +365,21 @@ function newContext(options: RunOptions): RunContext {
     largeResults: options.largeResults ?? null,
     mediaLimits: mediaLimitsWith(options.mediaLimits),
     settings,
-    limits: { maxTurns: settings.maxTurns, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },
+    limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },
     runLoop,
+  }
+}
+
+function runGoalsOf(options: RunOptions): RunGoals {
+  const { until = [], goalNamed, goalFiles = null, skipIfMet = false, stopWhenMet = false } = options
+  const named = goalNamed ?? (() => undefined)
+  return {
+    given: until,
+    named,
+    files: goalFiles,
+    skipIfMet,
+    stopWhenMet,
+    withoutWork: options.unmetWithoutWork ?? 'send_back',
   }
 }
 

@@ -10,6 +10,7 @@ import type { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { CancellationSource } from './cancel/source.ts'
 import type { ContextManager } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
+import type { RunGoals } from './goals/run-goals.ts'
 import type { RegisteredGuard } from './guards/registry.ts'
 import type { Emit } from './events.ts'
 import type { Eventually } from './eventually.ts'
@@ -80,6 +81,8 @@ export interface RunSettings {
   /** Levels of subagents below. */
   readonly maxSubagentDepth: number
   readonly stopHookBlockCap: number
+  /** How often an answer is sent back because a goal is not met. */
+  readonly maxGoalTries: number
   readonly userContext: { readonly [key: string]: string }
   readonly systemContext: { readonly [key: string]: string }
   readonly querySource: string
@@ -107,6 +110,7 @@ export interface RunContext {
   readonly background: Background | null
   readonly hooks: HookRegistry
   readonly stopHooks: readonly RegisteredStopHook[]
+  readonly goals: RunGoals
   readonly postRun: readonly PostRunTask[]
   readonly permissions: Permissions
   /** Asks a person; null: `onAsk` says what happens. */

@@ -55,6 +55,8 @@ export interface StartOptions {
   readonly carry?: RunProgress
   /** The name of that run. */
   readonly continues?: string
+  /** How far a run had come with its goals that ended to ask for approval: they are in force after it, with their tries. */
+  readonly goals?: Pick<RunProgress, 'goal' | 'changes'>
 }
 
 /**
@@ -84,6 +86,7 @@ export function startRun(options: StartOptions = {}): RunState {
       options.compact === undefined ? null : { instructions: plainTextOf(options.compact.instructions ?? '') },
     closing: options.lastAnswer === true ? lastAnswerEnding : null,
     settings,
+    ...(options.approvals !== undefined && goalsOn(options.goals)),
   }
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
@@ -177,8 +180,21 @@ function withCallsClosed(state: RunState): RunState {
 
 /** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
 function carriedOver(spent: RunProgress): Partial<RunProgress> {
-  const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
-    spent
+  const {
+    turns,
+    turnBegins,
+    laps,
+    usage,
+    modelUsage,
+    totalTokens,
+    nanos,
+    unknownNanos,
+    tracker,
+    startedAt,
+    now,
+    goal,
+    changes,
+  } = spent
   return {
     turns,
     laps: { sinceRefill: {}, inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) },
@@ -190,7 +206,15 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     tracker,
     startedAt,
     now,
+    goal: goal === undefined ? undefined : { ...goal, resultsBefore: 0 },
+    changes,
   }
+}
+
+/** The calls that were approved are yet to be made; the run that makes them has tries of its own. */
+function goalsOn({ goal, changes }: NonNullable<StartOptions['goals']> = {}): Pick<RunProgress, 'goal' | 'changes'> {
+  if (goal === undefined) return {}
+  return { goal: { ...goal, tries: 0, lastTry: null, reminded: false, resultsBefore: 0 }, changes }
 }
 
 /** The first turn of a run is no lap. Here it comes after others, and is paid for as they are; a turn that was begun and never asked is made up for. */

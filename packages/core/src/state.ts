@@ -95,12 +95,20 @@ export type RunProgress = {
   /** How far it has come with its goals; absent without any. */
   readonly goal?: GoalProgress | undefined
   /**
-   * Calls that may have changed something outside, subagents' too, and the length of the transcript behind the last of them. Absent for none. What has not
-   * changed since is not checked again, and is no progress.
+   * Calls that may have changed something outside, subagents' too. Absent for none. What has not changed since is not checked again, and is no progress.
    */
-  readonly changes?: { readonly calls: number; readonly at: number } | undefined
+  readonly changes?: Changes | undefined
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
+}
+
+/** Calls that may have changed something, and the last of them. JSON. */
+export type Changes = {
+  readonly calls: number
+  /** Index of the transcript entry that its result is in: results in entries before are older. */
+  readonly at: number
+  /** The call; null for work beside the run. Results before its own in that entry are older, too. */
+  readonly by: string | null
 }
 
 /** The provider's last count of input tokens, the number of messages that it covers, and a digest of what else it was of. */
@@ -161,6 +169,8 @@ export type RunLimits = {
   readonly maxTotalTokens: number | null
   readonly maxDurationMs: number | null
   readonly spentBeforeUsd: number
+  /** Only of a run with goals. */
+  readonly maxGoalTries?: number
 }
 
 /** How a run ended: with the messages since its last lap, and all that it spent. */

@@ -59,6 +59,7 @@ const isTaskNotes: Check = isListOf(
   }),
 )
 
+const isGoalFiles = isObject({ of: isNumber })
 const named = { id: isText }
 
 /** The entries of a transcript, as `toJSON` writes them. */
@@ -73,6 +74,7 @@ export const isTranscript: Check = isListOf(
       details: optional(isObject()),
       memos: optional(isObject()),
       tasks: optional(isTaskNotes),
+      goalFiles: optional(isGoalFiles),
     }),
     assistant: isObject({
       ...named,
@@ -87,7 +89,12 @@ export const isTranscript: Check = isListOf(
       }),
       error: optional(isText),
     }),
-    attachment: isObject({ ...named, attachment: isAttachment, tasks: optional(isTaskNotes) }),
+    attachment: isObject({
+      ...named,
+      attachment: isAttachment,
+      tasks: optional(isTaskNotes),
+      goalFiles: optional(isGoalFiles),
+    }),
     compact_boundary: isObject({
       ...named,
       messages: isModelMessages,

@@ -44,7 +44,11 @@ export type UserEntry = {
   readonly memos?: { readonly [callId: string]: Json }
   /** What it tells of work beside the run (spec R-BACK-2). */
   readonly tasks?: readonly TaskNote[]
+  readonly goalFiles?: GoalFilesMemo
 }
+
+/** What the files around the checks are held against from here on, and the goals that it is for. Shown to nobody. */
+export type GoalFilesMemo = { readonly of: number; readonly memo: Json }
 
 /** A message of the model in a transcript. */
 export type AssistantEntry = {
@@ -74,6 +78,7 @@ type AttachmentEntry = {
   readonly attachment: Attachment
   /** What became of work beside the run when it ended. */
   readonly tasks?: readonly TaskNote[]
+  readonly goalFiles?: GoalFilesMemo
 }
 
 /** From here on the model is shown `messages` in place of everything before. */

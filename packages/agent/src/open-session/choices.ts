@@ -75,6 +75,8 @@ export interface SessionChoices {
   readonly finishReasons?: readonly string[]
   readonly wrapUp?: boolean
   readonly errorPolicy?: ErrorPolicyName
+  /** How often an answer is sent back because a goal is not met: 1 to 1,000; 10. */
+  readonly untilTries?: number
 
   readonly permissionMode?: PermissionMode
   readonly dangerouslySkipPermissions?: boolean

@@ -17,6 +17,7 @@ type Limits = Pick<
   | 'maxSubagentDepth'
   | 'toolConcurrency'
   | 'stopHookBlockCap'
+  | 'maxGoalTries'
 >
 
 const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefined } = {
@@ -36,6 +37,7 @@ export function limitsOf(choices: SessionChoices, env: Readonly<Record<string, s
     maxTotalTokens: choices.maxTokens,
     maxDurationMs: maxDuration,
     tokenBudget: choices.tokenBudget,
+    maxGoalTries: choices.untilTries,
     wrapUp: choices.wrapUp,
     errorPolicy: errorPolicies[errorPolicy ?? 'continue'],
     stopWhen: [noProgress(), ...stopOnFinish],

@@ -10,12 +10,19 @@ import {
 } from '@halting/core/steps'
 
 /** The limits that are told: those of the options, a cost guard's, and how often the same turns came. */
-export type LimitName = 'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'
+export type LimitName =
+  | 'maxTurns'
+  | 'maxBudgetUsd'
+  | 'maxRunUsd'
+  | 'maxTotalTokens'
+  | 'maxDurationMs'
+  | 'maxGoalTries'
+  | 'noProgress'
 
 /** How full a limit was when the run ended, or is now. */
 export interface LimitFigures {
   readonly limit: LimitName
-  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'repeats'
+  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   readonly used: number
   /** Null: no limit was set, or the record of an earlier version does not say. */
   readonly max: number | null
@@ -75,6 +82,9 @@ export function limitFigures(
       : [{ limit: 'maxRunUsd', unit: 'usd', used: totals.committedUsd, max: maxRunUsd } as const]),
     { limit: 'maxTotalTokens', unit: 'tokens', used: totals.tokens, max: limits.maxTotalTokens },
     { limit: 'maxDurationMs', unit: 'ms', used: totals.activeMs, max: limits.maxDurationMs },
+    ...(spent.goal === undefined
+      ? []
+      : [{ limit: 'maxGoalTries', unit: 'tries', used: spent.goal.tries, max: limits.maxGoalTries ?? null } as const]),
     ...(cycle === undefined
       ? []
       : [{ limit: 'noProgress', unit: 'repeats', used: cycle.repeats, max: cycle.limit } as const]),

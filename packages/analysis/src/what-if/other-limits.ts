@@ -6,6 +6,8 @@ export interface OtherLimits {
   readonly maxBudgetUsd?: number | null
   readonly maxTotalTokens?: number | null
   readonly maxDurationMs?: number | null
+  /** How often an answer is sent back because a goal is not met. */
+  readonly maxGoalTries?: number | null
   /** The guard against going in circles. */
   readonly noProgress?: boolean
 }

@@ -53,6 +53,7 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
     maxDurationMs: elapsed,
     maxTurns: counted,
     maxTotalTokens: counted,
+    maxGoalTries: counted,
     noProgress: counted,
   }
   return `${shown[limit](used)} of ${shown[limit](max)}`

@@ -1,6 +1,6 @@
 import type { Session } from '@halting/core/session'
 import { endings, type LimitsChange } from '@halting/core'
-import { endingLimits } from '@halting/core/adapters'
+import { endingLimits, mostGoalTries } from '@halting/core/adapters'
 import type { Command } from './opener.ts'
 
 /** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
@@ -34,5 +34,8 @@ function moreOf({ last, limits, figures }: Session['snapshot']): LimitsChange | 
     return { maxTurns: figures.turns + limits.maxTurns }
   if (limit === 'maxDurationMs' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
     return { maxDurationMs: figures.usedMs + limits.maxDurationMs }
+  const { used, limit: tries } = last?.signal.context ?? {}
+  if (limit === 'maxGoalTries' && typeof used === 'number' && typeof tries === 'number')
+    return { maxGoalTries: Math.min(mostGoalTries, used + tries) }
   return undefined
 }

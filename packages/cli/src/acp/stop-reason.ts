@@ -43,7 +43,7 @@ function isWithoutKey({ reason, error }: RunResult): boolean {
 function nextInEditor({ reason }: RunResult): string {
   const { advice, limit } = endings[reason]
   if (typeof advice.editor === 'string') return advice.editor
-  if (limit === null || limit === 'noProgress') return ''
+  if (limit === null || limit === 'noProgress' || limit === 'maxGoalTries') return ''
   const option = `"${limitOptionNames[limit]}" in the options of the session`
   return endingLimits[limit].raisedBy === 'continuing'
     ? `Write what to do next, or /continue, to go on; ${option} raises the limit.`

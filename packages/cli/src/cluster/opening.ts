@@ -16,6 +16,7 @@ export interface SessionOpening {
   readonly maxBudgetUsd?: number
   readonly maxTokens?: number
   readonly maxDurationMs?: number
+  readonly maxGoalTries?: number
 }
 
 /** An opening calls one of them as its flag does. */

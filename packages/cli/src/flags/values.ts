@@ -1,4 +1,4 @@
-import { isUuid } from '@halting/core/adapters'
+import { isUuid, mostGoalTries } from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
@@ -20,6 +20,14 @@ export function wholeNumber(given: string): Reading<number> {
   return /^\d+$/.test(given) && value >= 1 && Number.isSafeInteger(value)
     ? { value }
     : { expected: 'a whole number of at least 1' }
+}
+
+/** How often an answer may be sent back: without a bound a run would not halt by construction. */
+export function goalTries(given: string): Reading<number> {
+  const tries = wholeNumber(given)
+  return 'value' in tries && tries.value > mostGoalTries
+    ? { expected: `a whole number from 1 to ${mostGoalTries}` }
+    : tries
 }
 
 export function portNumber(given: string): Reading<number> {

@@ -1,5 +1,5 @@
-import type { LimitsInForce } from '@halting/core/session'
-import { dollars, duration, type Reading, tokens, wholeNumber } from '../flags/values.ts'
+import type { LimitsChange } from '@halting/core'
+import { dollars, duration, goalTries, type Reading, tokens, wholeNumber } from '../flags/values.ts'
 import { elapsed, many, money } from '../io/figures.ts'
 
 interface SettableLimit {
@@ -10,9 +10,10 @@ interface SettableLimit {
 }
 
 /** Limits that a person raises while a session is open, wherever they sit. */
-export const settableLimits: { readonly [name in keyof LimitsInForce]: SettableLimit } = {
+export const settableLimits: { readonly [name in keyof LimitsChange]-?: SettableLimit } = {
   maxTurns: { read: wholeNumber, shown: (value) => many(value, 'turn') },
   maxBudgetUsd: { read: (given) => dollars(given.replace(/^\$/, '')), shown: money },
   maxTotalTokens: { read: tokens, shown: (value) => many(value, 'token') },
   maxDurationMs: { read: duration, shown: elapsed },
+  maxGoalTries: { read: goalTries, shown: (value) => (value === 1 ? '1 try' : `${value} tries`) },
 }

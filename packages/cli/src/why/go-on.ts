@@ -1,4 +1,5 @@
 import { endings, type RunResult } from '@halting/core'
+import { mostGoalTries } from '@halting/core/adapters'
 import { adviceFor } from '../headless/ending.ts'
 import { type FlagLimit, flagLimitOf, flagOf, usdFlag } from '../headless/limit-advice.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
@@ -85,6 +86,8 @@ function raisedLimit(limit: FlagLimit, { signal }: RunResult): string {
       return String(raised(limitNeeded))
     case 'maxDurationMs':
       return `${Math.ceil(raised(0) / 1_000)}s`
+    case 'maxGoalTries':
+      return String(Math.min(mostGoalTries, raised(0)))
   }
 }
 

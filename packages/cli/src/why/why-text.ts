@@ -147,6 +147,7 @@ function spentOf({ tokens, ...cost }: Spent): string {
 const units: { readonly [unit in LimitFigures['unit']]: (value: number) => string } = {
   turns: counted,
   tokens: counted,
+  tries: counted,
   repeats: counted,
   usd: money,
   ms: elapsed,

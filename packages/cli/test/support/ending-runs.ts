@@ -140,6 +140,13 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
     replies: () => 'Answer.',
     options: { stopHooks: [{ id: 'tests', handle: () => ({ block: 'The tests fail\n3 of 40' }) }] },
   },
+  goal_unmet: {
+    replies: () => 'Done.',
+    options: {
+      until: [{ name: 'npm test', check: () => ({ met: false, exitCode: 1, report: '3 failed' }) }],
+      maxGoalTries: 2,
+    },
+  },
   needs_approval: {
     replies: [calls('Look')],
     options: {

@@ -17,6 +17,7 @@ export type EndingReason =
   | 'hook_stopped'
   | 'stop_hook_prevented'
   | 'stop_hook_unmet'
+  | 'goal_unmet'
   | 'needs_approval'
   | 'user_requested'
   | 'aborted_streaming'
@@ -38,11 +39,17 @@ export type ResultSubtype =
   | 'error_max_structured_output_retries'
 
 /** The limits that endings report. */
-export type EndingLimit = 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'
+export type EndingLimit =
+  | 'maxTurns'
+  | 'maxBudgetUsd'
+  | 'maxTotalTokens'
+  | 'maxDurationMs'
+  | 'maxGoalTries'
+  | 'noProgress'
 
 /** What frontends need to know of a limit. */
 export interface EndingLimitFacts {
-  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'repeats'
+  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
   /**
    * Who raises it before a run continues. `continuing`: to continue is enough, and as much again is granted. `person`: it is paid for, so a person
    * sets it. Null: there is no figure to raise.
@@ -56,6 +63,7 @@ export const endingLimits: { readonly [limit in EndingLimit]: EndingLimitFacts }
   maxBudgetUsd: { unit: 'usd', raisedBy: 'person' },
   maxTotalTokens: { unit: 'tokens', raisedBy: 'person' },
   maxDurationMs: { unit: 'ms', raisedBy: 'continuing' },
+  maxGoalTries: { unit: 'tries', raisedBy: 'continuing' },
   noProgress: { unit: 'repeats', raisedBy: null },
 }
 
@@ -145,6 +153,8 @@ export interface Ending extends EndingPresentation {
   readonly exitCode: number | null
   /** Whether a hook may ask to go on although the run would end (spec R-DEC-2). */
   readonly overridable: boolean
+  /** Whether the goals of the run are checked once more before it: it is a limit, or looks like success (spec R-GOAL-9). */
+  readonly checksGoal: boolean
   /** Whether `wrapUp` asks for a last answer here (spec R-DEC-6). */
   readonly wrapsUp: boolean
   /** What the transcript says at its end, whoever raised it: what failed, that the turns are used up, or nothing. */

@@ -1,6 +1,7 @@
 import type { AgentState } from '../agent-state.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Json } from '../json.ts'
+import type { Changes } from '../state.ts'
 
 /** How a goal stands on record, and how a program that goes on with the run finds it again. JSON. */
 export type GoalSpec = {
@@ -8,6 +9,8 @@ export type GoalSpec = {
   readonly name: string
   /** A model judges, and no program. */
   readonly judged?: true
+  /** Another number says that the person set it anew: what is protected is looked at anew, and the tries begin anew. */
+  readonly set?: number
 }
 
 /** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model (spec R-GOAL-1). */
@@ -32,8 +35,8 @@ export interface GoalContext {
   readonly idempotencyKey: string
   /** The conversation. */
   readonly state: AgentState
-  /** Number of transcript entries after the last call that may have changed something: results before that are stale. 0 when nothing changed. */
-  readonly changedAt: number
+  /** The last call that may have changed something; undefined for none. Results before its own are stale: its own is in the entry `at` of the transcript. */
+  readonly changes: Changes | undefined
   /** Asks a model through the run, as `HookContext.ask` does: within its budget, and on record. */
   readonly ask: AskModel
 }

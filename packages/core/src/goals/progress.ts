@@ -52,6 +52,9 @@ export function freshGoal(specs: readonly GoalSpec[], resultsBefore: number): Go
 export function isSameGoals(one: readonly GoalSpec[], other: readonly GoalSpec[]): boolean {
   return (
     one.length === other.length &&
-    one.every(({ name, judged }, index) => other[index]?.name === name && other[index].judged === judged)
+    one.every(
+      ({ name, judged, set }, index) =>
+        other[index]?.name === name && other[index].judged === judged && other[index].set === set,
+    )
   )
 }

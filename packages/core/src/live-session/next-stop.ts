@@ -42,5 +42,7 @@ export function nextStop(left: LeftOfRun): NextStop | null {
 // The names of a record over the reasons are those of the reasons.
 const stops = (Object.keys(endings) as readonly EndingReason[]).flatMap((reason) => {
   const { limit } = endings[reason]
-  return limit === null ? [] : [{ reason, unit: endingLimits[limit].unit }]
+  const unit = limit === null ? 'tries' : endingLimits[limit].unit
+  // Tries of a goal are not used up turn by turn.
+  return unit === 'tries' ? [] : [{ reason, unit }]
 })

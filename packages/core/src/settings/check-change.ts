@@ -1,6 +1,7 @@
 import { plainTextOf } from '../content.ts'
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../given.ts'
+import { checkedSpecs, checkGoalTries, checkKnown } from '../goals/run-goals.ts'
 import type { RunContext } from '../run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
 import { contextWith } from './context-with.ts'
@@ -17,7 +18,9 @@ export function checkedChange(
   change: SettingsChange,
 ): SettingsChange {
   checkNames('A change', 'setting', change, settings)
-  const { model, permissionMode, thinking, limits, tools } = change
+  const { model, permissionMode, thinking, limits, tools, until } = change
+  const specs = until === undefined || until === null ? until : checkedSpecs(until)
+  if (specs !== undefined && specs !== null) checkKnown(context.goals, specs)
   if (tools !== undefined && tools !== null) isListOf(isName)('tools', tools)
   if (permissionMode !== undefined && permissionMode !== null) checkMode(context, permissionMode)
   const checked: SettingsChange = {
@@ -25,6 +28,7 @@ export function checkedChange(
     ...(permissionMode !== undefined && { permissionMode }),
     ...(thinking !== undefined && { thinking: thinking === null ? null : checkedThinking(thinking) }),
     ...(limits !== undefined && { limits: recordedLimits(limits) }),
+    ...(specs !== undefined && { until: specs }),
     ...(tools !== undefined && { tools: tools === null ? null : [...new Set(tools)] }),
   }
   const after = contextWith(context, inForceAfter(inForce, checked, false))
@@ -40,12 +44,14 @@ const settings: { readonly [name in keyof SettingsChange]-?: true } = {
   thinking: true,
   limits: true,
   tools: true,
+  until: true,
 }
 const settableLimits: { readonly [name in keyof LimitsChange]-?: true } = {
   maxTurns: true,
   maxBudgetUsd: true,
   maxTotalTokens: true,
   maxDurationMs: true,
+  maxGoalTries: true,
 }
 
 /** Plain JavaScript may give any fields. @throws ConfigurationError for one that nobody knows: it would be ignored. */
@@ -65,9 +71,10 @@ function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): v
 /** `Infinity` is no JSON. @throws ConfigurationError for a limit that is none. */
 function recordedLimits(limits: LimitsChange): LimitsChange {
   checkNames('limits', 'limit', limits, settableLimits)
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = limits
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxGoalTries } = limits
+  if (maxGoalTries !== undefined && maxGoalTries !== null) checkGoalTries(maxGoalTries)
   const recorded: [name: string, limit: number | null][] = []
-  for (const [name, limit] of Object.entries({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs })) {
+  for (const [name, limit] of Object.entries({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxGoalTries })) {
     if (limit === undefined) continue
     if (limit !== null) isNumber(name, limit)
     if (limit !== null && !(limit > 0))

@@ -3,6 +3,7 @@ import { jsonObjectOf } from '../json.ts'
 import { askPrices, type Prices } from '../budget/prices.ts'
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, refuse, type Given } from '../given.ts'
+import { checkGoalTries } from '../goals/run-goals.ts'
 import type { Model, Thinking } from '../model/model.ts'
 import type { RunSettings } from '../run-context.ts'
 
@@ -14,6 +15,7 @@ export function checkLimits(settings: RunSettings): void {
   if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
     throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
   }
+  checkGoalTries(settings.maxGoalTries)
   for (const name of [
     'maxBudgetUsd',
     'maxTotalTokens',

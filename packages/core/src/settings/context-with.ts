@@ -49,17 +49,22 @@ function toolsWith(
   return { tools: all, toolDefinitions: toolDefinitionsOf(all.values()) }
 }
 
-type SettableLimits = Pick<RunSettings, 'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs'>
+type SettableLimits = Pick<
+  RunSettings,
+  'maxTurns' | 'maxBudgetUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxGoalTries'
+>
 
 /** What a guard bounds stays bounded by it: it would stop the run there in any case. */
 function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): SettableLimits {
   const bounds = any(...guards.map(({ guard }) => guard)).bounds ?? {}
-  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = limits
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, maxGoalTries } = limits
   return {
     maxTurns: limitWith(settings.maxTurns, maxTurns),
     maxBudgetUsd: limitWith(settings.maxBudgetUsd, maxBudgetUsd),
     maxTotalTokens: limitWith(settings.maxTotalTokens, maxTotalTokens, bounds.tokens),
     maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
+    // Never without a bound: the tries of a goal are one.
+    maxGoalTries: maxGoalTries ?? settings.maxGoalTries,
   }
 }
 

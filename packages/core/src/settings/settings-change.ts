@@ -1,3 +1,4 @@
+import type { GoalSpec } from '../goals/goal.ts'
 import type { Thinking } from '../model/model.ts'
 import { isSameUpdate, type PermissionUpdate } from '../tools/permission-update.ts'
 
@@ -11,6 +12,8 @@ export type LimitsChange = {
   readonly maxTotalTokens?: number | null
   /** Active milliseconds of the whole run. */
   readonly maxDurationMs?: number | null
+  /** How often an answer is sent back because a goal is not met, those times counted that it was; null for what the options say. */
+  readonly maxGoalTries?: number | null
 }
 
 /**
@@ -26,6 +29,8 @@ export type SettingsChange = {
   readonly limits?: LimitsChange
   /** Names of tools beside those of the options, which `moreTools` gives: all of them, in place of those before. */
   readonly tools?: readonly string[] | null
+  /** Goals, in place of those before; their tries begin anew. None: nothing is checked. Null: those of the options. */
+  readonly until?: readonly GoalSpec[] | null
 }
 
 /** A change as a run takes it: what a person set, or said to a question that is to hold from then on. */
@@ -43,6 +48,7 @@ export type SettingsInForce = {
   readonly thinking?: Thinking
   readonly limits?: LimitsChange
   readonly tools?: readonly string[]
+  readonly until?: readonly GoalSpec[]
   readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 
@@ -59,7 +65,16 @@ export function inForceAfter(
   change: RunChange,
   hasFallenBack: boolean,
 ): SettingsInForce {
-  const { model, isPastFallback, permissionMode, thinking, limits, tools, permissionUpdates: updates } = before ?? {}
+  const {
+    model,
+    isPastFallback,
+    permissionMode,
+    thinking,
+    limits,
+    tools,
+    until,
+    permissionUpdates: updates,
+  } = before ?? {}
   const after = {
     model: change.model === undefined ? model : change.model,
     isPastFallback: change.model === undefined || !hasFallenBack ? isPastFallback : true,
@@ -67,6 +82,7 @@ export function inForceAfter(
     thinking: change.thinking === undefined ? thinking : change.thinking,
     limits: change.limits === undefined ? limits : { ...limits, ...change.limits },
     tools: change.tools === undefined ? tools : change.tools,
+    until: change.until === undefined ? until : change.until,
     permissionUpdates:
       change.permissionUpdates === undefined ? updates : [...(updates ?? []), ...change.permissionUpdates],
   }

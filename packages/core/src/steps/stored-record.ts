@@ -52,6 +52,45 @@ const isLaps: Check = (value, path) => {
 const isLimit: Check = orNull(isAmount)
 const isSetLimit: Check = optional(isLimit)
 
+const isGoalCheck = isObject({
+  name: isText,
+  met: isBoolean,
+  exitCode: orNull(isNumber),
+  durationMs: isDuration,
+  tail: isText,
+})
+const isFiles = isListOf(isText)
+
+const isGoalProgress: Check = isObject({
+  specs: isListOf(isObject({ name: isText, judged: optional(isBoolean), set: optional(isNumber) })),
+  tries: isAmount,
+  rounds: isAmount,
+  baseline: orNull(isBoolean),
+  last: orNull(
+    isObject({
+      met: isBoolean,
+      checks: isListOf(isGoalCheck),
+      tampered: isFiles,
+      changedTests: isFiles,
+      changes: isAmount,
+    }),
+  ),
+  lastTry: orNull(isObject({ report: isNumber, changes: isAmount })),
+  hasFailed: isBoolean,
+  flaky: isBoolean,
+  reminded: isBoolean,
+  resultsBefore: isAmount,
+})
+
+const isGoalResult: Check = isObject({
+  tries: isAmount,
+  baseline: orNull(isBoolean),
+  checks: isListOf(isGoalCheck),
+  tampered: isFiles,
+  changedTests: isFiles,
+  flaky: isBoolean,
+})
+
 const isProgress: Check = isObject({
   request: isAmount,
   turns: isAmount,
@@ -66,6 +105,8 @@ const isProgress: Check = isObject({
   startedAt: isMoment,
   now: isMoment,
   recentTurns: isListOf(isNumber),
+  goal: optional(isGoalProgress),
+  changes: optional(isObject({ calls: isAmount, at: isAmount, by: orNull(isText) })),
 })
 
 const isStart: Check = isObject({
@@ -80,6 +121,7 @@ const isStart: Check = isObject({
       maxTotalTokens: isLimit,
       maxDurationMs: isLimit,
       spentBeforeUsd: isAmount,
+      maxGoalTries: optional(isAmount),
     }),
   ),
   answers: optional(isListOf(isObject({ id: isText, name: isText }))),
@@ -106,6 +148,7 @@ const isTerminal: Check = isObject({
   signals: isListOf(isSignal),
   error: optional(isObject({ code: isText, message: isText })),
   stillRunning: isListOf(isText),
+  goal: optional(isGoalResult),
 })
 
 const isControl: Check = isObject({
@@ -120,8 +163,10 @@ const isControl: Check = isObject({
           maxBudgetUsd: isSetLimit,
           maxTotalTokens: isSetLimit,
           maxDurationMs: isSetLimit,
+          maxGoalTries: isSetLimit,
         }),
       ),
+      until: optional(orNull(isListOf(isObject({ name: isText })))),
     }),
   ),
 })

@@ -44,6 +44,8 @@ export interface AskCause {
 export interface Permissions {
   /** Names of the modes that may be set while a run goes on (`RunStream.set`); each request then says which. None when absent. */
   readonly modes?: readonly string[]
+  /** Whether nothing may be changed in this mode, so that no goal is checked; the permissions' own mode when absent. Never where there is no such method. */
+  isPlanning?(mode?: string): boolean
   /** Deny rules alone, looked at before the hooks and again when a hook changed the input. */
   denies(request: PermissionRequest): string | undefined
   /** Ask rules, mode, allow rules. */

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock } from '../messages.ts'
 import type { AgentState } from '../agent-state.ts'
 import type { TaskNews } from '../background.ts'
+import type { Goal } from '../goals/goal.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Model } from '../model/model.ts'
 import type { PermissionUpdate } from './permission-update.ts'
@@ -109,6 +110,8 @@ export interface Tool<Input = ToolInput> {
    * `rerun` for a tool that may safely run again; `tell` says to the model that the outcome is unknown. Read-only tools rerun unless said otherwise, others tell.
    */
   readonly onUnknownOutcome?: 'rerun' | 'tell'
+  /** A call of it that fails has changed nothing, such as an edit of text that is not there. Otherwise one that is not read-only may have changed something. */
+  readonly failsUnchanged?: boolean
   /** It may ask a model (`ToolContext.ask`): its calls do not start while the message that makes them still streams. False unless said otherwise. */
   readonly asksModel?: boolean
   /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
@@ -166,6 +169,8 @@ export interface ChildRun {
   readonly maxTotalTokens?: number
   /** Active milliseconds that the child may take. */
   readonly maxDurationMs?: number
+  /** What must hold before it may answer; its parent's goals are not its own. Where they are not met its result is an error. */
+  readonly until?: readonly Goal[]
   /**
    * The call is answered at once, and the agent works beside the run that started it; the model is told of its end (spec R-BACK-10).
    * One that a subagent starts is waited for.

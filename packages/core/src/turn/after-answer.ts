@@ -15,6 +15,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { headOf } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
+import { goalAtAnswer, isGoalMet } from './goals.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
@@ -23,7 +24,7 @@ import { waitForTasks } from './tasks.ts'
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
 /** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
-const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, tokenTarget]
+const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, goalAtAnswer, tokenTarget]
 
 /** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
@@ -213,7 +214,7 @@ function firstLineOf(reason: string): string {
 /** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt (spec R-GOAL-21). */
 function answeredDraft(run: Run): Draft {
   const { context, spent, transcript, startLength } = run
-  const isDone = context.settings.output !== null || spent.goal?.last?.met === true
+  const isDone = context.settings.output !== null || isGoalMet(spent)
   if (isDone || lastAnswer(run) !== '') {
     const message = 'The model gave its answer'
     return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))

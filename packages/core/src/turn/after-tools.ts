@@ -4,12 +4,13 @@ import { terminalOf } from '../endings/terminal.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'
+import { goalAfterTurn } from './goals.ts'
 import { loweredLimitDraft } from './lowered-limit.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
 
-/** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, max_turns. */
+/** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, a goal that holds, max_turns. */
 export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
   return after(controlAt(run, 'after_tools'), (controlAbort) => {
     const abort = phase.abort ?? controlAbort
@@ -21,7 +22,10 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
       const ending = stopDraft(phase) ?? standing(run, raisedBy) ?? loweredLimitDraft(run)
-      return ending === undefined ? goesOn(nextTurn, () => maxTurnsDraft(run)) : ends(ending)
+      if (ending !== undefined) return ends(ending)
+      return after(goalAfterTurn(run), (held) =>
+        held === undefined ? goesOn(nextTurn, () => maxTurnsDraft(run)) : ends(held),
+      )
     })
   })
 }

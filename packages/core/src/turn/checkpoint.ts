@@ -198,6 +198,8 @@ function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before
   enterTasks(run, control, place)
   run.ports.inbox.enterTaken(messages)
   for (const message of messages) run.appendHandedIn(message)
+  const { goal, toolResults: resultsBefore } = run.spent
+  if (messages.length > 0 && goal !== undefined) run.update({ goal: { ...goal, resultsBefore } })
   // New input counts as progress; what ends beside a turn is none.
   if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })
   return true

@@ -3,6 +3,7 @@ import { checkMedia } from './check-media.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
 import { clearResults, compactForPerson, defendContext, stageCollapse } from './defend-context.ts'
 import { abortDraft, standingDraft } from './endings.ts'
+import { goalBaseline } from './goals.ts'
 import { loweredLimits } from './lowered-limit.ts'
 import { ends, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
@@ -20,6 +21,7 @@ const beforeTurn: readonly Stage[] = [
   standing,
   steering,
   inference,
+  goalBaseline,
   checkMedia,
   clearResults,
   defendContext,

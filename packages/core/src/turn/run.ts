@@ -11,6 +11,8 @@ import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Eventually } from '../eventually.ts'
+import { freshGoal } from '../goals/progress.ts'
+import { specOf } from '../goals/run-goals.ts'
 import type { CancellationPoint } from '../guards/guard.ts'
 import type { MediaSeen } from '../media/too-much.ts'
 import type { MessageContent } from '../messages.ts'
@@ -93,7 +95,7 @@ export class Run {
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.#given = context
-    this.#context = contextWith(context, start.spent.settings)
+    this.#context = this.#contextOf(start.spent)
     this.ports = ports
     this.identity = start.run
     this.startLength = start.startLength
@@ -117,6 +119,12 @@ export class Run {
   /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
   get context(): RunContext {
     return this.#context
+  }
+
+  #contextOf({ settings, goal }: Pick<RunProgress, 'settings' | 'goal'>): RunContext {
+    const context = contextWith(this.#given, settings)
+    if (goal === undefined) return context
+    return { ...context, limits: { ...context.limits, goalTries: context.settings.maxGoalTries } }
   }
 
   /** As it was under other settings. */
@@ -211,11 +219,20 @@ export class Run {
   set(change: RunChange): void {
     const hasFallenBack = (this.#progress.laps.inRun.model_fallback ?? 0) > 0
     const settings = inForceAfter(this.#progress.settings, change, hasFallenBack)
-    this.#context = contextWith(this.#given, settings)
-    this.update({ settings })
+    const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
+    this.#context = this.#contextOf({ settings, goal: goals === undefined ? this.#progress.goal : goals.goal })
+    this.update({ settings, ...goals })
     // What a subagent's calls were answered changes no limits of the run.
     if (this.identity.depth === 0) this.ports.onSettings(settings, this.#context.settings)
     this.emit({ type: 'settings', change })
+  }
+
+  /** Other goals, or the same set anew: their tries begin anew. */
+  #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
+    const { laps, toolResults } = this.#progress
+    const goal = freshGoal(settings.until ?? this.#given.goals.given.map(specOf), toolResults)
+    const { goal_unmet: triesBefore } = laps.inRun
+    return { goal, laps: triesBefore === undefined ? laps : { ...laps, triesBefore } }
   }
 
   setContinuation(continuation: ExecutionContinuation): void {

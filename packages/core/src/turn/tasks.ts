@@ -15,7 +15,7 @@ import type { ExternalInput } from '../steps/control.ts'
 import { headOf, tailOf } from '../text.ts'
 import type { Transcript, TranscriptEntry } from '../transcript.ts'
 import type { AgentsBeside } from './agents-beside.ts'
-import { enterAgent } from './calls/enter-agent.ts'
+import { enterAgent, noteChanges } from './calls/enter-agent.ts'
 import { abortDraft } from './endings.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
 import type { Run } from './run.ts'
@@ -56,7 +56,9 @@ export function waitForTasks(run: Run, time = 1): Eventually<Outcome | undefined
 }
 
 function isAwaited(run: Run, background: Background | null): boolean {
-  if (background !== null && background.atEnd !== 'wait') return false
+  // Nothing is checked while agents of the run work: a run with goals waits for them.
+  const waits = background === null || background.atEnd === 'wait'
+  if (!waits && (run.spent.goal === undefined || run.agents?.isAnyWorking !== true)) return false
   if (run.ports.inbox.hasAny || !hasTurnLeft(run) || hasAnyEnded(run, background)) return false
   return run.agents?.isAnyWorking === true || (background !== null && background.running().length > 0)
 }
@@ -118,6 +120,8 @@ export function endedTasks(run: Run, place: 'before_turn' | 'end'): Ended | unde
 export function enterTasks(run: Run, { tasks: ended = [], agents = [] }: Ended, place: 'before_turn' | 'end'): void {
   enterAgents(run, agents)
   if (ended.length === 0) return
+  // What agents changed is in their figures; a command in the background may have changed anything until its end.
+  if (ended.length > agents.length) noteChanges(run, 1, null)
   run.context.background?.told(ended.map(({ id }) => id))
   const lines = ended.map(wordsOf)
   if (place === 'end') lines.push('Your next answer takes the place of the one before: give it in full.')

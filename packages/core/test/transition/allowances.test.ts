@@ -20,6 +20,7 @@ const table = {
   user_input: ['turns', 0, 'run', true],
   continuation_requested: ['own', 8, 'refill', true],
   stop_hook_blocking: ['own', 8, 'refill', true],
+  goal_unmet: ['goalTries', 0, 'run', true],
   token_budget_continuation: ['tokenTarget', 0, 'run', true],
   structured_output_retry: ['own', 5, 'refill', true],
   pause_turn: ['own', 8, 'refill', false],
@@ -33,7 +34,7 @@ const table = {
   wrap_up: ['own', 1, 'run', true],
 } as const satisfies Record<IterationReason, readonly [string, number, string, boolean]>
 
-const limits = { maxTurns: 4, tokenTargetLaps: 3 }
+const limits = { maxTurns: 4, goalTries: 2, tokenTargetLaps: 3 }
 const anyTransition = fc.constantFrom(...(Object.keys(table) as IterationReason[]))
 
 /** Spends laps that are still paid for, and tells how often each was taken. */
@@ -55,7 +56,7 @@ test('the allowances are those of spec R-LAP-1, in its order', () => {
 
 describe('the ranking', () => {
   test('begins at turns left, gate left, and the sum of all other allowances', () => {
-    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 39])
+    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 41])
   })
 
   test('falls with every lap that is paid for, whatever the order', () => {
@@ -95,6 +96,7 @@ describe('what is left, as a lap tells it', () => {
       user_input: 2,
       continuation_requested: 8,
       stop_hook_blocking: 7,
+      goal_unmet: 2,
       token_budget_continuation: 2,
       structured_output_retry: 5,
       pause_turn: 8,

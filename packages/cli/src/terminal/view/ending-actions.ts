@@ -1,5 +1,5 @@
 import { endings, type LimitsChange, type PermissionDecision, type RunResult } from '@halting/core'
-import type { EndingAction, EndingLimit } from '@halting/core/adapters'
+import { mostGoalTries, type EndingAction, type EndingLimit } from '@halting/core/adapters'
 import type { LimitsInForce } from '@halting/core/session'
 import { counted, stopwatch } from '../../io/figures.ts'
 import { pendingOf } from '@halting/analysis/transcript'
@@ -34,6 +34,7 @@ export interface ActionContext {
 
 const moreTurns = 20
 const moreUsd = 0.5
+const moreTries = 10
 
 export const why: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
 
@@ -99,7 +100,7 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     return typeof value === 'number' ? value : undefined
   }
   // As it stands, or as the signal says, for one that a guard had.
-  const max = inForce[limit] ?? figure('limit')
+  const max = (limit === 'maxGoalTries' ? undefined : inForce[limit]) ?? figure('limit')
   if (max === undefined) return 'unknown'
   switch (limit) {
     case 'maxTurns':
@@ -120,6 +121,10 @@ function raiseOf(limit: EndingLimit, { signal }: RunResult, inForce: LimitsInFor
     }
     case 'maxDurationMs':
       return { more: stopwatch(max), limits: { maxDurationMs: 2 * max } }
+    case 'maxGoalTries': {
+      const more = Math.min(moreTries, mostGoalTries - max)
+      return more <= 0 ? 'unknown' : { more: `${more} tries`, limits: { maxGoalTries: max + more } }
+    }
   }
 }
 

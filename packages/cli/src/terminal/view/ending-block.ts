@@ -152,6 +152,7 @@ const units: { readonly [unit in Extract<EndingDetail, { readonly kind: 'figures
   usd: { text: dollars, name: '', next: { figure: 'neededUsd', words: (usd) => `cost ${dollarsAtMost(usd)}` } },
   tokens: { text: counted, name: 'token', next: { figure: 'needed', words: (tokens) => `need ${counted(tokens)}` } },
   ms: { text: stopwatch, name: '' },
+  tries: { text: counted, name: 'try' },
 }
 
 /** Each action stays whole: one that does not fit stands on the next line. */

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '../../errors.ts'
 import { disregard } from '../../eventually.ts'
+import type { Goal } from '../../goals/goal.ts'
+import { isGoals } from '../../goals/run-goals.ts'
 import { isForAgents, timeLimit } from '../../guards/limits.ts'
 import type { RegisteredGuard } from '../../guards/registry.ts'
 import type { HookTrigger } from '../../hooks/hook-outcome.ts'
@@ -57,11 +59,19 @@ function childRunOf(given: unknown): ChildRun {
     ...(typeof permissionMode === 'string' && { permissionMode }),
     ...(updates.length > 0 && { permissionUpdates: updates }),
     ...limitsOf(fields),
+    ...(fields['until'] !== undefined && { until: goalsOf(fields['until']) }),
     ...(fields['background'] === true && { background: true }),
     ...(typeof agentType === 'string' && { agentType }),
     ...(typeof description === 'string' && { description }),
     ...(typeof note === 'string' && { note }),
   }
+}
+
+/** @throws ConfigurationError for what is no list of goals: it would be done without them. */
+function goalsOf(given: unknown): readonly Goal[] {
+  isGoals('until of a subagent', given)
+  // Just looked at.
+  return given as readonly Goal[]
 }
 
 /** Its own limits. @throws TypeError for what is none: it would be spent without one. */
@@ -91,9 +101,16 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, age
     moreTools: null,
     guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
     postRun: [],
+    goals: {
+      ...context.goals,
+      given: child.until ?? [],
+      skipIfMet: false,
+      stopWhenMet: false,
+      withoutWork: 'send_back',
+    },
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
     hooks: hooksOf(context.hooks),
-    limits: { maxTurns: settings.maxTurns, tokenTargetLaps: 0 },
+    limits: { maxTurns: settings.maxTurns, goalTries: 0, tokenTargetLaps: 0 },
     settings,
   }
 }

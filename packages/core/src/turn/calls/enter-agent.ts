@@ -4,7 +4,11 @@ import { withModelUsage } from '../../state.ts'
 import type { Run } from '../run.ts'
 
 /** Enters what the agent spent in its parent's figures. */
-export function enterAgent(run: Run, { spent: child }: { readonly spent: AgentFigures | null }): void {
+export function enterAgent(
+  run: Run,
+  { spent: child }: { readonly spent: AgentFigures | null },
+  callId: string | null = null,
+): void {
   if (child === null) return
   const { spent } = run
   let { modelUsage } = spent
@@ -20,8 +24,14 @@ export function enterAgent(run: Run, { spent: child }: { readonly spent: AgentFi
     stillRunning: [...spent.stillRunning, ...child.stillRunning],
     now: Math.max(spent.now, child.now),
   })
+  if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
   // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
   const learned = carriedOn(run.spent.settings, child.settings)
   const known = run.spent.settings?.permissionUpdates ?? []
   if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
+}
+
+/** Calls that may have changed something outside: what was checked before them is not known any more. `by`: the call; its result comes with the next entry. */
+export function noteChanges(run: Run, calls: number, by: string | null): void {
+  run.update({ changes: { calls: (run.spent.changes?.calls ?? 0) + calls, at: run.transcript.length, by } })
 }

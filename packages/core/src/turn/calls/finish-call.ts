@@ -8,7 +8,8 @@ import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
 import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
 import type { CallRun, PreparedCall } from './call.ts'
-import { enterAgent } from './enter-agent.ts'
+import { isAgentTool } from '../../tools/tool.ts'
+import { enterAgent, noteChanges } from './enter-agent.ts'
 import { enterResult, unsavedResult } from './save-result.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
 
@@ -40,10 +41,29 @@ function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   run.advanceClock(ran)
   const bill = phase.takeBill(index)
   if (bill !== undefined) enterBill(run, bill)
-  if (ran.agent !== undefined) enterAgent(run, ran.agent)
+  if (ran.agent !== undefined) enterAgent(run, ran.agent, call.id)
+  else if (mayHaveChanged(ran)) noteChanges(run, 1, call.id)
   const { agent } = ran.result
   if (agent !== undefined) run.update({ openAgents: [...(run.spent.openAgents ?? []), agent] })
   run.emit({ type: 'tool_end', callId: call.id, name: call.name, status, durationMs: ran.durationMs })
+}
+
+/** Whether the call may have changed something outside: one that is not read-only, whatever it came to, unless it did not run. */
+function mayHaveChanged({ call, result }: CallRun): boolean {
+  if (call.kind !== 'run' || call.inspected.readOnly) return false
+  const { tool } = call.inspected
+  switch (result.status) {
+    case 'done':
+    case 'interrupted':
+    case 'unknown':
+      return true
+    case 'failed':
+      return isAgentTool(tool) || tool.failsUnchanged !== true
+    case 'invalid':
+    case 'denied':
+    case 'not_run':
+      return false
+  }
 }
 
 function hasRun({ status }: ToolResult): boolean {

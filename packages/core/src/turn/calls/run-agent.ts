@@ -3,6 +3,8 @@ import { AbortScope } from '../../cancel/abort.ts'
 import { createDeadline, deadlineOfPart, type Deadline } from '../../cancel/deadline.ts'
 import type { HaltingError } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
+import { freshGoal } from '../../goals/progress.ts'
+import { specOf } from '../../goals/run-goals.ts'
 import { closedInbox } from '../../inbox.ts'
 import type { FinishedRun, RunPorts } from '../../run-context.ts'
 import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../../state.ts'
@@ -92,7 +94,7 @@ export function startChild(
     onEvent?.(event)
     run.emit({ ...about, event })
   }
-  const start = agentStart(identity, child.prompt, at)
+  const start = agentStart(identity, child, at)
   emit({ type: 'run_start', run: identity, model: context.model.id })
   for (const entry of start.transcript) emit({ type: 'message', entry })
   const abort = new AbortScope()
@@ -128,8 +130,9 @@ function identityOf({ identity }: Run, name: string, callId: string): RunIdentit
 }
 
 /** Its prompt is the first message of a transcript of its own. */
-function agentStart(identity: RunIdentity, prompt: string, now: number): RunState {
-  const fresh = startState(identity, Transcript.empty(), freshProgress(now))
+function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now: number): RunState {
+  const goal = freshGoal(until.map(specOf), 0)
+  const fresh = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
   const message = { role: 'user', content: prompt } as const
   return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
 }

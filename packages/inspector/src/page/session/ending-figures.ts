@@ -36,6 +36,7 @@ export function totalsText({ account: { totals }, unpriced }: RunView): string {
 const units = {
   turns: counted,
   tokens: counted,
+  tries: counted,
   repeats: counted,
   usd: money,
   ms: elapsed,

@@ -1,0 +1,45 @@
+import { hashText } from '../hash.ts'
+import { tailOf } from '../text.ts'
+
+/** What the model is shown of a report at most. */
+const mostLines = 200
+const mostCharacters = 16_000
+/** What records, events and results keep of it. */
+const mostTailLines = 10
+const mostTailCharacters = 1_000
+
+/** The last lines of a text, within so many characters. */
+function lastLines(text: string, lines: number, characters: number): string {
+  const cut = tailOf(text.trimEnd(), characters)
+  const all = cut.split('\n')
+  return all.length <= lines ? cut : all.slice(-lines).join('\n')
+}
+
+/** The end of a report, as the model is shown it. */
+export function shownReport(report: string): string {
+  return lastLines(report, mostLines, mostCharacters)
+}
+
+/** The end of a report, as it is told. */
+export function tailOfReport(report: string): string {
+  return lastLines(report, mostTailLines, mostTailCharacters)
+}
+
+/** The last line that says something. */
+export function lastLineOf(report: string): string {
+  return report.trimEnd().split('\n').at(-1)?.trim() ?? ''
+}
+
+// eslint-disable-next-line no-control-regex -- escape sequences of terminals are what is taken out
+const escapes = /\u001B\[[\d;?]*[ -/]*[@-~]/g
+
+/** Reports that differ in numbers, times, addresses or spaces alone are the same: test runners print how long they took. */
+export function digestOfReport(name: string, report: string): number {
+  const plain = report
+    .replaceAll(escapes, '')
+    .replaceAll(/0x[\da-f]+/gi, '#')
+    .replaceAll(/\d+/g, '#')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return hashText(plain, hashText(name))
+}

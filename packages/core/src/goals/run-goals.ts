@@ -1,0 +1,118 @@
+import { plainTextOf } from '../content.ts'
+import { ConfigurationError } from '../errors.ts'
+import {
+  fieldsOf,
+  isFunction,
+  isListOf,
+  isName,
+  isObject,
+  isPositive,
+  isYesOrNo,
+  listOf,
+  optional,
+  refuse,
+  shown,
+} from '../given.ts'
+import type { Given } from '../given.ts'
+import type { Goal, GoalFiles, GoalSpec } from './goal.ts'
+
+/** What a run is given for its goals. */
+export interface RunGoals {
+  /** Those of the options. Which of them a run has is in its progress. */
+  readonly given: readonly Goal[]
+  /** Makes a goal from its name on record; undefined for one that it does not know. */
+  readonly named: (spec: GoalSpec) => Goal | undefined
+  /** Looks after the files around the checks; null: nobody does. */
+  readonly files: GoalFiles | null
+  /** Ends at once, without a request, where the goals hold at the start. */
+  readonly skipIfMet: boolean
+  /** Checks after each turn that changed something, and ends at once where they hold. */
+  readonly stopWhenMet: boolean
+  /** Whether an answer without any tool call since the last message or try is sent back, or left to the person. */
+  readonly withoutWork: 'send_back' | 'end'
+}
+
+/** How often an answer is sent back unless said otherwise. */
+export const usualGoalTries = 10
+/** The most that may be asked for: without a bound a run would not halt by construction. */
+export const mostGoalTries = 1_000
+/** How long one check may take unless said otherwise. */
+export const usualCheckMs = 600_000
+/** The most passes in a row. */
+const mostStable = 100
+
+const hasGoalFields = isObject('an object with name and check, such as commandGoal(command)', {
+  name: isName,
+  check: isFunction,
+  judged: optional(isYesOrNo),
+  timeoutMs: optional(isPositive),
+  stable: optional(isPositive),
+})
+
+const isGoal: Given = (name, value) => {
+  hasGoalFields(name, value)
+  const stable = fieldsOf(value)?.['stable']
+  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= mostStable))
+    refuse(`${name}.stable`, `a whole number from 1 to ${mostStable}`, stable)
+}
+
+const isListOfGoals = isListOf(isGoal)
+
+/** The goals of the options. Two of one name could not be told apart on record. */
+export const isGoals: Given = (name, value) => {
+  if (typeof value === 'string' || (Array.isArray(value) && value.some((each) => typeof each === 'string')))
+    refuse(name, 'a list of goals, such as [commandGoal(command)] with the one of @halting/agent', value)
+  isListOfGoals(name, value)
+  // Just looked at.
+  const names = (value as readonly Goal[]).map((goal) => nameOf(specOf(goal)))
+  const twice = names.find((each, index) => names.indexOf(each) !== index)
+  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+}
+
+export const isGoalFiles: Given = isObject('an object with begin, such as goalFiles gives', { begin: isFunction })
+
+/** @throws ConfigurationError for a number of tries that is none, and for one without a bound. */
+export function checkGoalTries(tries: number): void {
+  if (Number.isInteger(tries) && tries >= 1 && tries <= mostGoalTries) return
+  throw new ConfigurationError(
+    `maxGoalTries must be a whole number from 1 to ${mostGoalTries}, but it is ${plainTextOf(tries)}. A goal that may be tried without end would be no bound.`,
+  )
+}
+
+export function specOf({ name, judged }: Pick<Goal, 'name' | 'judged'>): GoalSpec {
+  return judged === true ? { name, judged } : { name }
+}
+
+function nameOf({ name, judged }: GoalSpec): string {
+  return judged === true ? `judged: ${name}` : name
+}
+
+/** @throws ConfigurationError for what names no goal. A name may come from a host, a person or a record. */
+export function checkedSpecs(given: unknown): readonly GoalSpec[] {
+  if (!Array.isArray(given)) refuse('until', 'a list of goals by their names', given)
+  const specs = (given as readonly unknown[]).map((each): GoalSpec => {
+    const { name, judged, set } = fieldsOf(each) ?? {}
+    if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
+    return { ...specOf({ name: String(name), judged: judged === true }), ...(typeof set === 'number' && { set }) }
+  })
+  const names = specs.map(nameOf)
+  const twice = names.find((each, index) => names.indexOf(each) !== index)
+  if (twice !== undefined) throw new ConfigurationError(`There are two goals ${twice}. Give each once.`)
+  return specs
+}
+
+/** The goal of this name, of the options or made from it; undefined for one that this program does not know. */
+export function goalOf({ given, named }: RunGoals, spec: GoalSpec): Goal | undefined {
+  return (
+    given.find((goal) => goal.name === spec.name && (goal.judged === true) === (spec.judged === true)) ?? named(spec)
+  )
+}
+
+/** @throws ConfigurationError where a goal of the record is not known to this program: the run could not be held to it. */
+export function checkKnown(goals: RunGoals, specs: readonly GoalSpec[]): void {
+  const unknown = specs.filter((spec) => goalOf(goals, spec) === undefined).map(nameOf)
+  if (unknown.length === 0) return
+  throw new ConfigurationError(
+    `The goal ${listOf(unknown)} cannot be checked by this program. Give it in the option until, or other goals in its place.`,
+  )
+}

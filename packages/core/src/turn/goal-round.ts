@@ -1,0 +1,206 @@
+import { AbortScope, type AbortCause } from '../cancel/abort.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
+import { plainTextOf } from '../content.ts'
+import { messageOf } from '../errors.ts'
+import { fieldsOf } from '../given.ts'
+import type { Goal, GoalCheck, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/goal.ts'
+import { shownReport, tailOfReport } from '../goals/report.ts'
+import { usualCheckMs } from '../goals/run-goals.ts'
+import type { AskModel } from '../hooks/questions.ts'
+import { jsonOf, type Json } from '../json.ts'
+import { headOf } from '../text.ts'
+import type { Run } from './run.ts'
+
+/** What a round of checks came to, as its step records it. JSON. */
+export type RoundRecord = {
+  readonly met: boolean
+  /** Up to the first that failed. */
+  readonly checks: readonly GoalCheck[]
+  /** What the check that failed said, bounded, for the model; '' for none. */
+  readonly report: string
+  readonly tampered: readonly string[]
+  readonly changedByChecks: readonly string[]
+  readonly changedTests: readonly string[]
+  /** Of two passes in a row one failed. */
+  readonly isUnstable: boolean
+  /** A check that can never hold: what to do. */
+  readonly unusable?: string
+  /** What the files are held against from now on; absent where it is as before. */
+  readonly memo?: Json
+  /** It was cut. */
+  readonly aborted?: AbortCause
+}
+
+export const nothingYet: RoundRecord = Object.freeze({
+  met: false,
+  checks: [],
+  report: '',
+  tampered: [],
+  changedByChecks: [],
+  changedTests: [],
+  isUnstable: false,
+})
+
+/** Names of files in one list at most; what goes beyond is counted. */
+const mostNames = 100
+
+/** The checks of one round, in order, up to the first that fails. Never rejects. */
+export async function checkRound(
+  run: Run,
+  goals: readonly Goal[],
+  memo: Json | null,
+  ask: AskModel,
+): Promise<RoundRecord> {
+  const cause = run.ports.abort.causeNow()
+  if (cause !== undefined) return { ...nothingYet, aborted: cause }
+  try {
+    const { files: port } = run.context.goals
+    const files = port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal))
+    const tampered = namesOf(files?.tampered)
+    // A check whose definition is not the person's says nothing, and is not run.
+    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
+    if (checked.aborted !== undefined) return checked
+    return { ...checked, tampered, ...(await endOf(run, files, memo)) }
+  } catch (error) {
+    const aborted = run.ports.abort.causeNow()
+    if (aborted !== undefined) return { ...nothingYet, aborted }
+    return {
+      ...nothingYet,
+      report: `The files around the checks could not be looked at: ${headOf(messageOf(error), 1_000)}`,
+    }
+  }
+}
+
+/** @throws what the work throws, and where it takes longer than a check may: then nobody waits for it. */
+async function inTime<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
+  let stop = (): void => {}
+  const late = new Promise<never>((_resolve, reject) => {
+    stop = context.timers.after(usualCheckMs, () => reject(new Error(`it took longer than ${usualCheckMs / 1_000} s`)))
+  })
+  try {
+    return await Promise.race([work(), late])
+  } finally {
+    stop()
+  }
+}
+
+async function endOf(
+  run: Run,
+  files: GoalFilesRound | undefined,
+  before: Json | null,
+): Promise<Pick<RoundRecord, 'changedByChecks' | 'changedTests' | 'memo'>> {
+  if (files === undefined) return { changedByChecks: [], changedTests: [] }
+  const end = await inTime(run, () => files.end())
+  const memo = jsonOf(end.memo)
+  return {
+    changedByChecks: namesOf(end.changedByChecks),
+    changedTests: namesOf(end.changedTests),
+    ...(JSON.stringify(memo) !== JSON.stringify(before) && { memo }),
+  }
+}
+
+function namesOf(given: unknown): readonly string[] {
+  if (!Array.isArray(given)) return []
+  const names = given.slice(0, mostNames).map((name: unknown) => headOf(plainTextOf(name), 500))
+  return given.length <= mostNames ? names : [...names, `and ${given.length - mostNames} more`]
+}
+
+async function checkAll(run: Run, goals: readonly Goal[], ask: AskModel): Promise<RoundRecord> {
+  const checks: GoalCheck[] = []
+  for (const goal of goals) {
+    const { check, ...failed } = await checkGoal(run, goal, ask)
+    if (failed.aborted !== undefined) return { ...nothingYet, aborted: failed.aborted }
+    checks.push(check)
+    if (!check.met) return { ...nothingYet, ...failed, checks }
+  }
+  return { ...nothingYet, met: true, checks }
+}
+
+interface Checked extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable' | 'aborted'> {
+  readonly check: GoalCheck
+}
+
+/** One goal, as often in a row as it is to pass. */
+async function checkGoal(run: Run, goal: Goal, ask: AskModel): Promise<Checked> {
+  const { stable = 1 } = goal
+  for (let pass = 1; ; pass++) {
+    const checked = await checkOnce(run, goal, ask, stable === 1 ? undefined : pass)
+    if (checked.aborted !== undefined || pass >= stable || !checked.check.met)
+      return { ...checked, isUnstable: pass > 1 && !checked.check.met }
+  }
+}
+
+async function checkOnce(run: Run, goal: Goal, ask: AskModel, pass: number | undefined): Promise<Checked> {
+  const { timers, settings } = run.context
+  const { abort } = run.ports
+  const own = new AbortScope()
+  const listener = { onAbort: (cause: AbortCause) => own.abort(cause) }
+  abort.listen(listener)
+  const began = timers.now()
+  const time = { isUp: false }
+  const { timeoutMs = usualCheckMs } = goal
+  const stopTimer = timers.after(timeoutMs, () => {
+    time.isUp = true
+    own.abort('time')
+  })
+  const context = contextOfCheck(run, own.signal, ask)
+  const settled = await settleWithin<unknown, Settled<unknown>>(
+    () => goal.check(context),
+    { abort: own, graceMs: settings.graceMs, timers },
+    (came) => came,
+  )
+  stopTimer()
+  abort.unlisten(listener)
+  const verdict = time.isUp ? timedOut(settled, timeoutMs) : verdictOf(settled)
+  own.dispose()
+  const aborted = abort.causeNow()
+  const { met, report = '', exitCode = null, unusable } = verdict
+  const check: GoalCheck = {
+    name: goal.name,
+    met,
+    exitCode,
+    durationMs: timers.now() - began,
+    tail: tailOfReport(report),
+    ...(goal.judged === true && { judged: true }),
+    ...(time.isUp && { timedOut: true }),
+    ...(pass !== undefined && { pass }),
+  }
+  return {
+    check,
+    report: shownReport(report),
+    isUnstable: false,
+    ...(unusable !== undefined && { unusable }),
+    ...(aborted !== undefined && { aborted }),
+  }
+}
+
+function contextOfCheck(run: Run, signal: AbortSignal, ask: AskModel): GoalContext {
+  const { agentState: state, spent } = run
+  const key = run.key(`goal:${spent.request}:${spent.goal?.rounds ?? 0}`)
+  return { signal, idempotencyKey: key, state, changes: spent.changes, ask }
+}
+
+/** A check that answers after its time is up is late, whatever it says. */
+function timedOut(settled: Settled<unknown>, timeoutMs: number): GoalVerdict {
+  const { report = '' } = settled.kind === 'value' ? verdictOf(settled) : {}
+  return { met: false, report: `${report}\nThe check was ended after ${timeoutMs / 1_000} s.`.trimStart() }
+}
+
+/** What was given, read once. Anything but a clear yes is a no. */
+function verdictOf(settled: Settled<unknown>): GoalVerdict {
+  if (settled.kind === 'left') return { met: false, report: 'The check was left behind.' }
+  if (settled.kind === 'threw') return { met: false, report: `The check failed: ${messageOf(settled.error)}` }
+  try {
+    const { met, report, exitCode, unusable } = fieldsOf(settled.value) ?? {}
+    if (typeof met !== 'boolean')
+      return { met: false, report: 'The check gave no verdict: { met: true } or { met: false, report } is needed.' }
+    return {
+      met,
+      ...(typeof report === 'string' && { report }),
+      ...(typeof exitCode === 'number' && Number.isInteger(exitCode) && { exitCode }),
+      ...(typeof unusable === 'string' && unusable !== '' ? { unusable: headOf(unusable, 1_000), met: false } : {}),
+    }
+  } catch (error) {
+    return { met: false, report: `The check failed: ${messageOf(error)}` }
+  }
+}

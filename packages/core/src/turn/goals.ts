@@ -1,0 +1,324 @@
+import { lapsLeft } from '../allowance.ts'
+import { ConfigurationError } from '../errors.ts'
+import { endings } from '../endings/table.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { after, type Eventually } from '../eventually.ts'
+import type { Goal, GoalPlace, GoalResult, GoalSpec } from '../goals/goal.ts'
+import type { GoalProgress } from '../goals/progress.ts'
+import { digestOfReport } from '../goals/report.ts'
+import { goalOf } from '../goals/run-goals.ts'
+import { baselineText, sentBackText, unmetLine, type LimitsLeft } from '../goals/words.ts'
+import { hashText } from '../hash.ts'
+import type { Json } from '../json.ts'
+import type { AssistantMessage } from '../messages.ts'
+import type { RunProgress } from '../state.ts'
+import { many } from '../text.ts'
+import type { GoalFilesMemo, Transcript } from '../transcript.ts'
+import { abortDraft, maxTurnsDraft } from './endings.ts'
+import { activeMs, committedUsd } from './figures.ts'
+import { checkRound, nothingYet, type RoundRecord } from './goal-round.ts'
+import { draftOf, ends, goesOn, type Draft, type Outcome, type Route } from './outcome.ts'
+import { isAsked } from './request/is-asked.ts'
+import type { Run } from './run.ts'
+import { stepWithQuestions } from './step-with-questions.ts'
+
+// A run with goals is done when they hold (spec R-GOAL-1). They are checked before the first request, at an answer, where that is wanted after a turn,
+// and once more at a limit.
+
+/** Calls so far that may have changed something. */
+function changesOf({ changes }: Pick<RunProgress, 'changes'>): number {
+  return changes?.calls ?? 0
+}
+
+/** The goals that the run has now, unless nothing is checked: in a mode that only plans. */
+function goalsInForce({ spent, context }: Run): GoalProgress | undefined {
+  if (spent.goal === undefined) return undefined
+  const { permissions, settings } = context
+  return permissions.isPlanning?.(settings.permissionMode ?? undefined) === true ? undefined : spent.goal
+}
+
+/** What was found when nothing had changed since; undefined where something has, or nothing was checked. */
+function standing(goal: GoalProgress, spent: RunProgress): boolean | undefined {
+  return goal.last !== null && goal.last.changes === changesOf(spent) ? goal.last.met : undefined
+}
+
+/** Whether the goals were found to hold, and nothing has changed since. */
+export function isGoalMet(spent: RunProgress): boolean {
+  return spent.goal !== undefined && standing(spent.goal, spent) === true
+}
+
+/** Before the first request, and before the next one after goals were set: whether they hold already. */
+export function goalBaseline(run: Run): Eventually<Outcome | undefined> {
+  const goal = goalsInForce(run)
+  if (goal === undefined || goal.baseline !== null || goal.rounds > 0) return undefined
+  if (isAsked(run) && !run.isRecorded(stepName(run, 'baseline'))) return undefined
+  return after(round(run, goal, 'baseline'), ({ record, now }) => {
+    if (record.aborted !== undefined) return ends(abortDraft(run, record.aborted, 'streaming'))
+    if (record.unusable !== undefined) return ends(unusableDraft(record.unusable))
+    if (record.met && run.context.goals.skipIfMet) {
+      keepMemo(run, record)
+      return ends(metDraft('The goal holds already; nothing was asked'))
+    }
+    const { maxGoalTries } = run.context.settings
+    appendText(run, baselineText(now.specs, record, maxGoalTries), record)
+    return undefined
+  })
+}
+
+/** At an answer: done where the goals hold; else the answer goes back, or to the person, or the run ends. */
+export function goalAtAnswer(run: Run, _message: AssistantMessage): Eventually<Outcome | undefined> {
+  const goal = goalsInForce(run)
+  if (goal === undefined) return undefined
+  if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'answer'))) return undefined
+  const known = standing(goal, run.spent)
+  // What has passed and was not touched since holds.
+  if (known === true) return undefined
+  if (known === false && isForPerson(run, goal)) return ends(unmetDraft(run, goal, 'asks'))
+  return after(round(run, goal, 'answer'), ({ record, now }) => {
+    if (record.aborted !== undefined) return ends(abortDraft(run, record.aborted, 'streaming'))
+    if (!record.met) return isForPerson(run, now) ? ends(unmetDraft(run, now, 'asks')) : sendBack(run, now, record)
+    keepMemo(run, record)
+    return undefined
+  })
+}
+
+/** It called no tool since the person last said something, or since the last try: it asks something, or refuses. */
+function isForPerson({ context, spent }: Run, goal: GoalProgress): boolean {
+  return context.goals.withoutWork === 'end' && spent.toolResults === goal.resultsBefore
+}
+
+/** After a turn that changed something, where a run is to end as soon as its goals hold. */
+export function goalAfterTurn(run: Run): Eventually<Draft | undefined> {
+  const goal = goalsInForce(run)
+  if (goal === undefined || !run.context.goals.stopWhenMet || standing(goal, run.spent) !== undefined) return undefined
+  if (isAnyAgentWorking(run, 'turn')) return undefined
+  if (run.turnEnd === 'passed' && !run.isRecorded(stepName(run, 'turn'))) return undefined
+  return after(round(run, goal, 'turn'), ({ record }) => {
+    keepMemo(run, record)
+    if (record.aborted !== undefined) return abortDraft(run, record.aborted, 'tools')
+    return record.met ? metDraft('The goal holds') : undefined
+  })
+}
+
+/**
+ * How a run ends at a limit that has goals: checked once more where something changed since, since that costs no model. Where they hold it is done; an
+ * ending that looks like success is none where they do not (spec R-GOAL-9).
+ */
+export function goalAtEnding(run: Run, draft: Draft): Eventually<Draft> {
+  const goal = goalsInForce(run)
+  if (goal === undefined || !endings[draft.reason].checksGoal) return draft
+  const known = standing(goal, run.spent)
+  if (known !== undefined || !isCheckedAtLimit(run, goal)) return known === true ? draft : truthful(run, goal, draft)
+  return after(round(run, goal, 'limit'), ({ record, now }) => {
+    keepMemo(run, record)
+    if (record.met) return metDraft(`The goal holds; ${endings[draft.reason].sentence}`)
+    return record.aborted === undefined ? truthful(run, now, draft) : draft
+  })
+}
+
+/** No model is asked at a limit, an answer that does not fit its schema stays one, and what agents still change is not looked at. */
+function isCheckedAtLimit(run: Run, goal: GoalProgress): boolean {
+  if (run.context.settings.output !== null || goal.specs.some(({ judged }) => judged === true)) return false
+  return !isAnyAgentWorking(run, 'limit')
+}
+
+function truthful(run: Run, goal: GoalProgress, draft: Draft): Draft {
+  return draft.reason === 'finish_reason' ? unmetDraft(run, goal, 'finish_reason') : draft
+}
+
+/** While agents of the run are at work nothing is checked: what they are about to change is not looked at. In a replay what is on record says it. */
+function isAnyAgentWorking(run: Run, place: GoalPlace): boolean {
+  const { steps } = run.ports
+  if (steps.replaying) return steps.peek(run.key(stepName(run, place))) === 'absent'
+  return run.agents?.isAnyWorking === true
+}
+
+function stepName({ spent }: Run, place: GoalPlace): string {
+  return `goal:${spent.request}:${place}`
+}
+
+interface CheckedRound {
+  readonly record: RoundRecord
+  /** The progress with it. */
+  readonly now: GoalProgress
+}
+
+/** One round of checks: a step that a resume does again where it finds it open. */
+function round(run: Run, goal: GoalProgress, place: GoalPlace): Eventually<CheckedRound> {
+  const { maxGoalTries: maxTries } = run.context.settings
+  const { tries } = goal
+  run.emit({ type: 'goal_start', place, goals: goal.specs.map(({ name }) => name), tries, maxTries })
+  const goals = goal.specs.map((spec) => knownGoal(run, spec))
+  const memo = memoIn(run.transcript, goal.specs)
+  const step = stepWithQuestions<RoundRecord>(run, stepName(run, place), {
+    call: (ask) =>
+      run.withGrace(
+        () => checkRound(run, goals, memo, ask),
+        (settled) => (settled.kind === 'value' ? settled.value : cutRound(run)),
+      ),
+    cut: (record, aborted) => ({ ...record, aborted }),
+  })
+  return after(step, ({ value: record, durationMs }) => {
+    const now = progressAfter(goal, record, place, changesOf(run.spent))
+    if (record.aborted === undefined) run.update({ goal: now })
+    const { met, checks, tampered, changedByChecks, changedTests } = record
+    const { flaky } = now
+    const told = { met, checks, tampered, changedByChecks, changedTests, tries, maxTries, flaky, durationMs }
+    run.emit({ type: 'goal_end', place, ...told })
+    return { record, now }
+  })
+}
+
+function cutRound({ ports }: Run): RoundRecord {
+  return { ...nothingYet, aborted: ports.abort.cause ?? 'user' }
+}
+
+/** @throws ConfigurationError for one that this program does not know; a run with it does not begin. */
+function knownGoal({ context }: Run, spec: GoalSpec): Goal {
+  const goal = goalOf(context.goals, spec)
+  // In a replay what it came to is on record.
+  return goal ?? { ...spec, check: () => Promise.reject(new ConfigurationError(`There is no goal ${spec.name}.`)) }
+}
+
+function progressAfter(goal: GoalProgress, record: RoundRecord, place: GoalPlace, changes: number): GoalProgress {
+  const { met, checks, tampered, changedTests } = record
+  const { last } = goal
+  const isAgain = last !== null && last.changes === changes && last.met !== met
+  return {
+    ...goal,
+    rounds: goal.rounds + 1,
+    baseline: place === 'baseline' ? met : goal.baseline,
+    last: { met, checks, tampered, changedTests, changes },
+    hasFailed: goal.hasFailed || !met,
+    flaky: goal.flaky || record.isUnstable || (isAgain && tampered.length === 0),
+  }
+}
+
+/** The newest that was kept for these goals. */
+function memoIn(transcript: Transcript, specs: readonly GoalSpec[]): Json | null {
+  const of = hashText(JSON.stringify(specs))
+  for (let index = transcript.length - 1; index >= 0; index--) {
+    const entry = transcript.at(index)
+    if ((entry?.kind === 'user' || entry?.kind === 'attachment') && entry.goalFiles?.of === of)
+      return entry.goalFiles.memo
+  }
+  return null
+}
+
+function memoOf({ spent }: Run, { memo }: RoundRecord): { readonly goalFiles?: GoalFilesMemo } {
+  if (memo === undefined || spent.goal === undefined) return {}
+  return { goalFiles: { of: hashText(JSON.stringify(spent.goal.specs)), memo } }
+}
+
+function appendText(run: Run, text: string, record: RoundRecord): void {
+  const message = { role: 'user', content: text } as const
+  run.append({ kind: 'user', id: run.entryId('goal'), message, origin: 'loop', ...memoOf(run, record) })
+}
+
+/** Where nothing is said to the model, what the files are held against is kept beside a word to people. */
+function keepMemo(run: Run, record: RoundRecord): void {
+  const memo = memoOf(run, record)
+  if (memo.goalFiles === undefined) return
+  const message = `The checks changed ${many(record.changedByChecks.length, 'file')}.`
+  run.append({ kind: 'attachment', id: run.entryId('goal'), attachment: { type: 'informational', message }, ...memo })
+}
+
+/** The answer goes back, as often as that may be: with what failed, what is left, and once with the word that nothing changed. */
+function sendBack(run: Run, goal: GoalProgress, record: RoundRecord): Outcome {
+  const changes = changesOf(run.spent)
+  const report = digestOfReport(record.checks.at(-1)?.name ?? '', `${record.report}\n${record.tampered.join('\n')}`)
+  const isStalled = goal.lastTry !== null && goal.lastTry.report === report && goal.lastTry.changes === changes
+  if (isStalled && goal.reminded) return ends(unmetDraft(run, goal, 'stalled'))
+  const route: Route = {
+    transition: 'goal_unmet',
+    take(from) {
+      const tries = goal.tries + 1
+      const max = from.context.settings.maxGoalTries
+      appendText(from, sentBackText(record, { made: tries, max }, limitsLeft(from), isStalled), record)
+      const { toolResults: resultsBefore } = from.spent
+      const reminded = goal.reminded || isStalled
+      from.update({ goal: { ...goal, tries, lastTry: { report, changes }, reminded, resultsBefore } })
+      return 'taken'
+    },
+  }
+  return goesOn([route], () => {
+    keepMemo(run, record)
+    const hasTurns = lapsLeft('next_turn', run.spent.laps, run.context.limits) > 0
+    return hasTurns ? unmetDraft(run, goal, 'tries') : maxTurnsDraft(run)
+  })
+}
+
+/** By what is on record, so that a replay says the same. */
+function limitsLeft({ spent, context, ports }: Run): LimitsLeft {
+  const { maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs } = context.settings
+  const used = committedUsd(spent)
+  return {
+    turns: lapsLeft('next_turn', spent.laps, context.limits) - 1,
+    usd: Math.max(0, Math.min(maxBudgetUsd - ports.spentBeforeUsd, maxRunUsd) - used),
+    tokens: Math.max(0, maxTotalTokens - spent.totalTokens),
+    ms: Math.max(0, maxDurationMs - activeMs(spent)),
+  }
+}
+
+function metDraft(message: string): Draft {
+  return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'goal' }))
+}
+
+/** Why it ends unmet: its tries are used up, nothing changed twice, it asks the person something, or a guard took the answer as the end. */
+type UnmetCause = 'tries' | 'stalled' | 'asks' | 'finish_reason'
+
+function unmetDraft({ context }: Run, { tries, last }: GoalProgress, cause: UnmetCause): Draft {
+  const { maxGoalTries: limit } = context.settings
+  const why = last === null ? 'it was not checked' : unmetLine(last)
+  const message = `The goal is not met${causeText(cause, tries)}: ${why}`
+  const check = last?.checks.at(-1)
+  const signal = new StopSignal({
+    reason: 'retry_limit',
+    message,
+    context: { used: tries, limit, cause, goal: check?.name ?? null, exitCode: check?.exitCode ?? null },
+    source: 'goal',
+  })
+  return draftOf('goal_unmet', signal)
+}
+
+function causeText(cause: UnmetCause, tries: number): string {
+  switch (cause) {
+    case 'tries':
+      return ` after ${triesText(tries)}`
+    case 'stalled':
+      return ` after ${triesText(tries)}, and nothing changes`
+    case 'asks':
+      return ', and the answer called no tool'
+    case 'finish_reason':
+      return ' by the answer that a guard ends the run with'
+  }
+}
+
+function triesText(tries: number): string {
+  return tries === 1 ? '1 try' : `${tries} tries`
+}
+
+function unusableDraft(message: string): Draft {
+  const error = new ConfigurationError(message)
+  const signal = new StopSignal({ reason: 'error', message, context: { code: error.code }, source: 'goal' })
+  return draftOf('error', signal, { say: { error: 'unknown', message }, error })
+}
+
+/** How the goals stand when the run has ended, for its result. */
+export function goalResultOf({ spent }: { readonly spent: RunProgress }, draft: Draft): GoalResult | undefined {
+  const { goal } = spent
+  if (goal === undefined) return undefined
+  const met = draft.reason === 'needs_approval' ? 'unknown' : (standing(goal, spent) ?? 'unknown')
+  const heldFromStart = met === true && goal.baseline === true && !goal.hasFailed
+  return {
+    met,
+    ...(goal.specs.some(({ judged }) => judged === true) && { judged: true }),
+    tries: goal.tries,
+    baseline: goal.baseline,
+    ...(heldFromStart && { heldFromStart: true }),
+    checks: goal.last?.checks ?? [],
+    tampered: goal.last?.tampered ?? [],
+    changedTests: goal.last?.changedTests ?? [],
+    flaky: goal.flaky,
+  }
+}
