@@ -136,16 +136,16 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
     replies: ['Answer.'],
     options: { stopHooks: [{ id: 'enough', handle: () => ({ prevent: 'Enough for today' }) }] },
   },
-  stop_hook_unmet: {
-    replies: () => 'Answer.',
-    options: { stopHooks: [{ id: 'tests', handle: () => ({ block: 'The tests fail\n3 of 40' }) }] },
-  },
   goal_unmet: {
     replies: () => 'Done.',
     options: {
       until: [{ name: 'npm test', check: () => ({ met: false, exitCode: 1, report: '3 failed' }) }],
       maxGoalTries: 2,
     },
+  },
+  stop_hook_unmet: {
+    replies: () => 'Answer.',
+    options: { stopHooks: [{ id: 'tests', handle: () => ({ block: 'The tests fail\n3 of 40' }) }] },
   },
   needs_approval: {
     replies: [calls('Look')],
