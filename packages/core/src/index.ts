@@ -58,6 +58,9 @@ export type {
   GoalSpec,
   GoalVerdict,
 } from './goals/goal.ts'
+export { judgedGoal, type JudgedGoalOptions } from './goals/judged-goal.ts'
+export type { NoEvidence } from './goals/evidence.ts'
+export type { CalledTool } from './goals/own-words.ts'
 
 // Tools and permissions.
 export { agentTool, tool } from './tools/define-tool.ts'
