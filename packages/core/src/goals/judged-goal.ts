@@ -17,7 +17,8 @@ export interface JudgedGoalOptions {
   readonly stable?: number
   /**
    * Says of which calls the results are no evidence: those that read a file back that this session wrote, those that a model wrote (agents, searches).
-   * Core knows no tools, so without it the results of all tools count.
+   * Core knows no tools, so without it the results of all tools count; `evidenceRules` of
+   * `@halting/agent` is one for the tools of the coding agent.
    */
   readonly noEvidence?: NoEvidence
 }
