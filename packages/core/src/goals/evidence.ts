@@ -1,5 +1,5 @@
 import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../messages.ts'
-import type { Changes } from '../state.ts'
+import type { Changes } from './changes.ts'
 import type { Transcript, TranscriptEntry } from '../transcript.ts'
 import { formsOf, longestShared, OwnWords, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
 

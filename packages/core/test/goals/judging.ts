@@ -4,7 +4,7 @@ import { judgedGoal, type JudgedGoalOptions } from '../../src/goals/judged-goal.
 import type { HookQuestion } from '../../src/hooks/questions.ts'
 import { noUsage, textOf, type ContentBlock } from '../../src/messages.ts'
 import type { ModelErrorKind } from '../../src/model/model-error.ts'
-import type { Changes } from '../../src/state.ts'
+import type { Changes } from '../../src/goals/changes.ts'
 import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/transcript.ts'
 import { AgentState } from '../../src/agent-state.ts'
 
