@@ -40,6 +40,8 @@ export class Evidence {
   /** Since the prompt, in order. */
   readonly results: readonly RecordedResult[]
   readonly #own: OwnWords
+  /** Texts of results without white space. */
+  readonly #dense = new Map<string, string>()
 
   constructor(transcript: Transcript, changes: Changes | undefined, noEvidence: NoEvidence) {
     this.#own = new OwnWords(transcript)
@@ -57,7 +59,7 @@ export class Evidence {
     const wanted = quote.replaceAll(/\s/g, '')
     if (wanted === '') return 'it is empty'
     const found = this.results.flatMap((result) => {
-      const passage = result.texts.map((text) => passageOf(text, wanted)).find((each) => each !== undefined)
+      const passage = result.texts.map((text) => this.#passageOf(text, wanted)).find((each) => each !== undefined)
       return passage === undefined ? [] : [{ result, passage }]
     })
     if (found.length === 0) return 'no result of a tool since the prompt holds it, word for word'
@@ -68,6 +70,23 @@ export class Evidence {
       refusal = problem
     }
     return refusal
+  }
+
+  /** The part of a text that says this but for white space; undefined for none. */
+  #passageOf(text: string, wanted: string): string | undefined {
+    const dense = this.#dense.get(text) ?? text.replaceAll(/\s+/g, '')
+    this.#dense.set(text, dense)
+    const at = dense.indexOf(wanted)
+    if (at === -1) return undefined
+    let [count, start] = [0, 0]
+    for (const { index, 0: word } of text.matchAll(/\S+/g)) {
+      if (count <= at) start = index + at - count
+      count += word.length
+      // The end is within this word.
+      const end = index + word.length - (count - at - wanted.length)
+      if (count >= at + wanted.length) return text.slice(start, end)
+    }
+    return undefined
   }
 
   #problemOf(passage: string, result: RecordedResult): string | undefined {
@@ -83,28 +102,13 @@ export class Evidence {
   #problemOfLetters(letters: string, { call, at }: RecordedResult): string | undefined {
     if (letters.length < leastLetters) return 'it has hardly any letters or digits'
     if (this.#own.hasWhole(letters)) return 'the agent itself wrote it, in a text or in the input of a tool'
-    const before = this.#own.inputsBefore(at)
-    const shared = longestShared(letters, before, longestOfInput)
+    const shared = longestShared(letters, this.#own.sharedBefore(letters, at, longestOfInput), longestOfInput)
     if (shared !== undefined) return `the agent itself wrote a part of it, in the input of a tool ("${shared}")`
-    const isNew = withoutShared(letters, before, wordOfInput)
-    const isNewInCall = withoutShared(letters, this.#own.inputOf(call.id), wordOfCall)
+    const isNew = withoutShared(letters, this.#own.sharedBefore(letters, at, wordOfInput), wordOfInput)
+    const isNewInCall = withoutShared(letters, this.#own.sharedWithCall(letters, call.id, wordOfCall), wordOfCall)
     const count = isNew.filter((each, index) => each && isNewInCall[index] === true).length
     return count < leastNew ? 'it can be put together from inputs of tools that the agent wrote' : undefined
   }
-}
-
-/** The part of a text that says this but for white space; undefined for none. */
-function passageOf(text: string, wanted: string): string | undefined {
-  const places: number[] = []
-  let dense = ''
-  // Halves of pairs are never white space: units will do.
-  for (const match of text.matchAll(/\S+/g)) {
-    for (let at = 0; at < match[0].length; at++) places.push(match.index + at)
-    dense += match[0]
-  }
-  const at = dense.indexOf(wanted)
-  if (at === -1) return undefined
-  return text.slice(places[at], (places[at + wanted.length - 1] ?? 0) + 1)
 }
 
 function resultsOf(

@@ -32,45 +32,70 @@ export interface RecordedCall extends CalledTool {
   readonly at: number
 }
 
+interface Read {
+  readonly texts: readonly string[]
+  /** The readings of each input, in the order of the calls. */
+  readonly inputs: readonly { readonly id: string; readonly at: number; readonly letters: readonly string[] }[]
+}
+
 /** What the model itself wrote: its texts, its thoughts and the inputs of its calls. */
 export class OwnWords {
   readonly calls: readonly RecordedCall[]
-  readonly #texts: string[] = []
-  /** One or more readings of each input, in the order of the calls. */
-  readonly #inputs: { readonly id: string; readonly at: number; readonly letters: readonly string[] }[] = []
+  readonly #said: readonly string[]
+  #read: Read | undefined
+  /** By length and letters: several results may hold the same quote. */
+  readonly #first = new Map<string, readonly number[]>()
 
   constructor(transcript: Transcript) {
     const calls: RecordedCall[] = []
-    for (const [index, block] of blocksOfModel(transcript)) {
-      if (block.type === 'text' && typeof block.text === 'string') this.#texts.push(lettersOf(block.text))
-      else if (block.type === 'thinking' && typeof block.thinking === 'string')
-        this.#texts.push(lettersOf(block.thinking))
+    const said: string[] = []
+    for (const [at, block] of blocksOfModel(transcript)) {
+      if (block.type === 'text' && typeof block.text === 'string') said.push(block.text)
+      else if (block.type === 'thinking' && typeof block.thinking === 'string') said.push(block.thinking)
       else if (block.type === 'tool_use' || block.type.endsWith('_tool_use')) {
         const { id, name, input } = block as { id?: unknown; name?: unknown; input?: unknown }
-        const call = { id: String(id), name: String(name), input, at: index }
-        calls.push(call)
-        this.#inputs.push({ id: call.id, at: index, letters: readingsOf(input) })
+        calls.push({ id: String(id), name: String(name), input, at })
       }
     }
     this.calls = calls
+    this.#said = said
+  }
+
+  /** Made when a quote is looked at: a verdict without any needs none. */
+  get #letters(): Read {
+    return (this.#read ??= {
+      texts: this.#said.map(lettersOf),
+      inputs: this.calls.map(({ id, at, input }) => ({ id, at, letters: readingsOf(input) })),
+    })
   }
 
   /** Whether the model wrote all of it in one place, at any time. */
   hasWhole(letters: string): boolean {
+    const { texts, inputs } = this.#letters
     return (
-      this.#texts.some((text) => text.includes(letters)) ||
-      this.#inputs.some((input) => input.letters.some((reading) => reading.includes(letters)))
+      texts.some((text) => text.includes(letters)) ||
+      inputs.some((input) => input.letters.some((reading) => reading.includes(letters)))
     )
   }
 
-  /** What could have gone into the result of a call: the inputs before that result, as letters. */
-  inputsBefore(at: number): readonly string[] {
-    return this.#inputs.flatMap((input) => (input.at < at ? input.letters : []))
+  /** For each place of `letters` whether the next characters, so many, stand in an input before this entry: they could have gone into its results. */
+  sharedBefore(letters: string, at: number, length: number): readonly boolean[] {
+    const key = `${length} ${letters}`
+    const first = this.#first.get(key) ?? this.#firstEntries(letters, length)
+    this.#first.set(key, first)
+    return first.map((entry) => entry < at)
   }
 
-  /** The input of one call, as letters. */
-  inputOf(callId: string): readonly string[] {
-    return this.#inputs.findLast(({ id }) => id === callId)?.letters ?? []
+  #firstEntries(letters: string, length: number): readonly number[] {
+    const readings = this.#letters.inputs.flatMap((input) => input.letters.map((text) => ({ at: input.at, text })))
+    const texts = readings.map(({ text }) => text)
+    return firstWith(letters, texts, length).map((number) => readings[number]?.at ?? Infinity)
+  }
+
+  /** The same for the input of one call. */
+  sharedWithCall(letters: string, callId: string, length: number): readonly boolean[] {
+    const texts = this.#letters.inputs.findLast(({ id }) => id === callId)?.letters ?? []
+    return firstWith(letters, texts, length).map((number) => number !== Infinity)
   }
 }
 
@@ -191,41 +216,65 @@ function shifted(letters: string): string {
   })
 }
 
-/** The longest part of `letters` of at least so many characters that occurs in one of the sources; undefined for none. */
-export function longestShared(letters: string, sources: readonly string[], least: number): string | undefined {
-  const isShared = sharedAt(letters, sources, least)
-  let [best, from] = ['', 0]
+/** Of parts that begin at these places and have so many characters, the longest run of places; undefined for none. */
+export function longestShared(letters: string, isShared: readonly boolean[], length: number): string | undefined {
+  let best = ''
   for (let at = 0; at < letters.length; at++) {
     if (isShared[at] !== true) continue
-    from = at
+    const from = at
     while (isShared[at + 1] === true) at++
-    // Each of these windows occurs, though perhaps not all of them in a row.
-    const part = letters.slice(from, at + least)
+    // Each of these parts occurs, though perhaps not all of them in a row.
+    const part = letters.slice(from, at + length)
     if (part.length > best.length) best = part
   }
   return best === '' ? undefined : best
 }
 
-/** How many characters are left of `letters` where all parts of at least so many characters that occur in one of the sources are taken out. */
-export function withoutShared(letters: string, sources: readonly string[], least: number): readonly boolean[] {
+/** Which characters of `letters` are left where the parts that begin at these places and have so many characters are taken out. */
+export function withoutShared(letters: string, isShared: readonly boolean[], length: number): readonly boolean[] {
   const isLeft = Array.from({ length: letters.length }, () => true)
-  for (const [at, isShared] of sharedAt(letters, sources, least).entries())
-    if (isShared) isLeft.fill(false, at, at + least)
+  for (const [at, shared] of isShared.entries()) if (shared) isLeft.fill(false, at, at + length)
   return isLeft
 }
 
-/** For each place whether the next `length` characters occur in one of the sources. Takes the time of reading these once. */
-function sharedAt(letters: string, sources: readonly string[], length: number): readonly boolean[] {
+/** A prime, so that hashes of like parts differ. */
+const base = 16_777_619
+const slots = 1 << 16
+
+/**
+ * For each place the number of the first text in which the next `length` characters occur; Infinity for none. Reads the texts once: by a rolling hash, and
+ * what hits is compared.
+ */
+export function firstWith(letters: string, texts: Iterable<string>, length: number): readonly number[] {
   const windows = Array.from({ length: Math.max(0, letters.length - length + 1) }, (_, at) =>
     letters.slice(at, at + length),
   )
   const missing = new Set(windows)
-  const found = new Set<string>()
-  for (const source of sources) {
-    for (let at = 0; at + length <= source.length && missing.size > 0; at++) {
-      const window = source.slice(at, at + length)
-      if (missing.delete(window)) found.add(window)
+  const hits = new Uint8Array(slots)
+  for (const window of missing) hits[hashOf(window) & (slots - 1)] = 1
+  let out = 1
+  for (let count = 1; count < length; count++) out = Math.imul(out, base)
+  const first = new Map<string, number>()
+  let number = -1
+  for (const text of texts) {
+    number++
+    if (missing.size === 0) break
+    if (text.length < length) continue
+    let hash = hashOf(text.slice(0, length))
+    for (let end = length; ; end++) {
+      if (hits[hash & (slots - 1)] === 1) {
+        const window = text.slice(end - length, end)
+        if (missing.delete(window)) first.set(window, number)
+      }
+      if (end >= text.length) break
+      hash = (Math.imul(hash - Math.imul(text.charCodeAt(end - length), out), base) + text.charCodeAt(end)) | 0
     }
   }
-  return windows.map((window) => found.has(window))
+  return windows.map((window) => first.get(window) ?? Infinity)
+}
+
+function hashOf(text: string): number {
+  let hash = 0
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, base) + text.charCodeAt(at)) | 0
+  return hash
 }

@@ -1,7 +1,7 @@
 // What a model wrote itself is no evidence, whatever a tool makes of it: spec R-GOAL-53 and R-GOAL-54.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lettersOf, longestShared, withoutShared } from '../../src/goals/own-words.ts'
+import { firstWith, lettersOf, longestShared, withoutShared } from '../../src/goals/own-words.ts'
 import { answers, counts, runs, says, works, type Called } from './judging.ts'
 
 const claim = 'all tests pass and nothing is left to do'
@@ -343,11 +343,17 @@ describe('properties', () => {
         fc.integer({ min: 1, max: 6 }),
         (text, sources, least) => {
           const starts = Array.from({ length: Math.max(0, text.length - least + 1) }, (_, at) => at)
-          const shared = starts.filter((at) => sources.some((source) => source.includes(text.slice(at, at + least))))
-          expect(longestShared(text, sources, least) === undefined).toBe(shared.length === 0)
-          const left = withoutShared(text, sources, least)
+          const first = starts.map((at) => sources.findIndex((source) => source.includes(text.slice(at, at + least))))
+          const found = firstWith(text, sources, least)
+          expect(found).toEqual(first.map((index) => (index === -1 ? Infinity : index)))
+          const isShared = found.map((index) => index !== Infinity)
+          expect(longestShared(text, isShared, least) === undefined).toBe(!isShared.includes(true))
+          const left = withoutShared(text, isShared, least)
           expect(left).toEqual(
-            Array.from({ length: text.length }, (_, at) => !shared.some((start) => start <= at && at < start + least)),
+            Array.from(
+              { length: text.length },
+              (_, at) => !starts.some((start) => isShared[start] === true && start <= at && at < start + least),
+            ),
           )
         },
       ),
