@@ -21,6 +21,13 @@ const echoes: ReadonlySet<string> = new Set(
   'Edit Write NotebookEdit TodoWrite AskUserQuestion EnterPlanMode ExitPlanMode ToolSearch TaskStop'.split(' '),
 )
 
+/** Commands whose operands are files, or patterns and files, and that show them. */
+const viewers: ReadonlySet<string> = new Set(
+  'cat head tail nl less more most tac od hexdump strings dd grep egrep fgrep rg diff cmp comm sort uniq bat column fold paste view'.split(
+    ' ',
+  ),
+)
+
 /** Commands that show no content of the files that they name. */
 const contentFree: ReadonlySet<string> = new Set(
   'ls stat wc du test [ file cksum md5sum sha1sum sha256sum sha512sum mkdir rm rmdir touch chmod cd tee cp mv ln echo printf exit true false export set'.split(
@@ -87,11 +94,12 @@ function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): s
   if (unclear !== undefined) return `it cannot be told what it prints: ${unclear}`
   // What the line itself writes and then shows is as much the session's.
   const own = new Set(writes.flatMap(({ text }) => (text.startsWith('/dev/') ? [] : [nameIn(text)])))
-  const isOwn = (word: OutlineWord): boolean => isOfSession(word, files) || own.has(nameIn(word.text))
+  const isOwn = (word: OutlineWord, isShown: boolean): boolean =>
+    isOfSession(word, files, isShown) || own.has(nameIn(word.text))
   const rearranged = rearrangesItsText(commands, fieldOf(call, 'command') ?? '')
   if (rearranged !== undefined) return rearranged
   if (!files.isEmpty && /\b(?:xargs|parallel)\b/.test(fieldOf(call, 'command') ?? '')) return unknownFiles
-  const input = readsFrom.find(isOwn)
+  const input = readsFrom.find((word) => isOwn(word, true))
   if (input !== undefined) return wrote(input.text)
   const isElsewhere = commands.some(
     ({ words: [first] }) => first !== undefined && /^(?:cd|pushd)$/.test(programIn(first)),
@@ -103,18 +111,20 @@ function problemOfCommand(call: CalledTool, files: SessionFiles, cwd: string): s
   return undefined
 }
 
-function isOfSession({ text, kind }: OutlineWord, files: SessionFiles): boolean {
+function isOfSession({ text, kind }: OutlineWord, files: SessionFiles, isShown: boolean): boolean {
   // `--config=x` and `if=x` name a file as well.
   const value = text.replace(/^[^=/]*=/, '')
   if (kind === 'pattern') return files.fits(value)
-  return kind === 'literal' && files.hasName(nameIn(value))
+  if (kind !== 'literal') return false
+  return isShown ? files.hasName(nameIn(value)) : files.hasWord(nameIn(value))
 }
 
 const unknownFiles = 'which files it reads is known only when it runs'
 
 interface Looking {
   readonly files: SessionFiles
-  readonly isOwn: (word: OutlineWord) => boolean
+  /** `isShown`: the word is a file that is shown, if it is one. */
+  readonly isOwn: (word: OutlineWord, isShown: boolean) => boolean
   readonly cwd: string
   /** The line goes to another folder. */
   readonly isElsewhere: boolean
@@ -125,7 +135,7 @@ function problemOfFiles(command: OutlinedCommand, { files, isOwn, cwd, isElsewhe
   if (first === undefined) return undefined
   const program = programIn(first)
   if (contentFree.has(program)) return undefined
-  const named = [first, ...args].find(isOwn)
+  const named = [first, ...args].find((word) => isOwn(word, viewers.has(program) && word !== first))
   if (named !== undefined) return wrote(named.text)
   if (files.isEmpty) return undefined
   if (args.some(({ kind }) => kind === 'unknown')) return unknownFiles

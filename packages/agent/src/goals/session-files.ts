@@ -101,6 +101,11 @@ export class SessionFiles {
     return this.#names.has(name) || this.#mentions.has(name)
   }
 
+  /** The same for a word of a command that may be no file: of what is only mentioned, what looks like the name of one. */
+  hasWord(name: string): boolean {
+    return this.#names.has(name) || (name.includes('.') && this.#mentions.has(name))
+  }
+
   /** Whether one of them may fit a pattern of a shell. */
   fits(pattern: string): boolean {
     const last = nameIn(pattern)
@@ -144,6 +149,10 @@ function writtenBy(call: CalledTool, cwd: string): Written {
     }
     case 'Bash':
       return writtenByCommand(call)
+    case 'Agent':
+    case 'Task':
+      // What an agent did is not in the calls of the session: the files that it was told of.
+      return { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') }
     default:
       return changesFiles(call.name) ? { ...nothing, mentions: namesIn(JSON.stringify(call.input) ?? '') } : nothing
   }
@@ -183,9 +192,13 @@ function writersTargets([name, ...args]: readonly OutlineWord[]): readonly strin
   if (/^(?:tee|truncate|install|ln|sponge|mv|cp|rsync|patch|ex|ed)$/.test(program)) return operands
   if (program === 'dd') return operands.filter((text) => text.startsWith('of=')).map((text) => text.slice(3))
   const inPlace = args.some(({ text }) => /^(?:-[a-zA-Z]*i|--in-place)/.test(text))
-  return /^(?:sed|perl|ruby|sort|yq)$/.test(program) && (inPlace || args.some(({ text }) => text === '-o'))
-    ? operands
-    : []
+  const writes = inPlace || args.some(({ text }) => text === '-o')
+  return writes && /^(?:sed|perl|ruby|sort|yq)$/.test(program) ? operands.filter((text) => !isScript(text)) : []
+}
+
+/** `s/a/b/`, and what no name of a file looks like. */
+function isScript(text: string): boolean {
+  return /^[\d,$]*[sy]([^\w\s]).*\1/.test(text) || /[\s{};]/.test(text)
 }
 
 /** Words of a text that may be names of files. */

@@ -44,6 +44,17 @@ describe('commands that may be evidence after a file was edited', () => {
   })
 })
 
+it('a word that was mentioned is no file of the session', () => {
+  const earlier = [
+    bash('python3 -c "import test, build"'),
+    bash("sed -i 's/fail/test/' src/sum.ts"),
+    bash('npm test > /dev/null'),
+    { name: 'Agent', input: { prompt: 'Find out how to test and build this.' } },
+  ]
+  for (const command of ['npm test', 'npm run build', 'cargo build', 'cat README.md'])
+    expect([command, reasonFor(bash(command), ...earlier)]).toEqual([command, undefined])
+})
+
 describe('commands that are no evidence', () => {
   const file = write('/w/out.txt')
   const rows: readonly (readonly [command: string, words: RegExp, ...earlier: readonly CalledTool[]])[] = [
@@ -72,6 +83,8 @@ describe('commands that are no evidence', () => {
     ['cat out.txt', /reads or runs/, bash(`python3 -c "open('out.txt', 'w').write('x')"`)],
     ['cat out.txt', /reads or runs/, bash('sed -i s/a/b/ out.txt')],
     ['cat out.txt', /reads or runs/, write('/w/gen.py', "open('out.txt', 'w')"), bash('python3 gen.py')],
+    ['cat result', /reads or runs/, bash(`python3 -c "open('result', 'w').write('x')"`)],
+    ['cat notes.md', /reads or runs/, { name: 'Agent', input: { prompt: 'Write what you found into notes.md' } }],
     ['echo x > new.txt; cat new.txt', /reads or runs/],
     ['python3 gen.py', /reads or runs/, write('/w/gen.py')],
     ['./check.sh', /reads or runs/, write('/w/check.sh')],
