@@ -67,6 +67,10 @@ function argumentsFor(terminal: RunResult, id: string): readonly string[] | unde
       const callId = typeof first === 'object' && first !== null && 'id' in first ? first.id : undefined
       return typeof callId === 'string' ? ['approve', id, callId] : undefined
     }
+    // A limit of tries is raised where a run ended unmet; the others are no ways for the run to go on.
+    case 'send-back':
+    case 'another-model':
+    case 'undo':
     case 'last-answer':
     case 'explain':
       return undefined
