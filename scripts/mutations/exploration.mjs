@@ -181,7 +181,7 @@ export const explored = [
   [
     'order: stop hooks before the token target',
     ['stop hooks and a token target'],
-    ['turn/after-answer.ts', 'stopHooks, tokenTarget]', 'tokenTarget, stopHooks]'],
+    ['turn/after-answer.ts', 'stopHooks, goalAtAnswer, tokenTarget]', 'tokenTarget, stopHooks, goalAtAnswer]'],
   ],
   [
     'order: abort before a thrown stop',

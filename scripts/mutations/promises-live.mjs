@@ -134,8 +134,8 @@ export const promisesOfLiveRuns = [
     ['live/settings'],
     [
       'turn/run.ts',
-      'this.#context = contextWith(context, start.spent.settings)',
-      'this.#context = contextWith(context, null)',
+      'this.#context = this.#contextOf(start.spent)',
+      'this.#context = this.#contextOf({ ...start.spent, settings: null })',
     ],
   ],
   [

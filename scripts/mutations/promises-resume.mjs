@@ -66,11 +66,7 @@ export const promisesOfResumes = [
   [
     'carry: refilled allowances',
     ['transition/carry'],
-    [
-      'start.ts',
-      'laps: { sinceRefill: {}, inRun: turnBegins',
-      'laps: { sinceRefill: laps.sinceRefill, inRun: turnBegins',
-    ],
+    ['start.ts', 'laps: { ...laps, sinceRefill: {}, inRun: turnBegins', 'laps: { ...laps, inRun: turnBegins'],
   ],
   [
     'carry: unknown cost',

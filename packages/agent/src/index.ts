@@ -176,3 +176,8 @@ export {
   type ResultFilesOptions,
 } from '@halting/journal'
 export { nearest } from './nearest.ts'
+export { commandGoal, type CommandGoalOptions } from './goals/command-goal.ts'
+export { unusableCommand } from './goals/unusable-command.ts'
+export { acceptCheckChanges } from './goals/changed-by-checks.ts'
+export { type ChangedByCheck, goalFiles, type GoalFilesOptions } from './goals/goal-files.ts'
+export { checkProtectedGlobs } from './goals/protected-globs.ts'

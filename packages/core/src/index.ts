@@ -47,17 +47,8 @@ export type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 export type { PostRunTask, StopHook, StopHookInput, StopHookOutcome } from './hooks/stop-hooks.ts'
 
 // Goals.
-export type {
-  Goal,
-  GoalCheck,
-  GoalContext,
-  GoalFiles,
-  GoalFilesEnd,
-  GoalFilesRound,
-  GoalResult,
-  GoalSpec,
-  GoalVerdict,
-} from './goals/goal.ts'
+export type { Goal, GoalContext, GoalFiles, GoalFilesEnd, GoalFilesRound, GoalVerdict } from './goals/goal.ts'
+export type { GoalCheck, GoalResult, GoalSpec } from './goals/goal-record.ts'
 
 // Tools and permissions.
 export { agentTool, tool } from './tools/define-tool.ts'

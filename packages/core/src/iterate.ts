@@ -21,7 +21,7 @@ import type { FinishedRun, RunContext, RunPorts, RunSettings } from './run-conte
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsChange, type SettingsInForce } from './settings/settings-change.ts'
-import type { RunLimits, RunProgress, RunState } from './state.ts'
+import type { RunLimits, RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { steadyClock } from './steps/clock.ts'
@@ -96,11 +96,11 @@ export interface RunSurroundings {
  */
 export function streamRun(start: RunState, options: RunOptions, context: RunSurroundings = {}): RunStream {
   const run = contextOf(options)
-  checkState(start)
+  const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
+  checkStart(start, run, context, inbox)
   const { settings } = contextWith(run, start.spent.settings)
   const clock = steadyClock(options.clock ?? systemClock)
   const abort = new AbortScope()
-  const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
   const ledger = context.ledger ?? ledgerOfStart(start, settings, spentBeforeUsd)
@@ -116,8 +116,6 @@ export function streamRun(start: RunState, options: RunOptions, context: RunSurr
   if (run.canUseTool !== null && !('answer' in steps))
     throw new ConfigurationError('These Steps take their answers elsewhere: give canUseTool to whoever gives them.')
   if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)
-  if (context.replayed !== true) checkKnown(run.goals, start.spent.goal?.specs ?? [])
-  if (context.resumed === true && context.replayed !== true) setGoalsAnew(start, run, inbox)
   const stallable = new StallableSteps(steps)
   const ports: RunPorts = {
     steps: stallable,
@@ -270,19 +268,32 @@ function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
   }
 }
 
-/** The goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a last answer, has none. */
-function goalsOfStart({ spent }: RunState, { goals }: RunContext): RunProgress['goal'] {
-  if (spent.compacting !== null || spent.closing !== null) return undefined
-  const set = spent.settings?.until
+/**
+ * With the goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a
+ * last answer, has none.
+ */
+function withGoals(start: RunState, { goals }: RunContext): RunState {
+  const { compacting, closing, settings, goal, laps } = start.spent
+  const set = compacting !== null || closing !== null ? [] : settings?.until
   const specs = set ?? goals.given.map(specOf)
-  const isSame =
-    spent.goal !== undefined && (isSameGoals(spent.goal.specs, specs) || (set === undefined && specs.length === 0))
-  return isSame ? spent.goal : freshGoal(specs, 0)
+  const isKept = goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
+  if (isKept || (goal === undefined && specs.length === 0)) return start
+  const { goal_unmet: triesBefore } = laps.inRun
+  const anew = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
+  return { ...start, spent: { ...start.spent, ...anew, goal: freshGoal(specs, 0) } }
 }
 
-/** Goals that whoever goes on with a run gives in place of those on its record: set as a person would, so that they are on record from here on. */
-function setGoalsAnew({ spent }: RunState, { goals }: RunContext, inbox: OpenInbox): void {
+/**
+ * Looks at the state that a run begins with. Goals that whoever goes on with a run gives in place of those on its record are set as a person would, so that they are on record from here on.
+ * @throws ConfigurationError for what is no state, and for goals of the record that nobody here knows.
+ */
+function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings, inbox: OpenInbox): void {
+  checkState(start)
+  const { spent } = start
+  if (how.replayed === true) return
   const specs = goals.given.map(specOf)
+  checkKnown(goals, how.resumed === true && specs.length > 0 ? specs : (spent.goal?.specs ?? []))
+  if (how.resumed !== true) return
   if (specs.length > 0 && !isSameGoals(specs, spent.goal?.specs ?? [])) inbox.set({ until: specs })
 }
 
@@ -291,8 +302,8 @@ function begun(given: RunState, context: RunContext, { steps, spentBeforeUsd }: 
   const { model } = context
   const added = given.transcript.since(given.startLength)
   const { settings } = contextWith(context, given.spent.settings)
-  const goal = goalsOfStart(given, context)
-  const start = goal === given.spent.goal ? given : { ...given, spent: { ...given.spent, goal } }
+  const start = withGoals(given, context)
+  const { goal } = start.spent
   const limits = {
     ...limitsOf(settings, spentBeforeUsd),
     ...(goal !== undefined && { maxGoalTries: settings.maxGoalTries }),

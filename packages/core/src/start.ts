@@ -180,24 +180,12 @@ function withCallsClosed(state: RunState): RunState {
 
 /** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
 function carriedOver(spent: RunProgress): Partial<RunProgress> {
-  const {
-    turns,
-    turnBegins,
-    laps,
-    usage,
-    modelUsage,
-    totalTokens,
-    nanos,
-    unknownNanos,
-    tracker,
-    startedAt,
-    now,
-    goal,
-    changes,
-  } = spent
+  const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
+    spent
+  const { goal, changes } = spent
   return {
     turns,
-    laps: { sinceRefill: {}, inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) },
+    laps: { ...laps, sinceRefill: {}, inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) },
     usage,
     modelUsage,
     totalTokens,

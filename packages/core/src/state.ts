@@ -1,5 +1,6 @@
 import { noLaps, type SpentIterations, type IterationReason } from './allowance.ts'
 import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
+import type { Changes } from './goals/changes.ts'
 import type { GoalProgress } from './goals/progress.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
@@ -100,15 +101,6 @@ export type RunProgress = {
   readonly changes?: Changes | undefined
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
-}
-
-/** Calls that may have changed something, and the last of them. JSON. */
-export type Changes = {
-  readonly calls: number
-  /** Index of the transcript entry that its result is in: results in entries before are older. */
-  readonly at: number
-  /** The call; null for work beside the run. Results before its own in that entry are older, too. */
-  readonly by: string | null
 }
 
 /** The provider's last count of input tokens, the number of messages that it covers, and a digest of what else it was of. */

@@ -1,6 +1,6 @@
 import type { EndingReason } from './ending.ts'
 import type { HaltingError } from '../errors.ts'
-import type { GoalResult } from '../goals/goal.ts'
+import type { GoalResult } from '../goals/goal-record.ts'
 import type { Usage } from '../messages.ts'
 import type { StopCategory } from './reason.ts'
 import type { StopSignal } from './signal.ts'

@@ -1,17 +1,7 @@
 import type { AgentState } from '../agent-state.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { Json } from '../json.ts'
-import type { Changes } from '../state.ts'
-
-/** How a goal stands on record, and how a program that goes on with the run finds it again. JSON. */
-export type GoalSpec = {
-  /** The command, or the words of a judged goal. */
-  readonly name: string
-  /** A model judges, and no program. */
-  readonly judged?: true
-  /** Another number says that the person set it anew: what is protected is looked at anew, and the tries begin anew. */
-  readonly set?: number
-}
+import type { Changes } from './changes.ts'
 
 /** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model (spec R-GOAL-1). */
 export interface Goal {
@@ -50,46 +40,6 @@ export type GoalVerdict = {
   readonly exitCode?: number | null
   /** It can never hold, since it is no check at all: a command that was not found. The text says what to do. A first check that says so ends the run before anything is asked. */
   readonly unusable?: string
-}
-
-/** When goals are checked: before the first request, at an answer, after a turn that changed something, and at a limit. */
-export type GoalPlace = 'baseline' | 'answer' | 'turn' | 'limit'
-
-/** One check as it is recorded and told. JSON. */
-export type GoalCheck = {
-  readonly name: string
-  readonly met: boolean
-  /** Null for a check that is no command, or was ended by a signal. */
-  readonly exitCode: number | null
-  readonly durationMs: number
-  /** The end of its report: at most 10 lines and 1,000 characters. */
-  readonly tail: string
-  readonly judged?: true
-  readonly timedOut?: true
-  /** Which pass of several in a row failed or was the last. */
-  readonly pass?: number
-}
-
-/** How the goal of a run stands at its end: in the result, the result line, the event and the record. JSON. */
-export type GoalResult = {
-  /** `unknown`: something changed since it was last checked, or it was not checked. */
-  readonly met: boolean | 'unknown'
-  /** A model judged at least one of the goals. */
-  readonly judged?: true
-  /** How often an answer was sent back. */
-  readonly tries: number
-  /** Whether it held before the first request; null where that was not checked. */
-  readonly baseline: boolean | null
-  /** It held whenever it was checked: nothing shows that the run is what made it hold. */
-  readonly heldFromStart?: true
-  /** Of the last round of checks; goals behind one that failed were not checked. */
-  readonly checks: readonly GoalCheck[]
-  /** Files that were protected and have changed: while they do, the goal is not met. */
-  readonly tampered: readonly string[]
-  /** Test files that the agent changed. That is not forbidden. */
-  readonly changedTests: readonly string[]
-  /** Checked twice with nothing changed in between, it came to different verdicts. */
-  readonly flaky: boolean
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { GoalCheck, GoalSpec } from './goal.ts'
+import type { GoalCheck, GoalSpec } from './goal-record.ts'
 
 /** How far a run has come with its goals: part of `RunProgress`, small and JSON. */
 export type GoalProgress = {
@@ -22,7 +22,7 @@ export type GoalProgress = {
 }
 
 /** What one round of checks came to, as far as later ones need it. */
-export type GoalRound = {
+type GoalRound = {
   readonly met: boolean
   readonly checks: readonly GoalCheck[]
   readonly tampered: readonly string[]

@@ -14,7 +14,8 @@ import {
   shown,
 } from '../given.ts'
 import type { Given } from '../given.ts'
-import type { Goal, GoalFiles, GoalSpec } from './goal.ts'
+import type { Goal, GoalFiles } from './goal.ts'
+import type { GoalSpec } from './goal-record.ts'
 
 /** What a run is given for its goals. */
 export interface RunGoals {
@@ -39,7 +40,7 @@ export const mostGoalTries = 1_000
 /** How long one check may take unless said otherwise. */
 export const usualCheckMs = 600_000
 /** The most passes in a row. */
-const mostStable = 100
+export const mostStablePasses = 100
 
 const hasGoalFields = isObject('an object with name and check, such as commandGoal(command)', {
   name: isName,
@@ -52,8 +53,8 @@ const hasGoalFields = isObject('an object with name and check, such as commandGo
 const isGoal: Given = (name, value) => {
   hasGoalFields(name, value)
   const stable = fieldsOf(value)?.['stable']
-  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= mostStable))
-    refuse(`${name}.stable`, `a whole number from 1 to ${mostStable}`, stable)
+  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= mostStablePasses))
+    refuse(`${name}.stable`, `a whole number from 1 to ${mostStablePasses}`, stable)
 }
 
 const isListOfGoals = isListOf(isGoal)
@@ -93,7 +94,7 @@ export function checkedSpecs(given: unknown): readonly GoalSpec[] {
   const specs = (given as readonly unknown[]).map((each): GoalSpec => {
     const { name, judged, set } = fieldsOf(each) ?? {}
     if (typeof name !== 'string' || name.trim() === '') refuse('The name of a goal', 'a text', shown(each))
-    return { ...specOf({ name: String(name), judged: judged === true }), ...(typeof set === 'number' && { set }) }
+    return { ...specOf({ name: name, judged: judged === true }), ...(typeof set === 'number' && { set }) }
   })
   const names = specs.map(nameOf)
   const twice = names.find((each, index) => names.indexOf(each) !== index)

@@ -1,6 +1,6 @@
 import { many } from '../text.ts'
 import type { RoundRecord } from '../turn/goal-round.ts'
-import type { GoalCheck, GoalSpec } from './goal.ts'
+import type { GoalCheck, GoalSpec } from './goal-record.ts'
 import { lastLineOf } from './report.ts'
 
 // What the model and people are told of goals.

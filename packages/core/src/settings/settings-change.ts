@@ -1,4 +1,4 @@
-import type { GoalSpec } from '../goals/goal.ts'
+import type { GoalSpec } from '../goals/goal-record.ts'
 import type { Thinking } from '../model/model.ts'
 import { isSameUpdate, type PermissionUpdate } from '../tools/permission-update.ts'
 

@@ -1,2 +1,3 @@
 export { isReadOnlyCommand } from './read-only.ts'
 export { answerOfExitOne } from './exit-answer.ts'
+export { plainCommands, type PlainLine, type PlainWords } from './plain-commands.ts'

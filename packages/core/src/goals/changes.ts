@@ -1,0 +1,8 @@
+/** Calls that may have changed something, and the last of them. JSON. */
+export type Changes = {
+  readonly calls: number
+  /** Index of the transcript entry that its result is in: results in entries before are older. */
+  readonly at: number
+  /** The call; null for work beside the run. Results before its own in that entry are older, too. */
+  readonly by: string | null
+}
