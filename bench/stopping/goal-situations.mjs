@@ -34,7 +34,7 @@ const doing =
 const admission =
   /(?:goal|check|until|condition)\b[^\n]{0,80}\b(?:not met|unmet|not hold|not achieved|fail|block|denied|paused|unknown|timed? ?out|limit)|\bunmet\b|(?:stop|after-?agent) ?hook[^\n]{0,80}\b(?:block|overr|cap|fail|timed? ?out|times|limit|stopp)|blocked (?:it|this|the turn)[^\n]{0,40}(?:times|in a row|consecutive)|tamper|flaky|changed[^\n]{0,40}\btest/i
 
-const ended = ({ endedBy, requests, wallMs }) => (endedBy === 'us' ? [`it went on: ${requests} requests in ${Math.round(wallMs / 1000)} s until it was ended`] : [])
+const ended = ({ endedBy, requests, wallMs }) => (endedBy === 'us' ? [`it did not end: ${requests} requests in ${Math.round(wallMs / 1000)} s`] : [])
 
 /** Exit code 0 and no word of it means "done". */
 const claims = ({ endedBy, exit, words }) => endedBy === 'itself' && exit === 0 && !admission.test(words)
