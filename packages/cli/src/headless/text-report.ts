@@ -51,7 +51,6 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
   // With every step it is told beside them.
   const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
   const failure = followFailure()
-  let isAnswered = true
   const tell = (text: string, paint: (shown: string) => string = (shown) => shown): void => {
     const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
     output.err(`${paint(shown)}\n`)
@@ -73,7 +72,6 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       if (message.type !== 'result') return
       stopShowing()
       const text = message.result ?? message.last_answer ?? ''
-      isAnswered = text.trim() !== ''
       if (!answer.has(text)) say(text, output)
     },
     end(terminal) {
@@ -82,9 +80,6 @@ export function textReport({ flags, output, style, remedies, asked, sessionId, i
       if (text !== '') tell(text)
       if (command !== '') output.err(`${command}\n`)
       if (endings[terminal.reason].exitCode === 0) {
-        // Where notices are shown it was told as it happened.
-        const isTold = isWatched || steps !== undefined
-        if (terminal.reason === 'completed' && !isAnswered && !isTold) tell('halting: The model gave an empty answer.')
         // A hook that took the prompt back, say: no answer tells why there is none.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
           tell(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
