@@ -206,8 +206,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
     await options.keep?.(updates)
   }
+  const isPlanning: Permissions['isPlanning'] = (mode = book.mode) => mode === 'plan'
+  const shared = { modes, isPlanning, denies, suggest, cause, keep }
   return {
-    modes,
+    ...shared,
     get mode() {
       return book.mode
     },
@@ -238,9 +240,6 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
-    suggest,
-    cause,
-    keep,
     explain(command) {
       const decision = decide(bashRequest(command), book)
       return {
@@ -272,9 +271,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       return { read: named(readers), edit: named(writers) }
     },
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
-    denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+    asking: { ...shared, decide: (request) => decideAs(request, 'ask') },
   }
 }
 
