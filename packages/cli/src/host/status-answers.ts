@@ -3,7 +3,7 @@ import type { Flags } from '../flags/flags.ts'
 import { captured } from '../io/captured.ts'
 import type { Program } from '../program.ts'
 import { limitNames, limitsIn } from '../flags/limit-flags.ts'
-import { readLimits } from '../frontends/limits-argument.ts'
+import { limitsToSet, readLimits } from '../frontends/limits-argument.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
 import {
   compactionRemark,
@@ -36,7 +36,7 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
   cost: ({ session }) => textOf(costReport(session.snapshot, width)),
   limits({ session }, argument, { flags }) {
     if (argument === '') return textOf(limitsReport(session.snapshot, width))
-    const read = readLimits(argument, session.snapshot.limits)
+    const read = readLimits(argument, limitsToSet(session.snapshot))
     if (read.kind === 'wrong') throw new UsageError(read.says)
     checkCeilings(read.change, flags)
     session.set({ limits: read.change })

@@ -32,7 +32,16 @@ function queueOf(
   const changes: object[] = []
   const figures = { turns: 1, sessionUsd: 0.5, settledUsd: 0.25, reservedUsd: 0, settledTokens: 10, usedMs: 5 }
   const limits = { maxTurns: 3, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
-  const snapshot = { ...idle, figures, limits, nextStop: null, model: 'm', permissionMode: 'default', file: undefined }
+  const snapshot = {
+    ...idle,
+    figures,
+    limits,
+    nextStop: null,
+    goal: null,
+    model: 'm',
+    permissionMode: 'default',
+    file: undefined,
+  }
   const session = { id: 's', snapshot, contextUsage, set: (change: object) => void changes.push(change) }
   const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as Opened
   const queue = new StatusQueue({
