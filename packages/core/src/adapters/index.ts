@@ -100,7 +100,7 @@ export type {
   ResultSubtype,
 } from '../endings/ending.ts'
 export type { ModelFigures } from '../endings/terminal.ts'
-export { errorTextOf, lastAnswer, stopOf } from '../sdk/result-message.ts'
+export { errorTextOf, lastAnswer, resultForHosts, stopOf } from '../sdk/result-message.ts'
 export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'
 export { checkAnswer, checkApprovals, InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'

@@ -1,5 +1,6 @@
 import { budgetWaitText } from '../budget/wait-text.ts'
 import type { TaskNote } from '../background.ts'
+import { endings } from '../endings/table.ts'
 import type { RunEvent } from '../events.ts'
 import { isUuid, uuidOf } from '../hash.ts'
 import { isToolResult } from '../messages.ts'
@@ -154,7 +155,8 @@ function taskMessages(
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
   if (event.type !== 'run_end') return nothing
   const { reason, signal } = event.terminal
-  const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
+  const isDone = endings[reason].parentResult === 'done'
+  const status = isDone ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
   const ended = { ...task, status, output_file: '', summary: signal.message }
   return [{ type: 'system', subtype: 'task_notification', ...ended, ...base() }]
 }

@@ -122,13 +122,14 @@ function undoneText(todos: readonly TodoItem[]): string {
   return `Undone: todo "${oneLine(first.content, 80)}"${others.length === 0 ? '' : ` and ${others.length} more`}.`
 }
 
-/** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25) */
+/** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` (spec R-TERM-25). A run that ended by itself was not stopped. */
 function endingSentence(terminal: RunResult): string {
-  const { sentence, detail } = endings[terminal.reason]
+  const { sentence, detail, announcement } = endings[terminal.reason]
+  const how = announcement === 'unanswered' ? 'Ended' : 'Stopped'
   const more = detailText(detail, terminal)
     .trim()
     .replace(/[.\s]+$/, '')
-  return `Stopped: ${sentence}.${more === '' ? '' : ` ${more}.`}`
+  return `${how}: ${sentence}.${more === '' ? '' : ` ${more}.`}`
 }
 
 function detailText(detail: EndingDetail, { signal }: RunResult): string {
