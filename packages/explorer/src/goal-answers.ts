@@ -6,7 +6,7 @@ import type { Choices } from './choices.ts'
 // Goals whose checks answer whatever the path says, and the files around them.
 
 /** What a check may come to. `hangs` heeds its signal, `is deaf` does not; `asks` has a model judge. */
-export type CheckAnswer =
+type CheckAnswer =
   | 'met'
   | 'unmet'
   | 'unmet anew'
@@ -18,7 +18,7 @@ export type CheckAnswer =
   | 'asks'
 
 /** What the port to the files may say. Which one follows from the memo alone: it is asked for nothing else. */
-export type FilesAnswer = 'as it was' | 'tampered' | 'changed by checks' | 'throws' | 'throws at the end' | 'nonsense'
+type FilesAnswer = 'as it was' | 'tampered' | 'changed by checks' | 'throws' | 'throws at the end' | 'nonsense'
 
 /** The goals of a scenario. */
 export interface ScenarioGoals {
