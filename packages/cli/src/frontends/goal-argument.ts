@@ -28,7 +28,8 @@ export function readGoal(name: GoalCommand, argument: string, inForce: SessionGo
   const before = more === undefined ? [] : same.filter((each) => each.name !== text)
   // Programs are asked before a model is.
   const specs = isJudged ? [...others, spec] : [...before, spec, ...others]
-  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length) }
+  const command = isJudged ? {} : { command: text }
+  return { kind: 'change', ...changed(specs, set), says: setText(name, text, specs.length), ...command }
 }
 
 function changed(specs: readonly GoalSpec[], set: number): { readonly change: SettingsChange } {
