@@ -114,7 +114,7 @@ test('what checks print and what a model judges is told where it is asked for, a
 test('a round that is under way when nobody tells more ends with its run', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
-  onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 } as never, model: 'm' })
+  onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 }, model: 'm' })
   onEvent({ type: 'goal_start', place: 'baseline', goals: ['npm test'], tries: 0, maxTries: 10 })
   close()
   const [round] = to.spans().filter(({ name }) => name === 'halting.goal')
