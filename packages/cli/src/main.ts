@@ -119,7 +119,7 @@ const oneCommand =
   'halting permissions takes one command of bash. Put all of it in quotes: halting permissions "npm test".'
 
 function parsed(argv: readonly string[], command?: Command): Parsed {
-  const read = parseFlags(argv)
+  const read = parseFlags(argv, { command })
   if (read.flags.help === true || read.flags.version === true) return read
   checkAgreement(read.flags)
   if (command !== undefined && takesSession.has(command)) checkOneSession(command, read.words)

@@ -44,8 +44,8 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
     code(reason),
     cell(says),
     cell(offers.join(', ')),
-    host.result === undefined ? '–' : `${code(host.result.subtype)}, ${code(`is_error: ${host.result.is_error}`)}`,
-    cell(host.result?.errors?.[0] ?? ''),
+    resultCell(printed.result, host.result),
+    cell(printed.result?.errors?.[0] ?? ''),
     String(printed.exitCode),
     told === 'error' ? 'error' : code(told),
     cell(sentences.join('')),
@@ -64,6 +64,13 @@ async function seen(reason: EndingReason): Promise<{ readonly facts: Facts; read
   return { facts, row }
 }
 
+/** The result lines of `halting -p` and of the host protocol, which differ for some. */
+function resultCell(printed: ResultLine | undefined, host: ResultLine | undefined): string {
+  if (printed === undefined || host === undefined) return '–'
+  const shown = `${code(printed.subtype)}, ${code(`is_error: ${printed.is_error}`)}`
+  return printed.subtype === host.subtype ? shown : `${shown}; to a host ${code(host.subtype)}`
+}
+
 function factsOf(result: ResultLine | undefined): Facts['result'] {
   return result && [result.subtype, result.is_error, result.terminal_reason, result.stop.reason, result.stop.category]
 }
@@ -78,16 +85,19 @@ function factsFor(reason: EndingReason): Facts {
   // Who has left reads no result line; the exit code says that nobody read.
   const hasReader = reason !== 'abandoned'
   const result = hasReader ? [ending.subtype, isError, wireName, reason, category] : undefined
+  // Hosts read `result` after some endings that are errors elsewhere (spec R-GOAL-23).
+  const isHostError = isError && !ending.hostsReadResult
+  const hostResult = hasReader && isError && !isHostError ? ['success', false, wireName, reason, category] : result
   const exitCode = hasReader ? (ending.exitCode ?? 1) : 141
   // Who did not cancel is not told of a cancel.
   const isCancelled = reason === 'aborted_streaming' || reason === 'aborted_tools'
   const told = endings[reason].acp
   return {
     named: reason === 'completed' || reason === 'finish_reason' ? undefined : reason,
-    result,
+    result: hostResult,
     printedResult: result,
     exitCode,
-    hostExitCode: isError ? exitCode : 0,
+    hostExitCode: isHostError ? exitCode : 0,
     told: told === 'cancelled' && !isCancelled ? 'end_turn' : told,
     stop: [reason, category],
     problems: [],
@@ -102,7 +112,7 @@ Every run ends with one of ${rows.length} reasons. There are three user interfac
 figures, and what can be done next. Each row shows what one real run with a scripted model printed in each interface. \`HALTING_WRITE=1 npx vitest run packages/cli/test/endings-guide.test.ts\` runs them all and writes this page.
 
 - **Terminal.** The sentence is printed after every run. The name of the reason, the figures of the run, the changed files and the open todos follow. To choose an offer, type it alone and press Enter: an empty line, \`t\`, \`w\` or \`y\`. Any other text is a prompt.
-- **Host.** The result line has \`subtype\`, \`is_error\`, \`errors\`, and the record as \`stop\`. \`halting -p\` exits with the code in the table. With \`--input-format stream-json\`, the exit code is that of the last result if it is an error, otherwise 0.
+- **Host.** The result line has \`subtype\`, \`is_error\`, \`errors\`, and the record as \`stop\`. \`halting -p\` exits with the code in the table. With \`--input-format stream-json\`, the exit code is that of the last result if it is an error, otherwise 0. Where that protocol has another \`subtype\`, the table says so: hosts read \`result\` there.
 - **Editor.** \`error\` means a response with an error, whose \`data\` has the record. All other responses have the record in \`_meta["halting/stop"]\`. \`cancelled\` is only used if the editor cancelled. The sentence is sent as a separate message.
 
 Two reasons do not come from a user interface. \`user_requested\` comes from hooks, guards, and programs that hold the session (\`Session.stop\`). \`abandoned\` means that the reader of stdout has gone, so nobody reads a result line.

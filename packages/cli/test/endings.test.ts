@@ -248,6 +248,48 @@ test('structured_output_retry_exhausted: 3', async () => {
   expect(why.stdout).toContain('Make the schema simpler, or say in the prompt what goes into it.')
 })
 
+test('stop_hook_unmet: 4, with the answer and what the hook asks for', async () => {
+  const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'echo tests fail >&2; exit 2' }] }] }
+  const end = await bothWays(() => script([{ content: 'Done.', repeat: 9 }]), ['--settings', JSON.stringify({ hooks })])
+  const message = expect.stringMatching(/^The stop hook settings:Stop .*: tests fail$/)
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [4, 4],
+    subtype: 'error_during_execution',
+    reason: 'stop_hook_unmet',
+    errors: [message],
+    lastAnswer: 'Done.',
+    text: { stdout: 'Done.\n' },
+  })
+  expect(end.text.stderr).toMatch(/^halting: stop_hook_unmet: .*\nGo on: halting -p --resume \S+ ["']Go on\.["']\n$/)
+  const why = await run(['why'])
+  expect(why.stdout.replaceAll('\n', ' ')).toContain('stop_hook_unmet: The stop hook settings:Stop')
+})
+
+test('no_answer: 1, and what the run said before is its answer (spec R-GOAL-21, R-GOAL-22, R-TEXT-3b)', async () => {
+  const silent = { content: [call('Glob', { pattern: 'a' })] }
+  const nothing = { content: '', repeat: 2 }
+  const end = await bothWays(() => script([silent, nothing]))
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [1, 1],
+    subtype: 'error_during_execution',
+    reason: 'no_answer',
+    errors: ['The model gave no answer: none of its 2 replies contains text'],
+    lastAnswer: undefined,
+    text: { stdout: '' },
+  })
+  const said = await bothWays(() => script([look('a'), silent, nothing]))
+  expect(said).toMatchObject({
+    statuses: [0, 0],
+    subtype: 'success',
+    reason: 'completed',
+    text: { stdout: 'I look.\n' },
+  })
+  const args = ['--output-format', 'json', '--script', script([look('a'), nothing])]
+  expect(linesOf((await run(['-p', 'hi', ...args])).stdout)[0]).toMatchObject({ result: 'I look.' })
+})
+
 test('model_error: 1, with what to check', async () => {
   const end = await bothWays(() => script([{ error: { status: 401, message: 'invalid x-api-key' } }]))
   expect(end).toMatchObject({

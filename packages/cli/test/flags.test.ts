@@ -32,7 +32,6 @@ describe('what the table reads', () => {
       '--max-thinking-tokens': ['0', { maxThinkingTokens: 0 }],
       '--effort': ['xhigh', { effort: 'xhigh' }],
       '--since': ['7d', { since: { kind: 'ago', count: 7, unit: 'd' } }],
-      '--until': ['2026-11-30', { until: { kind: 'day', year: 2026, month: 11, day: 30 } }],
       '--by': ['model', { by: 'model' }],
       '--system-prompt': ['- be brief', { systemPrompt: '- be brief' }],
       '--system-prompt-file': ['a.md', { systemPromptFile: 'a.md' }],
@@ -71,6 +70,12 @@ describe('what the table reads', () => {
       '--resume-session-at': ['m', { resumeSessionAt: 'm' }],
       '--resume-drops-turn': ['m', { resumeDropsTurn: 'm' }],
       '--session-id': ['3F2A8C1E-5B7D-4E9A-8C61-0D2B4F6A7E93', { sessionId: '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }],
+      '--until': ['npm test, and -x', { until: ['npm test, and -x'] }],
+      '--goal': ['All pages load.', { goal: 'All pages load.' }],
+      '--until-tries': ['3', { untilTries: 3 }],
+      '--until-timeout': ['90s', { untilTimeout: 90_000 }],
+      '--until-stable': ['100', { untilStable: 100 }],
+      '--protect': ['test/**, a b', { protect: ['test/**, a b'] }],
       '--max-turns': ['3', { maxTurns: 3 }],
       '--max-budget-usd': ['.5', { maxBudgetUsd: 0.5 }],
       '--max-tokens': ['1.5k', { maxTokens: 1500 }],
@@ -104,6 +109,8 @@ describe('what the table reads', () => {
       '--quiet': 'quiet',
       '--no-animation': 'noAnimation',
       '--wrap-up': 'wrapUp',
+      '--skip-if-met': 'skipIfMet',
+      '--stop-when-met': 'stopWhenMet',
       '--json': 'json',
       '-c': 'continue',
       '--continue': 'continue',
@@ -148,11 +155,19 @@ describe('what the table reads', () => {
       expect(parseFlags([flag, 'hi'])).toEqual({ flags: { [name]: true }, words: ['hi'] })
     }
     const tried = [...Object.keys(given), ...Object.keys(switches)]
-    expect(tried.toSorted()).toEqual(
-      Object.values(flagTable)
-        .flatMap(({ names }) => names)
-        .toSorted(),
-    )
+    // A spelling may have a row for each of several commands.
+    const spellings = new Set(Object.values(flagTable).flatMap(({ names }) => names))
+    expect(tried.toSorted()).toEqual([...spellings].toSorted())
+  })
+
+  test('--until is a day for a report, and a command for a run (spec R-GOAL-60)', () => {
+    const day = { kind: 'day', year: 2026, month: 11, day: 30 }
+    expect(parseFlags(['--until', '2026-11-30'], { command: 'report' }).flags).toEqual({ untilDate: day })
+    expect(parseFlags(['--until=2026-11-30'], { command: 'report' }).flags).toEqual({ untilDate: day })
+    expect(parseFlags(['--until', 'npm test', '--until=npm run lint']).flags).toEqual({
+      until: ['npm test', 'npm run lint'],
+    })
+    expect(() => parseFlags(['--until', 'npm test'], { command: 'report' })).toThrow('--until takes a time ago')
   })
 
   test('a list flag adds up, takes further rules, and leaves the prompt alone', () => {
@@ -204,6 +219,18 @@ test.each([
   [['--max-turns', '0'], '--max-turns takes a whole number of at least 1, not "0".'],
   [['--max-turns=-1'], '--max-turns takes a whole number of at least 1, not "-1".'],
   [['--max-turns'], '--max-turns needs a value: --max-turns N.'],
+  [['--until', ''], '--until takes a command in quotes, such as "npm test", not "".'],
+  [['--until', ' '], '--until takes a command in quotes, such as "npm test", not " ".'],
+  [['--until-tries', '0'], '--until-tries takes a whole number from 1 to 1000, not "0".'],
+  [['--until-tries', 'Infinity'], '--until-tries takes a whole number from 1 to 1000, not "Infinity".'],
+  [['--until-tries', '1001'], '--until-tries takes a whole number from 1 to 1000, not "1001".'],
+  [['--until-stable', '101'], '--until-stable takes a whole number from 1 to 100, not "101".'],
+  [
+    ['--until-timeout', '10'],
+    '--until-timeout takes a time with its unit, such as 90s, 10m or 1h30m (24 days at most), not "10".',
+  ],
+  [['--goal', ' '], '--goal takes something that is not empty, not " ".'],
+  [['--protect', ''], '--protect takes something that is not empty, not "".'],
   [['--model', '--verbose'], '--model needs a value: --model NAME.'],
   [['--verbose=perhaps'], '--verbose takes no value, but "perhaps" was given.'],
   [['--max-budget-usd', 'free'], '--max-budget-usd takes a number of US dollars above 0, such as 0.50, not "free".'],

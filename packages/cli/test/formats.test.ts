@@ -103,13 +103,19 @@ test('json is the result message alone, on one line', async () => {
 test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async () => {
   const [once, twice] = [script([{ content: '' }, { content: 'Hello.' }]), script([{ content: '' }, { content: '' }])]
   expect(await run(['-p', 'hi', '--script', once])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
-  expect(await run(['-p', 'hi', '--script', twice])).toEqual({
-    status: 0,
-    stdout: '',
-    stderr: 'halting: The model gave an empty answer.\n',
-  })
+  const ended = await run(['-p', 'hi', '--script', twice])
+  expect(ended).toMatchObject({ status: 1, stdout: '' })
+  const [line, goOn] = ended.stderr.split('\n')
+  expect(line).toMatch(
+    /^halting: no_answer: The model gave no answer: its reply contains no text \(1 turn, .*\)\. Ask for an answer in words, or run it again\.$/,
+  )
+  expect(goOn).toMatch(
+    /^Go on: halting -p --resume \S+ ["']Answer in words: what did you do, and what did you find\?["']$/,
+  )
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
-  expect(stderr).toBe('! The reply was empty. (trying again at once, 1 of 1)\n! The model gave an empty reply.\n')
+  expect(stderr).toMatch(
+    /^! The reply was empty\. \(trying again at once, 1 of 1\)\n! The model gave an empty reply\.\nhalting: no_answer: /,
+  )
 })
 
 test('--verbose tells why a request is made again, and when (spec R-TEXT-7a)', async () => {

@@ -175,9 +175,10 @@ export class AgentState {
     return (this.#messages ??= Object.freeze([...this.transcript.messages()]))
   }
 
-  /** Text of the last assistant message. */
+  /** Text of the last assistant message; where it has none, the newest text since the last prompt. */
   lastAnswer(): string {
-    return textOf(this.transcript.lastReply()?.content ?? '')
+    const text = textOf(this.transcript.lastReply()?.content ?? '')
+    return text.trim() === '' ? this.transcript.lastText(this.transcript.promptOf(this.transcript.length)) : text
   }
 
   withStopSignal(signal: StopSignal): AgentState {

@@ -107,7 +107,8 @@ function grantOverride(run: Run, draft: Draft, hooks: HookRun): LapDetails['over
   // What the hooks changed stays, whether or not they are granted what they ask for.
   if (!run.continuation.isContinuationRequested()) return undefined
   const { signals, spent } = run
-  const isFixed = [...signals].some((signal) => neverOverridden.has(signal.reason))
+  const own = JSON.stringify(draft.signal) // the row of the ending says whether it may be overridden
+  const isFixed = [...signals].some((signal) => neverOverridden.has(signal.reason) && JSON.stringify(signal) !== own)
   const isAgain = draft.raisedBy.some((name) => spent.overridden.includes(name))
   // A request that ends with the model's own words asks for nothing: then the hook must say something.
   const isSpeechless = run.transcript.messages().at(-1)?.role !== 'user'

@@ -116,8 +116,10 @@ function errorMessage(id: string, text: string): AssistantMessage {
 async function lastHooks(run: Run, draft: Draft): Promise<void> {
   // By its signal, which is on record: a resume has the abort itself no more.
   const about: HookSubject = draft.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
-  if (endings[draft.reason].category === 'error') {
-    const source = draft.reason === 'error' ? 'run' : 'model'
+  const { category, announcement } = endings[draft.reason]
+  if (category === 'error') {
+    // A model that says nothing has not failed.
+    const source = draft.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
     const error = { source, name: draft.reason, message: draft.signal.message } as const
     const failure = await runHooks(run, 'onError', { error, ...about })
     addHookMessages(run, failure.messages)

@@ -6,6 +6,7 @@ import { withoutMedia, type MediaPlace } from './media/places.ts'
 import {
   isToolResult,
   isToolUse,
+  textOf,
   type AssistantMessage,
   type ContentBlock,
   type ModelMessage,
@@ -234,6 +235,29 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return undefined
   }
 
+  /** The newest text of the model from `start` on that is more than white space; '' for none. */
+  lastText(start = 0): string {
+    for (let index = this.length - 1; index >= start; index--) {
+      const entry = this.#log.entries[index]
+      if (entry?.kind !== 'assistant' || entry.error !== undefined) continue
+      const text = textOf(entry.message.content)
+      if (text.trim() !== '') return text
+    }
+    return ''
+  }
+
+  /** The place of the prompt that a run answers which began at `start`: its own, or the one before it that it continues; `start` when there is none. */
+  promptOf(start: number): number {
+    const { entries } = this.#log
+    for (let index = start; index < this.length; index++) {
+      const entry = entries[index]
+      if (entry !== undefined && isPrompt(entry)) return index
+      if (entry?.kind === 'assistant') break
+    }
+    const before = entries.slice(0, start).findLastIndex(isPrompt)
+    return before === -1 ? start : before
+  }
+
   /** What the model is shown. The list is shared by the views of one log and grows with it: read it, do not keep it. */
   messages(): readonly ModelMessage[] {
     const log = this.#log
@@ -295,6 +319,10 @@ export class Transcript implements Iterable<TranscriptEntry> {
       callsRead: 0,
     }
   }
+}
+
+function isPrompt(entry: TranscriptEntry): boolean {
+  return entry.kind === 'user' && entry.origin === 'prompt'
 }
 
 function readCallIds(callIds: CallIds, entry: TranscriptEntry | undefined): void {

@@ -204,9 +204,9 @@ describe('a reply that says nothing', () => {
     expect(retry).toMatchObject({ attempt: 1, delayMs: 0, error: { message: 'The reply was empty.' } })
   })
 
-  test('is the answer when the second is empty too, and that is told', async () => {
+  test('is no answer when the second is empty too, and that is told', async () => {
     const { model, terminal, events } = await run([{ text: '' }, { text: '' }, 'never'])
-    expect([model.requests.length, terminal.reason]).toEqual([2, 'completed'])
+    expect([model.requests.length, terminal.reason]).toEqual([2, 'no_answer'])
     expect(events.filter(({ type }) => type === 'notice')).toEqual([
       { type: 'notice', message: 'The model gave an empty reply.' },
     ])

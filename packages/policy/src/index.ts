@@ -75,6 +75,6 @@ export {
   type TrustRecords,
 } from './trust/trust-store.ts'
 export type { ExplainedPart } from './permissions/explain.ts'
-export type { PathPattern } from './permissions/path-pattern.ts'
+export { pathPattern, type PathPattern, type PatternRoots } from './permissions/path-pattern.ts'
 export type { MadeFile as SandboxMadeFile } from './sandbox/git-places.ts'
 export type { PlacePattern } from './sandbox/expand.ts'

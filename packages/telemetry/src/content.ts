@@ -17,10 +17,10 @@ const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] }
   time_limit: 'all',
   no_progress: 'all',
   user_requested: 'all',
-  // Retries that ran out; a check of the answer quotes it.
+  // Retries that ran out; a check of the answer quotes it, and a stop hook writes what it likes.
   retry_limit: ['model'],
-  // A failed request; a tool, a hook or a function of the program may have written anything.
-  error: ['model', 'media'],
+  // A failed request, or no answer; a tool, a hook or a function of the program may have written anything.
+  error: ['model', 'media', 'answer'],
   stop_requested: ['permissions'],
   unknown: [],
 }

@@ -143,9 +143,10 @@ const cases: readonly Case[] = [
   },
   {
     what: 'a stop hook that sends back as often as it may',
-    ends: 'completed',
+    ends: 'stop_hook_unmet',
     replies: Array.from({ length: 20 }, () => answer),
     options: { stopHooks: [sendsBack] },
+    isToldWithContent: true,
   },
   {
     what: 'a goal whose check fails, and one that a model judges',

@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { ToolContext } from '@halting/core'
 import { headOf, messageOf } from '@halting/core/adapters'
 import { realPath } from '@halting/journal/files'
 import type { Environment } from '../tools/limits.ts'
 import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
 import { lookAtFolder } from './folder-look.ts'
-import { GitProject } from './git-look.ts'
+import { GitProject, isInRepository } from './git-look.ts'
 import { KeptContents } from './kept-contents.ts'
 import { isSameState, sha256Of, stateAt, statsAt, type KeptState } from './kept-state.ts'
 import { HeldFiles, lookLimits, type LookLimits, type ProjectLook, type SeenChanges } from './project-look.ts'
@@ -182,13 +181,6 @@ function shown(command: string): string {
 function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
   const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []
   return { run, call, tool: toolName }
-}
-
-function isInRepository(root: string): boolean {
-  for (let folder = root; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return true
-    if (dirname(folder) === folder) return false
-  }
 }
 
 /** Folders that are missing above a path, the outermost first. */

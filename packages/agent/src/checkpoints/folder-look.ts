@@ -13,7 +13,7 @@ import {
 import { absent, type KeptState } from './kept-state.ts'
 
 /** Folders that other programs fill and fill again. */
-const passedOver: ReadonlySet<string> = new Set([
+export const passedOver: ReadonlySet<string> = new Set([
   '.git',
   '.hg',
   '.svn',
@@ -52,7 +52,7 @@ export async function lookAtFolder(root: string, files: HeldFiles, limits: LookL
   }
 }
 
-async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise<Walked> {
+export async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise<Walked> {
   const paths: string[] = []
   const folders = [root]
   let hasNoText = false

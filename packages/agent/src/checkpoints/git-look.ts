@@ -1,5 +1,6 @@
 import { isInside, pathOutside } from '@halting/policy/files'
-import { join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { FileChange } from './change-log.ts'
@@ -276,4 +277,12 @@ async function output(
   timeoutMs = 5_000,
 ): Promise<string | undefined> {
   return (await gitOutput(cwd, args, env, { timeoutMs }))?.text
+}
+
+/** Whether a folder, or one above it, has a `.git`. */
+export function isInRepository(root: string): boolean {
+  for (let folder = root; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return true
+    if (dirname(folder) === folder) return false
+  }
 }

@@ -75,8 +75,23 @@ export interface SessionChoices {
   readonly finishReasons?: readonly string[]
   readonly wrapUp?: boolean
   readonly errorPolicy?: ErrorPolicyName
+
+  /** Commands that must all exit with 0 before a run is done. They are checked outside of the model's reach. */
+  readonly until?: readonly string[]
+  /** What must hold before a run is done, in words: a model judges it, by quotes from the results of tools. */
+  readonly goal?: string
   /** How often an answer is sent back because a goal is not met: 1 to 1,000; 10. */
   readonly untilTries?: number
+  /** Milliseconds for one check, 600,000 when absent: it is ended then, and the goal is not met. */
+  readonly untilTimeout?: number
+  /** How often in a row a check must pass: 1 to 100; 1. */
+  readonly untilStable?: number
+  /** A run whose goals hold before its first request ends at once. */
+  readonly skipIfMet?: boolean
+  /** The goals are checked after each turn that may have changed something, and the run ends as soon as they hold. */
+  readonly stopWhenMet?: boolean
+  /** Globs, relative to the folder of the session, of files that the agent may not change. One that matches nothing is an error. */
+  readonly protect?: readonly string[]
 
   readonly permissionMode?: PermissionMode
   readonly dangerouslySkipPermissions?: boolean

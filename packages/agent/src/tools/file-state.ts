@@ -154,6 +154,11 @@ export class FileStates {
     return this.#seen.get(realPath)?.text
   }
 
+  /** A file as it was last seen. */
+  seenAt(realPath: string): LastSeen | undefined {
+    return this.#seen.get(realPath)
+  }
+
   /** Files that were read or written, the newest first. */
   get newestFirst(): readonly LastSeen[] {
     return [...this.#seen.values()].toReversed()

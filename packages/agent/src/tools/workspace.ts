@@ -137,6 +137,11 @@ export class Workspace {
     return files
   }
 
+  /** Files as the main conversation and the subagents of this process saw them. */
+  get allFiles(): readonly FileStates[] {
+    return [this.files, ...this.#filesOfAgents.values()]
+  }
+
   /** Where the next command starts. A `cd` of the last one holds, as long as it stays inside the directories. */
   get shellDirectory(): string {
     return this.#shellDirectory

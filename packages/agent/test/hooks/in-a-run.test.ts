@@ -331,10 +331,10 @@ describe('the end of an answer', () => {
     expect([requests.length, shown.includes('run the tests'), reason]).toEqual([2, true, 'completed'])
   })
 
-  test('one that blocks for ever is overruled after eight times', async () => {
-    const { requests, reason, messages } = await run({ Stop: on('echo again >&2; exit 2') }, () => 'done')
-    expect([requests.length, reason]).toEqual([9, 'completed'])
-    expect(JSON.stringify(messages)).toContain('overruled')
+  test('one that blocks for ever ends the run after eight times, with its reason', async () => {
+    const { requests, reason, engine } = await run({ Stop: on('echo again >&2; exit 2') }, () => 'done')
+    expect([requests.length, reason]).toEqual([9, 'stop_hook_unmet'])
+    expect(engine.lastTerminal?.signal.message).toMatch(/, which was sent back 8 times in a row: again$/)
   })
 
   test('an empty reason does not block', async () => {

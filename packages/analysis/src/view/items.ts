@@ -80,9 +80,10 @@ class ItemReader {
       }
       case 'end': {
         const { reason, signal } = record.terminal
-        const status = endings[reason].exitCode === 0 ? 'done' : 'failed'
+        const { exitCode, parentResult } = endings[reason]
+        const status = exitCode === 0 ? 'done' : 'failed'
         const agent = record.scope === '' ? undefined : this.#agents.get(record.scope)
-        if (agent !== undefined) agent.status = status
+        if (agent !== undefined) agent.status = parentResult
         if (record.scope === '')
           this.#mark('ending', record.spent.now, { label: `${reason}: ${signal.message}`, index, scope: '', status })
         return

@@ -2,7 +2,7 @@ import { endings, type EndingReason, type TranscriptEntry } from '@halting/core'
 import {
   spendsTurn,
   isJsonObject,
-  isText,
+  textOf,
   isToolResult,
   isToolUse,
   type ToolResultBlock,
@@ -319,7 +319,7 @@ function endingOf(
 
 /** What was cut by an abort is none, nor is what was written to tell of a failure. */
 function isAnswer({ message: { content }, error, aborted }: AssistantEntry): boolean {
-  return error === undefined && aborted !== true && content.some(isText) && !content.some(isToolUse)
+  return error === undefined && aborted !== true && textOf(content).trim() !== '' && !content.some(isToolUse)
 }
 
 function lastIsAnswer(records: readonly StepRecord[]): boolean {

@@ -65,6 +65,7 @@ const severities: { readonly [announcement in Ending['announcement']]: Severity 
   limited: 'warning',
   paused: 'error',
   interrupted: 'info',
+  unanswered: 'warning',
   failed: 'error',
 }
 

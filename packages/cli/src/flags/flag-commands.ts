@@ -8,7 +8,7 @@ import { flagTable } from './table.ts'
 const rows = Object.entries(flagTable) as readonly (readonly [FlagName, AnyFlag])[]
 
 /** Whether a flag that only some commands take is one of this command. */
-function isOwned(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
+export function isOwned(command: Command | undefined, owners: readonly FlagOwner[]): boolean {
   return owners.some((owner) => owner === command || owner.startsWith(`${command} `))
 }
 
@@ -28,11 +28,16 @@ export function refuseFlagsOfOthers(flags: Flags, command: Command | undefined):
   }
 }
 
-/** @throws UsageError for a limit of runs where no run starts: a person would think that it had an effect. */
+/** @throws UsageError for a limit or a goal of runs where no run starts: a person would think that it had an effect. */
 export function refuseLimits(flags: Flags, command: Command | undefined): void {
-  if (command === undefined || commandTable[command].readsRecords !== true) return
+  if (command === undefined || commandTable[command].takes !== 'own flags') return
+  const { readsRecords } = commandTable[command]
   for (const [name, { names, group, alsoOf }] of rows) {
-    if (flags[name] === undefined || group !== 'limits' || alsoOf?.includes('what-if') !== true) continue
+    if (flags[name] === undefined || alsoOf?.includes(command) === true) continue
+    const isLimit = alsoOf?.includes('what-if') === true && (group === 'limits' || group === 'goals')
+    if (group === 'goals' && !isLimit)
+      throw new UsageError(`halting ${command} starts no run, so it has no use for ${names[0]}. It belongs to -p.`)
+    if (!isLimit || readsRecords !== true) continue
     throw new UsageError(
       `halting ${command} has no use for ${names[0]}. halting what-if tells where other limits would have stopped a session.`,
     )

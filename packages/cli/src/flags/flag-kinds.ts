@@ -1,7 +1,16 @@
 import type { Command } from './command-table.ts'
 import type { Reading } from './values.ts'
 
-export type FlagGroup = 'output' | 'model' | 'sessions' | 'limits' | 'context' | 'tools' | 'cluster' | 'program'
+export type FlagGroup =
+  | 'output'
+  | 'model'
+  | 'sessions'
+  | 'limits'
+  | 'goals'
+  | 'context'
+  | 'tools'
+  | 'cluster'
+  | 'program'
 
 /** A command, or a part of it that alone takes a flag: `cluster dev`. */
 export type FlagOwner = Command | `${Command} ${string}`

@@ -113,7 +113,8 @@ export interface Flags extends SessionChoices {
   readonly claudeCode?: boolean
   readonly codex?: boolean
   readonly since?: NamedMoment
-  readonly until?: NamedMoment
+  /** `--until` of a report. */
+  readonly untilDate?: NamedMoment
   readonly by?: Breakdown
   readonly open?: boolean
   readonly help?: boolean

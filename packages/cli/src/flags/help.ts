@@ -8,6 +8,7 @@ const titles: Readonly<Record<FlagGroup, string>> = {
   model: 'The model and what it is told',
   sessions: 'What is kept, and going on with it',
   limits: 'When to stop',
+  goals: 'When it is done',
   context: 'When the window fills up',
   tools: 'What it may do',
   cluster: 'Sessions on a cluster',

@@ -1,4 +1,6 @@
 import { UsageError } from '../usage-error.ts'
+import type { Command } from './command-table.ts'
+import { isOwned } from './flag-commands.ts'
 import type { FlagName, Flags } from './flags.ts'
 import { nearest } from './nearest.ts'
 import type { AnyFlag, ListFlag, ValueFlag } from './flag-kinds.ts'
@@ -10,14 +12,21 @@ export interface Parsed {
   readonly words: readonly string[]
 }
 
+/** How arguments are read. */
+export interface ParseOptions {
+  /** The command that they are for: a spelling may mean one flag of this command, and another one elsewhere. */
+  readonly command?: Command | undefined
+  /** Receives flags that are not in the table, which are then skipped with their value. Without it they are refused. */
+  readonly onUnknown?: (flag: string) => void
+}
+
 type Values = { [name in FlagName]?: unknown }
 
 /**
  * Reads arguments by the table: `--flag value`, `--flag=value`, and everything after `--` as words.
- * @param onUnknown Told of flags that are not in the table, which are then passed over with their value. Without it they are refused.
  * @throws UsageError for what cannot be read; the message says what is right.
  */
-export function parseFlags(argv: readonly string[], onUnknown?: (flag: string) => void): Parsed {
+export function parseFlags(argv: readonly string[], { command, onUnknown }: ParseOptions = {}): Parsed {
   const values: Values = {}
   const words: string[] = []
   const left = [...argv]
@@ -28,7 +37,7 @@ export function parseFlags(argv: readonly string[], onUnknown?: (flag: string) =
       onUnknown(nameIn(argument))
       // A word behind it is its value: hosts give their prompts on stdin.
       if (!argument.includes('=') && left[0] !== undefined && isWord(left[0])) left.shift()
-    } else takeFlag(argument, left, values)
+    } else takeFlag(rowFor(argument, command), left, values)
   }
   // Every value was made by the reader of its row, and a row reads what `Flags` says.
   return { flags: values as Flags, words }
@@ -42,7 +51,7 @@ export interface ArgumentGroup {
   readonly tokens: readonly string[]
 }
 
-/** The arguments of a call that `parseFlags` reads, in groups. @throws UsageError as `parseFlags` does. */
+/** The arguments of a call that `parseFlags` reads for a run, in groups. @throws UsageError as `parseFlags` does. */
 export function argumentGroups(argv: readonly string[]): readonly ArgumentGroup[] {
   const groups: ArgumentGroup[] = []
   const left = [...argv]
@@ -52,9 +61,9 @@ export function argumentGroups(argv: readonly string[]): readonly ArgumentGroup[
     } else if (isWord(argument)) groups.push({ flag: undefined, tokens: [argument] })
     else {
       const start = argv.length - left.length - 1
-      takeFlag(argument, left, {})
-      const [flag] = rowOf(nameIn(argument))
-      groups.push({ flag, tokens: argv.slice(start, argv.length - left.length) })
+      const row = rowFor(argument)
+      takeFlag(row, left, {})
+      groups.push({ flag: row.name, tokens: argv.slice(start, argv.length - left.length) })
     }
   }
   return groups
@@ -65,9 +74,16 @@ function isWord(argument: string): boolean {
   return argument === '-' || !argument.startsWith('-') || /^-\s/.test(argument)
 }
 
-function takeFlag(argument: string, left: string[], values: Values): void {
-  const [, given = argument, inline] = /^(--?[^=]*)=(.*)$/s.exec(argument) ?? []
-  const [name, flag] = rowOf(given)
+/** A flag as it was given. */
+interface GivenFlag {
+  readonly given: string
+  /** What stands behind `=`. */
+  readonly inline: string | undefined
+  readonly name: FlagName
+  readonly flag: AnyFlag
+}
+
+function takeFlag({ given, inline, name, flag }: GivenFlag, left: string[], values: Values): void {
   switch (flag.kind) {
     case 'switch':
       values[name] = switchValue(given, inline)
@@ -86,9 +102,10 @@ function takeFlag(argument: string, left: string[], values: Values): void {
   }
 }
 
-function rowOf(given: string): readonly [FlagName, AnyFlag] {
-  const row = findRow(given)
-  if (row !== undefined) return row
+function rowFor(argument: string, command?: Command): GivenFlag {
+  const [, given = argument, inline] = /^(--?[^=]*)=(.*)$/s.exec(argument) ?? []
+  const row = findRow(given, command)
+  if (row !== undefined) return { given, inline, name: row[0], flag: row[1] }
   const meant = nearestFlag(given)
   throw new UsageError(
     `There is no flag ${given}. ${meant === undefined ? 'halting --help lists all of them.' : `Did you mean ${meant}?`}`,
@@ -102,10 +119,16 @@ function nearestFlag(given: string): string | undefined {
   return longer.toSorted((one, other) => one.length - other.length)[0] ?? nearest(given, names)
 }
 
-function findRow(given: string): readonly [FlagName, AnyFlag] | undefined {
+/** Where a spelling has several rows: that of the command, else that of runs. */
+function findRow(given: string, command?: Command): readonly [FlagName, AnyFlag] | undefined {
   // True: the keys of the table are the names.
   const rows = Object.entries(flagTable) as (readonly [FlagName, AnyFlag])[]
-  return rows.find(([, { names }]) => names.includes(given))
+  const spelled = rows.filter(([, { names }]) => names.includes(given))
+  return (
+    spelled.find(([, { commands = [] }]) => isOwned(command, commands)) ??
+    spelled.find(([, { commands }]) => commands === undefined) ??
+    spelled[0]
+  )
 }
 
 function nameIn(argument: string): string {

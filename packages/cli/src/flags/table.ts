@@ -4,6 +4,7 @@ import { outputFlags } from './rows/output.ts'
 import { modelFlags } from './rows/model.ts'
 import { sessionsFlags } from './rows/sessions.ts'
 import { limitsFlags } from './rows/limits.ts'
+import { goalsFlags } from './rows/goals.ts'
 import { toolsFlags } from './rows/tools.ts'
 import { clusterFlags } from './rows/cluster.ts'
 import { programFlags } from './rows/program.ts'
@@ -17,6 +18,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   ...modelFlags,
   ...sessionsFlags,
   ...limitsFlags,
+  ...goalsFlags,
   ...toolsFlags,
   ...clusterFlags,
   ...programFlags,

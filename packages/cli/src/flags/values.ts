@@ -1,4 +1,4 @@
-import { isUuid, mostGoalTries } from '@halting/core/adapters'
+import { isUuid, mostGoalTries, mostStablePasses } from '@halting/core/adapters'
 import { type AutoCompact, isShare, leastWindowTokens } from '@halting/agent/session-settings'
 import { nearest } from './nearest.ts'
 
@@ -24,10 +24,22 @@ export function wholeNumber(given: string): Reading<number> {
 
 /** How often an answer may be sent back: without a bound a run would not halt by construction. */
 export function goalTries(given: string): Reading<number> {
-  const tries = wholeNumber(given)
-  return 'value' in tries && tries.value > mostGoalTries
-    ? { expected: `a whole number from 1 to ${mostGoalTries}` }
-    : tries
+  return wholeNumberUpTo(mostGoalTries, given)
+}
+
+/** How often in a row a check must pass. */
+export function passes(given: string): Reading<number> {
+  return wholeNumberUpTo(mostStablePasses, given)
+}
+
+function wholeNumberUpTo(most: number, given: string): Reading<number> {
+  const read = wholeNumber(given)
+  return 'value' in read && read.value <= most ? read : { expected: `a whole number from 1 to ${most}` }
+}
+
+/** One command: commas and spaces are parts of it. */
+export function command(given: string): Reading<readonly string[]> {
+  return given.trim() === '' ? { expected: 'a command in quotes, such as "npm test"' } : { value: [given] }
 }
 
 export function portNumber(given: string): Reading<number> {

@@ -1,5 +1,5 @@
 import type { JsonObject, SdkMessage } from '@halting/core'
-import { isToolResult } from '@halting/core/adapters'
+import { isToolResult, resultForHosts } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { withoutAgentText } from './agent-lines.ts'
 
@@ -20,13 +20,13 @@ export class HostMessages {
   lineFor(message: SdkMessage, { flags, forwardsAgentText }: HostMessagesOptions): object | undefined {
     if (message.type === 'result') this.#isBehindResult = true
     else if (message.type === 'system' && message.subtype === 'init') this.#isBehindResult = false
+    if (message.type === 'result') return resultForHosts(message)
     const shown = forwardsAgentText ? message : withoutAgentText(message)
     if (shown === undefined || (flags.includeAllMessages !== true && !this.#isWanted(shown, flags))) return undefined
     return shown.type === 'system' && shown.subtype === 'informational' ? informational(shown) : shown
   }
 
   #isWanted(message: SdkMessage, flags: HostMessagesOptions['flags']): boolean {
-    if (message.type === 'result') return true
     if (message.type === 'user') return isFromRun(message)
     if (message.type === 'prompt_suggestion') return flags.promptSuggestions === true
     switch (message.type === 'system' ? message.subtype : undefined) {

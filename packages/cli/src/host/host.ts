@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { JsonObject, SdkMessage } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
+import { messageOf, resultForHosts } from '@halting/core/adapters'
 import { ResumeRejectedError } from '@halting/journal'
 import type { SessionEvent } from '@halting/core/session'
 import type { Flags } from '../flags/flags.ts'
@@ -310,7 +310,7 @@ class Host {
         this.#replay(event.ids)
         return
       case 'run_end':
-        this.#lastError = event.result.is_error ? 'of_run' : 'none'
+        this.#lastError = resultForHosts(event.result).is_error ? 'of_run' : 'none'
         this.#states.end()
         this.#states.tell(session)
         this.#status.look()

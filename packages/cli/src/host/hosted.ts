@@ -19,9 +19,9 @@ export interface Hosted {
 export function hosted(program: Program): Hosted {
   const warnings: string[] = []
   const argv = withKnownMode(program.argv, warnings)
-  const { flags, words } = parseFlags(argv, (flag) =>
-    warnings.push(`${oneLine(flag, 100)} is not known here: it is passed over.`),
-  )
+  const { flags, words } = parseFlags(argv, {
+    onUnknown: (flag) => warnings.push(`${oneLine(flag, 100)} is not known here: it is passed over.`),
+  })
   const serve = async (): Promise<number> => {
     for (const line of [...warnings, ...warningsOf(flags)]) program.output.err(told(line))
     const { serveHost } = await import('./host.ts')

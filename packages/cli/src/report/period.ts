@@ -8,7 +8,11 @@ const usualDays = 7
  * What flags say. Days and weeks ago count from the beginning of that day. Where nothing is named the last seven days count.
  * @throws UsageError for an end that is not behind the beginning.
  */
-export function periodOf({ since, until }: Pick<Flags, 'since' | 'until'>, isNamed: boolean, now: number): Period {
+export function periodOf(
+  { since, untilDate: until }: Pick<Flags, 'since' | 'untilDate'>,
+  isNamed: boolean,
+  now: number,
+): Period {
   const isUsual = since === undefined && until === undefined && !isNamed
   const from = isUsual ? dayAgo(usualDays, now) : since === undefined ? null : momentOf(since, now)
   const to = until === undefined ? null : momentOf(until, now, 1)

@@ -59,9 +59,9 @@ async function gathered(flags: Flags, words: readonly string[], program: Program
 }
 
 async function whichOf(flags: Flags, words: readonly string[], program: Program): Promise<Which> {
-  const { cluster, since, until, all, claudeCode, codex } = flags
+  const { cluster, since, untilDate, all, claudeCode, codex } = flags
   if (cluster === undefined) return whichSessions(flags, words, program)
-  if (since !== undefined || until !== undefined)
+  if (since !== undefined || untilDate !== undefined)
     throw new UsageError('A cluster does not keep when runs began: leave out --since and --until.')
   if (all === true || claudeCode === true || codex === true)
     throw new UsageError('--cluster means the sessions of a cluster: leave out --all, --claude-code and --codex.')

@@ -98,6 +98,10 @@ function argumentsFor(terminal: RunResult, { sessionId, goals = [] }: Where): re
       const callId = typeof first === 'object' && first !== null && 'id' in first ? first.id : undefined
       return typeof callId === 'string' ? ['approve', sessionId, callId] : undefined
     }
+    // A limit of tries is raised where a run ended unmet; the others are no ways for the run to go on.
+    case 'send-back':
+    case 'another-model':
+    case 'undo':
     case 'last-answer':
     case 'explain':
       return undefined

@@ -295,6 +295,33 @@ describe('the exit code is 0 unless the last result is an error', () => {
     expect((await run(['-p', 'hi', '--script', script(replies), ...args])).status).toBe(4)
   })
 
+  test('a stop hook that is not satisfied, and no answer at all, give 0 here, and 4 and 1 with -p (spec R-GOAL-23)', async () => {
+    const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'echo tests fail >&2; exit 2' }] }] }
+    const env = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '1' }
+    const insists = ['--settings', JSON.stringify({ hooks })]
+    const answers = [{ content: 'Done.' }, { content: 'Really done.' }]
+    const unmet = await host(answers, { args: insists, env })
+    expect(await unmet.say('hi')).toMatchObject({
+      subtype: 'success',
+      is_error: false,
+      terminal_reason: 'stop_hook_unmet',
+      result: 'Really done.',
+      stop: { reason: 'stop_hook_unmet', category: 'retry_limit' },
+    })
+    expect((await unmet.end()).status).toBe(0)
+    const printed = await run(['-p', 'hi', '--script', script(answers), ...insists], { env })
+    expect(printed).toMatchObject({ status: 4, stdout: 'Really done.\n' })
+    expect(printed.stderr).toContain('which was sent back 1 time in a row: tests fail (')
+
+    const nothing = [{ content: '', repeat: 2 }]
+    const silent = await host(nothing, {})
+    const told = await silent.say('hi')
+    expect(told).toMatchObject({ subtype: 'success', is_error: false, terminal_reason: 'no_answer', result: '' })
+    expect(told).not.toHaveProperty('errors')
+    expect((await silent.end()).status).toBe(0)
+    expect((await run(['-p', 'hi', '--script', script(nothing)])).status).toBe(1)
+  })
+
   test('the error is the sentence that a person reads', async () => {
     const one = await host([{ content: [call('Bash', { command: 'true' })] }], { args: [...bash, '--max-turns=1'] })
     expect((await one.say('hi'))['errors']).toEqual(['Reached maximum number of turns (1)'])

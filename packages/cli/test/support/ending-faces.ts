@@ -66,9 +66,9 @@ export async function inTerminal(run: EndingRun): Promise<ShownByTerminal> {
   })
   say('go')
   // It is printed with a frame, and so all at once.
-  await terminal.holds(/^(?:✓ done|■ Stopped)/m)
+  await terminal.holds(/^(?:✓ done|■ (?:Stopped|Ended))/m)
   const lines = terminal.all()
-  const at = lines.findIndex((line) => /^(?:✓ done|■ Stopped)/.test(line))
+  const at = lines.findIndex((line) => /^(?:✓ done|■ (?:Stopped|Ended))/.test(line))
   const [, says = '', reason] = /^(.*?)(?: {2}\[(\w+)\])?$/.exec(lines[at] ?? '') ?? []
   const offered = lines.slice(at).find((line) => line.endsWith('or type a prompt')) ?? ''
   return {

@@ -143,6 +143,10 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
       maxGoalTries: 2,
     },
   },
+  stop_hook_unmet: {
+    replies: () => 'Answer.',
+    options: { stopHooks: [{ id: 'tests', handle: () => ({ block: 'The tests fail\n3 of 40' }) }] },
+  },
   needs_approval: {
     replies: [calls('Look')],
     options: {
@@ -165,6 +169,7 @@ export const endingRuns: { readonly [reason in EndingReason]: EndingRun } = {
   },
   model_error: { replies: () => fails('overloaded', 529, 'Overloaded'), options: { maxRetries: 3 } },
   refusal: { replies: [{ text: 'No.', stopReason: 'refusal' }] },
+  no_answer: { replies: [calls('Look'), '', ''] },
   image_error: {
     replies: () => fails('image', 400, 'The image has more than 8000 pixels in one direction'),
   },

@@ -2,7 +2,7 @@
 // of those of the main entry: options of constructors, entries of a transcript, figures of events.
 export type { ExecutionFigures } from '../agent-state.ts'
 export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
-export { mostGoalTries } from '../goals/run-goals.ts'
+export { mostGoalTries, mostStablePasses } from '../goals/run-goals.ts'
 export { spendsTurn, type RetriesLeft, type Ranking } from '../allowance.ts'
 export { type RequestBound, noPrices } from '../budget/prices.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
@@ -100,7 +100,7 @@ export type {
   ResultSubtype,
 } from '../endings/ending.ts'
 export type { ModelFigures } from '../endings/terminal.ts'
-export { errorTextOf, lastAnswer, stopOf } from '../sdk/result-message.ts'
+export { errorTextOf, lastAnswer, resultForHosts, stopOf } from '../sdk/result-message.ts'
 export { createTranslator, type TranslateOptions, type Translator } from '../sdk/translate.ts'
 export { checkAnswer, checkApprovals, InvalidAnswer, problemOfAnswer } from '../tools/answer-shape.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'

@@ -9,7 +9,7 @@ import { streamRun, type RunStream } from '../iterate.ts'
 import { addUsage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { RunOptions } from '../options.ts'
-import { lastAnswer } from '../sdk/result-message.ts'
+import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
 import { startRun } from '../start.ts'
 import type { StepStore } from '../steps/log.ts'
 import { steadyClock } from '../steps/clock.ts'
@@ -178,8 +178,9 @@ export class StageRun {
       this.#running.delete(running)
       turns = terminal.summary.turns
       this.#addUsage(terminal)
-      if (terminal.reason !== 'completed') throw this.#stopOf(terminal)
-      const text = lastAnswer(state)
+      // What an empty answer means the stage decides.
+      if (endings[terminal.reason].parentResult === 'failed') throw this.#stopOf(terminal)
+      const text = output === undefined ? lastAnswer(state) : lastReplyText(state)
       const checked = output?.check(text)
       return { text, output: checked?.fits === true ? checked.value : undefined }
     } finally {

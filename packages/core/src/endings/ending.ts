@@ -17,6 +17,7 @@ export type EndingReason =
   | 'hook_stopped'
   | 'stop_hook_prevented'
   | 'goal_unmet'
+  | 'stop_hook_unmet'
   | 'needs_approval'
   | 'user_requested'
   | 'aborted_streaming'
@@ -25,6 +26,7 @@ export type EndingReason =
   | 'prompt_too_long'
   | 'model_error'
   | 'refusal'
+  | 'no_answer'
   | 'image_error'
   | 'error'
 
@@ -80,6 +82,12 @@ export type EndingAction =
   /** Resume, where the session can be resumed; else continue with a prompt. */
   | { readonly kind: 'retry' }
   | { readonly kind: 'compact' }
+  /** Continue with what the last check of the goals found, where no tries are needed for it: else `raise-limit` does so. */
+  | { readonly kind: 'send-back' }
+  /** Choose another model, and continue with it. */
+  | { readonly kind: 'another-model' }
+  /** Revert the file changes of the run. */
+  | { readonly kind: 'undo' }
   /** Approve or deny the calls that wait. */
   | { readonly kind: 'approve' }
   /** Show why the run ended. */
@@ -109,9 +117,9 @@ export type EndingDetail =
 export interface EndingPresentation {
   /**
    * How it is announced. `success`: the work is done; `stopped`: a hook, a guard or a tool ended it; `limited`: a limit did; `paused`: it waits for a
-   * person; `interrupted`: a person ended it, or nobody listened; `failed`: something did not work.
+   * person; `interrupted`: a person ended it, or nobody listened; `unanswered`: it ended by itself and said nothing; `failed`: something did not work.
    */
-  readonly announcement: 'success' | 'stopped' | 'limited' | 'paused' | 'interrupted' | 'failed'
+  readonly announcement: 'success' | 'stopped' | 'limited' | 'paused' | 'interrupted' | 'unanswered' | 'failed'
   /** What happened, without a mark at its end (spec R-TERM-25). */
   readonly sentence: string
   readonly detail: EndingDetail
@@ -138,8 +146,15 @@ export interface Ending extends EndingPresentation {
   /** Which results the calls of the last message have (spec R-END-4). */
   readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
   readonly subtype: ResultSubtype
+  /**
+   * Over the host protocol its result is a success all the same, and so is the exit code there: existing hosts read `result` after such a run, and
+   * `terminal_reason` tells the difference (spec R-GOAL-23).
+   */
+  readonly hostsReadResult: boolean
   /** `terminal_reason` of the result message, where it is not the reason (spec R-SDK-5). */
   readonly sdkName: string | null
+  /** What a subagent that ended so is to its parent, and a question to its stage: done, perhaps without a text, or failed (spec R-SUB-6, R-AFTER-3b). */
+  readonly parentResult: 'done' | 'failed'
   /** Exit code of the terminal program; null where nobody is left to read it. */
   readonly exitCode: number | null
   /** Whether a hook may ask to go on although the run would end (spec R-DEC-2). */

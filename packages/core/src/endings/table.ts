@@ -5,7 +5,15 @@ const lastAnswer = { kind: 'last-answer' } as const
 const raiseLimit = { kind: 'raise-limit' } as const
 const retry = { kind: 'retry' } as const
 const compact = { kind: 'compact' } as const
+const sendBack = { kind: 'send-back' } as const
+const anotherModel = { kind: 'another-model' } as const
+const undo = { kind: 'undo' } as const
 const approve = { kind: 'approve' } as const
+const askForAnswer = {
+  kind: 'prompt',
+  label: 'ask for an answer',
+  text: 'Answer in words: what did you do, and what did you find?',
+} as const
 const goOn = { kind: 'prompt', label: 'go on', text: 'Go on.' } as const
 const tryAnotherWay = { kind: 'prompt', label: 'have it try another way', text: 'Try another way.' } as const
 const askForRest = {
@@ -33,10 +41,12 @@ const success = {
   manner: 'graceful',
   toolResults: 'all',
   subtype: 'success',
+  parentResult: 'done',
   exitCode: 0,
   overridable: true,
   wrapsUp: false,
   checksGoal: false,
+  hostsReadResult: false,
   sdkName: null,
   transcriptSays: 'nothing',
   limit: null,
@@ -55,10 +65,12 @@ const stopped = { ...success, category: 'stop_requested', announcement: 'stopped
 /** A bound of the run that is no figure of a person's. */
 const bound = {
   subtype: 'error_during_execution',
+  parentResult: 'failed',
   exitCode: 3,
   overridable: false,
   wrapsUp: false,
   checksGoal: true,
+  hostsReadResult: false,
   sdkName: null,
   transcriptSays: 'nothing',
   limit: null,
@@ -84,10 +96,12 @@ const interrupted = {
   category: 'user_requested',
   manner: 'immediate',
   subtype: 'error_during_execution',
+  parentResult: 'failed',
   exitCode: 130,
   overridable: false,
   wrapsUp: false,
   checksGoal: false,
+  hostsReadResult: false,
   sdkName: null,
   transcriptSays: 'nothing',
   limit: null,
@@ -105,10 +119,12 @@ const failure = {
   category: 'error',
   manner: 'immediate',
   subtype: 'error_during_execution',
+  parentResult: 'failed',
   exitCode: 1,
   overridable: false,
   wrapsUp: false,
   checksGoal: false,
+  hostsReadResult: false,
   sdkName: null,
   transcriptSays: 'nothing',
   limit: null,
@@ -256,6 +272,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
   },
   hook_stopped: {
     ...stopped,
+    parentResult: 'failed',
     exitCode: 4,
     sentence: 'a hook stopped it after a tool',
     advice: advise('A hook stopped the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
@@ -263,6 +280,7 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
   },
   stop_hook_prevented: {
     ...stopped,
+    parentResult: 'failed',
     exitCode: 4,
     sentence: 'a stop hook ended it',
     advice: advise('A stop hook ended the run: see what it says.', { terminal: '/hooks lists the hooks.' }),
@@ -281,17 +299,37 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     advice: {
       command: raiseLimit,
       editor: 'Write what to do next, or /continue, for as many tries again.',
-      terminal: '/model chooses another model; /undo takes back what was changed.',
+      terminal: '',
     },
-    actions: [raiseLimit, explain],
+    actions: [sendBack, raiseLimit, anotherModel, undo, explain],
     sentence: 'the goal is not met',
     detail: { kind: 'message', prefix: 'The goal is not met: ' },
+    acp: 'end_turn',
+  },
+  stop_hook_unmet: {
+    ...bound,
+    category: 'retry_limit',
+    manner: 'graceful',
+    toolResults: 'all',
+    exitCode: 4,
+    overridable: true,
+    hostsReadResult: true,
+    checksGoal: false,
+    continuesWith: 'prompt',
+    sentence: 'a stop hook is not satisfied',
+    detail: message,
+    advice: advise('Check whether the stop hook can be satisfied: it names what is missing.', {
+      terminal: '/hooks lists the hooks.',
+    }),
+    actions: goOnOrExplain,
+    resume: goOn,
     acp: 'end_turn',
   },
   needs_approval: {
     ...stopped,
     toolResults: 'partial',
     subtype: 'error_during_execution',
+    parentResult: 'failed',
     exitCode: 5,
     overridable: false,
     continuesWith: 'answers',
@@ -360,6 +398,21 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     }),
     actions: onlyExplain,
     acp: 'refusal',
+  },
+  no_answer: {
+    ...failure,
+    manner: 'graceful',
+    toolResults: 'all',
+    overridable: true,
+    parentResult: 'done',
+    hostsReadResult: true,
+    announcement: 'unanswered',
+    sentence: 'the model gave no answer',
+    detail: noDetail,
+    advice: advise('Ask for an answer in words, or run it again.', { terminal: '' }),
+    actions: [askForAnswer, explain],
+    resume: askForAnswer,
+    acp: 'end_turn',
   },
   image_error: {
     ...failure,

@@ -40,7 +40,7 @@ export const mostGoalTries = 1_000
 /** How long one check may take unless said otherwise. */
 export const usualCheckMs = 600_000
 /** The most passes in a row. */
-const mostStable = 100
+export const mostStablePasses = 100
 
 const hasGoalFields = isObject('an object with name and check, such as commandGoal(command)', {
   name: isName,
@@ -53,8 +53,8 @@ const hasGoalFields = isObject('an object with name and check, such as commandGo
 const isGoal: Given = (name, value) => {
   hasGoalFields(name, value)
   const stable = fieldsOf(value)?.['stable']
-  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= mostStable))
-    refuse(`${name}.stable`, `a whole number from 1 to ${mostStable}`, stable)
+  if (typeof stable === 'number' && !(Number.isInteger(stable) && stable <= mostStablePasses))
+    refuse(`${name}.stable`, `a whole number from 1 to ${mostStablePasses}`, stable)
 }
 
 const isListOfGoals = isListOf(isGoal)

@@ -3,6 +3,7 @@ import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
+import type { EndingReason } from '../endings/ending.ts'
 import { endings } from '../endings/table.ts'
 import type { ModelFigures, RunResult } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
@@ -30,6 +31,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
   const { terminal, state } = input
   const { subtype, sdkName } = endings[terminal.reason]
   const answer = lastAnswer(state)
+  const checked = checkedAnswer(input)
   const common = {
     type: 'result',
     subtype,
@@ -46,6 +48,7 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
     permission_denials: input.denials,
     terminal_reason: sdkName ?? terminal.reason,
     stop: stopOf(terminal),
+    ...(terminal.goal !== undefined && { goal: terminal.goal }),
     uuid: input.uuid,
     session_id: input.sessionId,
   } as const
@@ -53,20 +56,37 @@ export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Out
     const isAnswer = answer !== '' && !asksForTool(state)
     return { ...common, errors: [errorTextOf(terminal)], ...(isAnswer && { last_answer: answer }) }
   }
-  return { ...common, result: answer, ...structured(input.output, answer) }
+  return checked === undefined
+    ? { ...common, result: answer }
+    : { ...common, result: checked.text, structured_output: checked.value }
 }
 
-/** The loop has checked the answer before. A check that says something else now leaves the result as it is. */
-function structured<Output>(
-  output: OutputSchema<Output> | undefined,
-  answer: string,
-): Pick<SdkResult<Output>, 'structured_output'> {
+/** The last reply, where it fits the schema. The loop has checked it before: a check that says something else now leaves the result as it is. */
+function checkedAnswer<Output>({
+  output,
+  state,
+}: ResultInput<Output>): { readonly text: string; readonly value: Output } | undefined {
+  if (output === undefined) return undefined
+  const text = lastReplyText(state)
   try {
-    const checked = output?.check(answer)
-    return checked?.fits === true ? { structured_output: checked.value } : {}
+    const checked = output.check(text)
+    return checked.fits ? { text, value: checked.value } : undefined
   } catch {
-    return {}
+    return undefined
   }
+}
+
+/**
+ * A result as hosts receive it: an ending that they know as a success stays one for them, with the answer in `result`. `terminal_reason` and `stop` say
+ * how it ended (spec R-GOAL-23).
+ */
+export function resultForHosts(result: SdkResult): SdkResult {
+  if (result.subtype === 'success') return result
+  const { reason } = result.stop
+  // The session may be that of a later version, on a cluster.
+  if (!isEnding(reason) || !endings[reason].hostsReadResult) return result
+  const { errors: _errors, last_answer: answer = '', ...common } = result
+  return { ...common, subtype: 'success', is_error: false, result: answer }
 }
 
 /** The texts that readers of result lines know (spec R-SDK-13), whichever guard it was; else the signal's message. */
@@ -116,9 +136,25 @@ function asksForTool({ transcript, startLength }: RunOfResult): boolean {
   return content?.some(isToolUse) === true
 }
 
-/** The text of the run's last answer; '' when there is none. */
-export function lastAnswer({ transcript, startLength }: Pick<RunState, 'transcript' | 'startLength'>): string {
+function isEnding(reason: string): reason is EndingReason {
+  return Object.hasOwn(endings, reason)
+}
+
+/** Where the texts of a run are. */
+type RunTexts = Pick<RunState, 'transcript' | 'startLength'>
+
+/** The text of the run's last reply; '' when it has none. */
+export function lastReplyText({ transcript, startLength }: RunTexts): string {
   return textOf(transcript.lastReply(startLength)?.content ?? '')
+}
+
+/**
+ * The answer of the run: the text of its last reply, or where that has none the newest text since the prompt (spec R-GOAL-22). '' when there is none, which
+ * white space alone is not either.
+ */
+export function lastAnswer({ transcript, startLength }: RunTexts): string {
+  const last = lastReplyText({ transcript, startLength })
+  return last.trim() === '' ? transcript.lastText(transcript.promptOf(startLength)) : last
 }
 
 /** Adds what was denied, in subagents too. */

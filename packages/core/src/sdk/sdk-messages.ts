@@ -1,4 +1,5 @@
 import type { StageReason } from '../after/stage-record.ts'
+import type { GoalCheck, GoalPlace, GoalResult } from '../goals/goal-record.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
 import type { ResultSubtype } from '../endings/ending.ts'
@@ -153,6 +154,27 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly output_file: string
         readonly summary: string
       }
+    /** One round of checks of the goals of a run. Ours. */
+    | {
+        readonly subtype: 'goal_check'
+        /** When: before the first request, at an answer, after a turn, or at a limit. */
+        readonly place: GoalPlace
+        readonly met: boolean
+        /** Up to the first that failed, with the end of what each printed. */
+        readonly checks: readonly GoalCheck[]
+        /** Protected files that have changed: while they do, the goal is not met. */
+        readonly tampered: readonly string[]
+        readonly changed_by_checks: readonly string[]
+        readonly changed_tests: readonly string[]
+        /** How often an answer was sent back before this round, of `max_tries`. */
+        readonly tries: number
+        readonly max_tries: number
+        /** Checked twice with nothing changed in between, it came to different verdicts. */
+        readonly flaky: boolean
+        readonly duration_ms: number
+        /** The call that started the subagent whose goals they are. */
+        readonly parent_tool_use_id: string | null
+      }
     /** What the hooks of a run came to. Ours. */
     | {
         readonly subtype: 'hook_summary'
@@ -241,6 +263,8 @@ export type SdkResult<Output = unknown> = Base & {
   readonly permission_denials: readonly SdkPermissionDenial[]
   readonly terminal_reason: string
   readonly stop: SdkStop
+  /** How the goals of the run stand; absent for a run without any. Ours. */
+  readonly goal?: GoalResult
   /** Of a success. */
   readonly result?: string
   /** What the output schema made of the answer. */

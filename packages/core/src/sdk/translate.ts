@@ -1,5 +1,6 @@
 import { budgetWaitText } from '../budget/wait-text.ts'
 import type { TaskNote } from '../background.ts'
+import { endings } from '../endings/table.ts'
 import type { RunEvent } from '../events.ts'
 import { isUuid, uuidOf } from '../hash.ts'
 import { isToolResult } from '../messages.ts'
@@ -63,25 +64,14 @@ export function createTranslator(options: TranslateOptions): Translator {
       }
       case 'tool_update':
         return [progressOf(event, parent, base())]
-      case 'retry': {
-        const { attempt, maxRetries, delayMs, error } = event
-        return [
-          {
-            type: 'system',
-            subtype: 'api_retry',
-            attempt,
-            max_retries: maxRetries,
-            retry_delay_ms: delayMs,
-            error_status: error.status,
-            error: error.kind,
-            ...base(),
-          },
-        ]
-      }
+      case 'retry':
+        return [retryOf(event, base())]
       case 'budget_wait': {
         const message = budgetWaitText(event)
         return message === null ? nothing : [{ type: 'system', subtype: 'informational', message, ...base() }]
       }
+      case 'goal_end':
+        return [goalCheckOf(event, parent, base())]
       case 'permission_denied':
         return [
           {
@@ -165,7 +155,8 @@ function taskMessages(
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
   if (event.type !== 'run_end') return nothing
   const { reason, signal } = event.terminal
-  const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
+  const isDone = endings[reason].parentResult === 'done'
+  const status = isDone ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
   const ended = { ...task, status, output_file: '', summary: signal.message }
   return [{ type: 'system', subtype: 'task_notification', ...ended, ...base() }]
 }
@@ -209,6 +200,46 @@ function progressOf(
     tool_name: event.name,
     parent_tool_use_id: parent,
     elapsed_time_seconds: elapsed,
+    ...base,
+  }
+}
+
+function retryOf(
+  { attempt, maxRetries, delayMs, error }: Extract<RunEvent, { readonly type: 'retry' }>,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  return {
+    type: 'system',
+    subtype: 'api_retry',
+    attempt,
+    max_retries: maxRetries,
+    retry_delay_ms: delayMs,
+    error_status: error.status,
+    error: error.kind,
+    ...base,
+  }
+}
+
+function goalCheckOf(
+  event: Extract<RunEvent, { readonly type: 'goal_end' }>,
+  parent: string | null,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  const { place, met, checks, tampered, changedByChecks, changedTests, tries, maxTries, flaky, durationMs } = event
+  return {
+    type: 'system',
+    subtype: 'goal_check',
+    place,
+    met,
+    checks,
+    tampered,
+    changed_by_checks: changedByChecks,
+    changed_tests: changedTests,
+    tries,
+    max_tries: maxTries,
+    flaky,
+    duration_ms: durationMs,
+    parent_tool_use_id: parent,
     ...base,
   }
 }

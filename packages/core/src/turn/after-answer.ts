@@ -10,12 +10,13 @@ import {
   type StopHookOutcome,
 } from '../hooks/stop-hooks.ts'
 import { textOf, type AssistantMessage } from '../messages.ts'
+import { lastAnswer } from '../sdk/result-message.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { headOf } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
-import { goalAtAnswer } from './goals.ts'
-import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
+import { goalAtAnswer, isGoalMet } from './goals.ts'
+import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
 import { waitForTasks } from './tasks.ts'
@@ -29,7 +30,7 @@ const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, s
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
   return after(
     firstOf(atAnswer, (stage) => stage(run, message)),
-    (outcome) => outcome ?? ends(draftOf('completed', completedSignal())),
+    (outcome) => outcome ?? ends(answeredDraft(run)),
   )
 }
 
@@ -90,9 +91,15 @@ function retryOutput(problem: string): Outcome {
   return goesOn([retry], () => draftOf('structured_output_retry_exhausted', signal))
 }
 
+/** That a stop hook does not let the answer pass, and why. */
+interface HookBlock {
+  readonly hook: string
+  readonly reason: string
+}
+
 /** What all stop hooks asked for. */
 interface StopHookWishes {
-  readonly blocks: string[]
+  readonly blocks: HookBlock[]
   prevented: { readonly hook: string; readonly reason: string } | undefined
 }
 
@@ -133,7 +140,8 @@ function callStopHook(
     if (outcome.aborted !== undefined) return ends(abortDraft(run, outcome.aborted, 'streaming'))
     if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
     // An empty reason does not block: there would be nothing to tell the model.
-    if (typeof outcome.block === 'string' && outcome.block.trim() !== '') wishes.blocks.push(outcome.block)
+    if (typeof outcome.block === 'string' && outcome.block.trim() !== '')
+      wishes.blocks.push({ hook: id, reason: outcome.block })
     if (outcome.prevent !== undefined) wishes.prevented ??= { hook: id, reason: outcome.prevent }
     return undefined
   })
@@ -167,25 +175,54 @@ export function stopHookInput(run: Run, message: AssistantMessage): StopHookInpu
   }
 }
 
-function sendBack(run: Run, reasons: readonly string[]): Outcome {
+function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
   const cap = run.context.settings.stopHookBlockCap
   const taken = run.spent.laps.sinceRefill.stop_hook_blocking ?? 0
-  const overruled = `A stop hook sent the model back ${taken} times in a row; it was overruled and the run ends here.`
   const route: Route = {
     transition: 'stop_hook_blocking',
     take(from) {
       if (taken >= cap) return 'declined'
-      for (const reason of reasons) from.appendUser(`Stop hook feedback: ${reason}`, 'hook')
+      for (const { reason } of blocks) from.appendUser(`Stop hook feedback: ${reason}`, 'hook')
       from.update({ stopHookActive: true })
       return 'taken'
     },
   }
-  const say = { type: 'informational', message: overruled } as const
-  return goesOn([route], () => draftOf('completed', completedSignal(overruled), { say }))
+  return goesOn([route], () => unmetDraft(blocks, taken))
 }
 
-function completedSignal(message = 'The model gave its answer'): StopSignal {
-  return new StopSignal({ reason: 'completed', message, source: 'loop' })
+/** A stop hook still blocks the answer, and the model was sent back as often as may be (spec R-GOAL-20). */
+function unmetDraft([block]: readonly HookBlock[], sentBack: number): Draft {
+  const { hook = '', reason = '' } = block ?? {}
+  const times = sentBack === 1 ? '1 time' : `${sentBack} times`
+  const how =
+    sentBack === 0
+      ? 'blocks the answer, and may not send it back'
+      : `still blocks the answer, which was sent back ${times} in a row`
+  const message = `The stop hook ${hook} ${how}: ${firstLineOf(reason)}`
+  const context = { hook, sentBack, reason: headOf(reason, mostCharacters) }
+  return draftOf('stop_hook_unmet', new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }))
+}
+
+/** Characters of a hook's reason in the message of an ending. */
+const mostOfReason = 300
+
+function firstLineOf(reason: string): string {
+  const [line = ''] = reason.trim().split(/\r?\n/, 1)
+  return headOf(line.trimEnd(), mostOfReason)
+}
+
+/** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt (spec R-GOAL-21). */
+function answeredDraft(run: Run): Draft {
+  const { context, spent, transcript, startLength } = run
+  const isDone = context.settings.output !== null || isGoalMet(spent)
+  if (isDone || lastAnswer(run) !== '') {
+    const message = 'The model gave its answer'
+    return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))
+  }
+  const replies = transcript.since(startLength).filter((entry) => entry.kind === 'assistant').length
+  const which = replies === 1 ? 'its reply contains no text' : `none of its ${replies} replies contains text`
+  const message = `The model gave no answer: ${which}`
+  return draftOf('no_answer', new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }))
 }
 
 /** Sends the answer back for more while it is below 90 % of the token target and progress is made (spec R-GATE-2). */
@@ -212,5 +249,5 @@ function tokenTarget(run: Run): Outcome | undefined {
       return 'taken'
     },
   }
-  return goesOn([route], () => draftOf('completed', completedSignal()))
+  return goesOn([route], () => answeredDraft(run))
 }

@@ -85,6 +85,23 @@ describe('graceful endings', () => {
     })
   })
 
+  test('terminal: stop_hook_unmet, with the hook, how often it sent the model back, and the first line of its reason', async () => {
+    const asked = await ask([calls('Look'), 'the answer', 'still the answer', 'the last answer'], {
+      tools: [reader('Look')],
+      stopHookBlockCap: 2,
+      stopHooks: [{ id: 'tests', handle: () => ({ block: '\n3 of 40 tests fail\nsee above' }) }],
+    })
+    const feedback = ['hook', 'Stop hook feedback: \n3 of 40 tests fail\nsee above'] as const
+    expectEnding(asked, 'stop_hook_unmet', {
+      message: 'The stop hook tests still blocks the answer, which was sent back 2 times in a row: 3 of 40 tests fail',
+      source: 'stop_hook',
+      context: { hook: 'tests', sentBack: 2, reason: '\n3 of 40 tests fail\nsee above' },
+      said: [feedback, feedback],
+      results: ['read'],
+    })
+    expect(asked.result.last_answer).toBe('the last answer')
+  })
+
   test('terminal: needs_approval, with results before the first call that waits and nothing after it', async () => {
     const ran: string[] = []
     const log = (name: string) => tool(name, () => (ran.push(name), 'done'))
@@ -116,6 +133,16 @@ describe('graceful endings', () => {
       message: 'user pressed stop',
       source: 'InMemoryCancellationSource',
       results: ['finished all the same', 'written'],
+    })
+  })
+
+  test('terminal: no_answer', async () => {
+    const asked = await ask([calls('Look'), '', ''], { tools: [reader('Look')] })
+    expectEnding(asked, 'no_answer', {
+      message: 'The model gave no answer: none of its 2 replies contains text',
+      source: 'answer',
+      context: { replies: 2 },
+      results: ['read'],
     })
   })
 

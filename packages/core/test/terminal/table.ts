@@ -41,6 +41,7 @@ export const table: { readonly [reason in EndingReason]: Row } = {
   hook_stopped: row('stop_requested', 'graceful', 'all', 'success', 4),
   stop_hook_prevented: row('stop_requested', 'graceful', 'all', 'success', 4),
   goal_unmet: row('retry_limit', 'graceful', 'all', during, 6),
+  stop_hook_unmet: row('retry_limit', 'graceful', 'all', during, 4),
   needs_approval: row('stop_requested', 'graceful', 'partial', during, 5),
   user_requested: row('user_requested', 'graceful', 'all', during, 130),
   aborted_streaming: row('user_requested', 'immediate', 'synthetic', during, 130),
@@ -49,6 +50,7 @@ export const table: { readonly [reason in EndingReason]: Row } = {
   prompt_too_long: row('error', 'immediate', 'none', during, 1),
   model_error: row('error', 'immediate', 'synthetic', during, 1),
   refusal: row('error', 'graceful', 'all', during, 1),
+  no_answer: row('error', 'graceful', 'all', during, 1),
   image_error: row('error', 'immediate', 'none', during, 1),
   error: row('error', 'immediate', 'synthetic', during, 1),
 }

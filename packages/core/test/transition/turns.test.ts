@@ -84,25 +84,21 @@ describe('transition: stop_hook_blocking', () => {
     },
   })
 
-  test('is taken 8 times in a row, then the run is completed and the hook overruled', async () => {
+  test('is taken 8 times in a row, then the run ends as stop_hook_unmet', async () => {
     const active: boolean[] = []
     const { transitions, terminal, model, state } = await run(() => 'answer', {
       stopHooks: [gate((isActive) => (active.push(isActive), 'run the tests'))],
     })
     expect([transitions, terminal.reason, model.requests.length]).toEqual([
       times(8, 'stop_hook_blocking'),
-      'completed',
+      'stop_hook_unmet',
       9,
     ])
     expect(active).toEqual([false, ...Array.from({ length: 8 }, () => true)])
     expect(said({ state })).toEqual(Array.from({ length: 8 }, () => ['hook', 'Stop hook feedback: run the tests']))
-    expect(state.transcript.at(-1)).toMatchObject({
-      kind: 'attachment',
-      attachment: {
-        type: 'informational',
-        message: 'A stop hook sent the model back 8 times in a row; it was overruled and the run ends here.',
-      },
-    })
+    expect(terminal.signal.message).toBe(
+      'The stop hook gate still blocks the answer, which was sent back 8 times in a row: run the tests',
+    )
   })
 
   test('does not count against maxTurns, and does for the figures', async () => {
@@ -141,11 +137,16 @@ describe('transition: stop_hook_blocking', () => {
   test('may have a lower cap, never a higher one', async () => {
     const capped = async (stopHookBlockCap: number) => {
       const { transitions, terminal } = await run(() => 'answer', { stopHookBlockCap, stopHooks: [gate(() => 'more')] })
-      return [transitions, terminal.reason]
+      return [transitions, terminal.reason, terminal.signal.message.replace(/^The stop hook gate /, '')]
     }
-    expect(await capped(2)).toEqual([times(2, 'stop_hook_blocking'), 'completed'])
-    expect(await capped(0)).toEqual([[], 'completed'])
-    expect(await capped(99)).toEqual([times(8, 'stop_hook_blocking'), 'completed'])
+    const unmet = 'stop_hook_unmet'
+    expect(await capped(2)).toEqual([
+      times(2, 'stop_hook_blocking'),
+      unmet,
+      'still blocks the answer, which was sent back 2 times in a row: more',
+    ])
+    expect(await capped(0)).toEqual([[], unmet, 'blocks the answer, and may not send it back: more'])
+    expect((await capped(99)).slice(0, 2)).toEqual([times(8, 'stop_hook_blocking'), unmet])
   })
 })
 

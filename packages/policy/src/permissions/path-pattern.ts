@@ -24,6 +24,7 @@ export interface PathPattern {
   couldFitBelow(folder: string): boolean
 }
 
+/** The folders from which patterns count. */
 export interface PatternRoots {
   /** What `./` and bare patterns are relative to. */
   readonly cwd: string

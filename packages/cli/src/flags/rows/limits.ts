@@ -7,7 +7,6 @@ import {
   duration,
   filledText,
   finishReasons,
-  goalTries,
   tokens,
   wholeNumber,
   windowTokens,
@@ -23,7 +22,6 @@ type LimitsFlag =
   | 'finishReasons'
   | 'wrapUp'
   | 'errorPolicy'
-  | 'untilTries'
   | 'autocompact'
   | 'compactModel'
   | 'contextWindow'
@@ -75,15 +73,6 @@ export const limitsFlags: { readonly [Name in LimitsFlag]-?: FlagFor<NonNullable
     value: 'N',
     read: tokens,
     meaning: 'Output tokens to use up: an answer below 90 % of it is sent back for more',
-  },
-  untilTries: {
-    names: ['--until-tries'],
-    group: 'limits',
-    kind: 'value',
-    value: 'N',
-    read: goalTries,
-    alsoOf: ['what-if'],
-    meaning: 'How often an answer is sent back while a goal is not met, 1 to 1000; 10 unless said otherwise',
   },
   finishReasons: {
     names: ['--finish-reasons'],

@@ -17,7 +17,7 @@ type ProgramFlag =
   | 'claudeCode'
   | 'codex'
   | 'since'
-  | 'until'
+  | 'untilDate'
   | 'by'
   | 'open'
   | 'help'
@@ -148,7 +148,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     commands: ['report'],
     meaning: 'Of report: only runs that began at this time or later: 7d, 12h, 2026-11-01',
   },
-  until: {
+  untilDate: {
     names: ['--until'],
     group: 'program',
     kind: 'value',

@@ -39,7 +39,7 @@ function toldOfChild(ended: FinishedRun, child: ChildRun): ToolResult {
     turns: terminal.summary.turns,
   }
   const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
-  if (endings[terminal.reason].exitCode === 0) {
+  if (endings[terminal.reason].parentResult === 'done') {
     const answer = lastAnswer(state)
     const content = noted(answer === '' ? '(The agent ended without a text.)' : answer)
     return { status: 'done', content, isError: false, details }

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path'
+import { ConfigurationError, type Goal, type GoalVerdict } from '@halting/core'
+import { keyVariables } from '@halting/models'
+import type { Environment } from '@halting/policy/files'
+import type { Sandbox } from '@halting/policy/sandbox'
+import { commandEnvironment } from '../coding-agent/command-environment.ts'
+import type { CheckEnd } from './run-check.ts'
+
+/** How the command of a goal runs. */
+export interface CommandGoalOptions {
+  /** The folder in which it runs, whatever the agent does; that of this process when absent. */
+  readonly cwd?: string
+  /** Its environment; that of this process without the keys of models when absent. */
+  readonly env?: Environment
+  /** Milliseconds for one check, at most; 600,000 when absent. */
+  readonly timeoutMs?: number
+  /** Passes in a row that it takes, 1 to 100; 1 when absent. */
+  readonly stable?: number
+  /** Gives the sandbox that confines it, before each check; it runs as this program does without one. */
+  readonly sandbox?: () => Sandbox | undefined
+  /** Takes secrets out of the report. */
+  readonly redact?: (text: string) => string
+}
+
+/**
+ * A goal that is met when a command exits with 0: `commandGoal('npm test')`. It is run by `bash -o pipefail -c` with nothing to read, in a process group
+ * of its own and in a given folder, one check at a time in a folder. All that it started is ended with it.
+ *
+ * @throws ConfigurationError for a command that is blank or that no program can be given.
+ */
+export function commandGoal(command: string, options: CommandGoalOptions = {}): Goal {
+  if (typeof command !== 'string' || command.trim() === '')
+    throw new ConfigurationError('commandGoal takes a command for bash, such as "npm test"; it is empty.')
+  if (command.includes('\0')) throw new ConfigurationError('The command of a goal must not contain the character NUL.')
+  // Now: where this process goes later changes nothing.
+  const cwd = resolve(options.cwd ?? '.')
+  const { timeoutMs, stable, sandbox, redact } = options
+  const env = options.env ?? commandEnvironment(process.env, { keys: keyVariables() })
+  return {
+    name: command,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(stable !== undefined && { stable }),
+    async check({ signal }) {
+      // Loaded when used: a session whose goals are never checked needs none of it.
+      const [{ inFolder }, { runCheck }] = await Promise.all([import('./folder-turn.ts'), import('./run-check.ts')])
+      const outcome = await inFolder(cwd, signal, () =>
+        runCheck({ command, cwd, env, sandbox: sandbox?.(), redact }, signal),
+      )
+      if (outcome.kind === 'done') return verdictOf(outcome.value, { command, cwd, env })
+      const who = outcome.holder === undefined ? '' : ` by process ${outcome.holder.pid}`
+      return { met: false, exitCode: null, report: `It did not run: another check is still running in ${cwd}${who}.` }
+    },
+  }
+}
+
+interface Ran {
+  readonly command: string
+  readonly cwd: string
+  readonly env: Environment
+}
+
+async function verdictOf({ kind, exitCode, output, detail }: CheckEnd, ran: Ran): Promise<GoalVerdict> {
+  const withNote = (note: string): string => (output === '' ? note : `${output}\n${note}`)
+  if (kind === 'exited' && exitCode !== 127) return { met: exitCode === 0, exitCode, report: output }
+  if (kind === 'aborted')
+    return { met: false, exitCode: null, report: withNote('The check was ended before it was done.') }
+  if (kind === 'killed')
+    return { met: false, exitCode: null, report: withNote(`The check was ended by ${detail ?? 'a signal'}.`) }
+  const { unusableCommand } = await import('./unusable-command.ts')
+  const unusable = unusableCommand(ran.command, ran.cwd, ran.env)
+  const report = kind === 'exited' ? output : `The check could not be started: ${detail ?? 'unknown'}`
+  return { met: false, exitCode, report, ...(unusable !== undefined && { unusable }) }
+}

@@ -1,0 +1,230 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { delimiter, dirname, join, relative, resolve } from 'node:path'
+import { type Environment, firstEntries, isInside } from '@halting/policy/files'
+import { realPath } from '@halting/journal/files'
+import { statsAt } from '../checkpoints/kept-state.ts'
+import type { DefinitionPlace, DefinitionRef } from './definitions.ts'
+import { type FileHashes, type FileState, nothing, shortHash, smallTextAt } from './file-hashes.ts'
+import { packageAbove, scriptsOf } from './package-scripts.ts'
+import { isPhony, justDefinition, makeDefinition } from './recipes.ts'
+
+/** How a definition is at this moment; empty for one that is not there. */
+export function definitionState(ref: DefinitionRef, { root, env }: DefinitionPlace, hashes: FileHashes): FileState {
+  const folder = join(root, ref.folder)
+  switch (ref.kind) {
+    case 'file':
+      return hashes.stateOf(join(root, ref.name))
+    case 'script':
+      return scriptState(folder, ref.name, root)
+    case 'scripts':
+      return scriptsState(root, ref.name)
+    case 'config':
+      return configState(join(folder, ref.name), hashes)
+    case 'make':
+      return makeState(folder, ref.name)
+    case 'just':
+      return justState(folder, ref.name)
+    case 'target':
+      return targetState(folder, ref.name)
+    case 'bin':
+      return binState(folder, ref.name, root, env)
+    case 'program':
+      return programState(folder, ref.name, root, env, hashes)
+  }
+}
+
+/** Whether what is there now is no tampering, although it differs from what was there. */
+export function isAccepted({ kind }: DefinitionRef, before: FileState, now: FileState): boolean {
+  if (before === now) return true
+  switch (kind) {
+    case 'bin':
+      return isAcceptedBin(before, now)
+    case 'program':
+      return before === nothing
+    case 'target':
+      // With a file of its name make does nothing. One that was there already changes nothing.
+      return before === 'there'
+    default:
+      return false
+  }
+}
+
+/** Programs come and go with installations. One that hides another program, or takes the place of a link, does not. */
+function isAcceptedBin(before: FileState, now: FileState): boolean {
+  if (before === 'elsewhere') return now === nothing
+  return now === nothing || now === 'elsewhere' || before === nothing || before === 'file'
+}
+
+/** What a person and the model know it by. */
+export function definitionText({ kind, folder, name }: DefinitionRef, { root }: DefinitionPlace): string {
+  const [file = '', target = ''] = name.split(/:(.*)/s)
+  const at = (path: string): string => relative(root, path) || '.'
+  switch (kind) {
+    case 'file':
+      return name
+    case 'script':
+      return `${at(join(packageAbove(join(root, folder)) ?? join(root, folder), 'package.json'))} (scripts.${name})`
+    case 'scripts':
+      return `package.json of the workspaces (scripts.${name})`
+    case 'config':
+      return `${join(folder, name)} (how scripts are run)`
+    case 'make':
+      return `${join(folder, makefileIn(join(root, folder), file) ?? 'Makefile')} (${target === '' ? 'the default target' : target})`
+    case 'just':
+      return `${at(justfileFrom(join(root, folder), file) ?? 'justfile')} (${target === '' ? 'the default recipe' : target})`
+    case 'target':
+      return `${join(folder, target)} (a file in the place of a target of make)`
+    case 'bin':
+      return join(folder, 'node_modules/.bin', name)
+    case 'program':
+      return `${name} (which program it is)`
+  }
+}
+
+function scriptState(folder: string, name: string, root: string): FileState {
+  const found = packageAbove(folder)
+  const scripts = found === undefined ? undefined : scriptsOf(found)
+  if (found === undefined || scripts?.[name] === undefined) return nothing
+  const parts = [`pre${name}`, name, `post${name}`].map((part) => scripts[part] ?? null)
+  return shortHash(JSON.stringify([relative(root, found), ...parts]))
+}
+
+const mostPackages = 500
+const mostFolders = 5_000
+
+function scriptsState(root: string, name: string): FileState {
+  const states: string[] = []
+  const folders = [root]
+  for (let looked = 0; folders.length > 0 && looked < mostFolders && states.length < mostPackages; looked += 1) {
+    const folder = folders.pop() ?? root
+    const state =
+      scriptsOf(folder) === undefined || packageAbove(folder) !== folder ? nothing : scriptState(folder, name, root)
+    if (state !== nothing) states.push(`${relative(root, folder)} ${state}`)
+    for (const entry of entriesIn(folder))
+      if (entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
+        folders.push(join(folder, entry.name))
+  }
+  return states.length === 0 ? nothing : shortHash(states.toSorted().join('\n'))
+}
+
+function entriesIn(folder: string): ReturnType<typeof firstEntries>['entries'] {
+  try {
+    return firstEntries(folder, 10_000).entries
+  } catch {
+    return []
+  }
+}
+
+/** Settings of `.npmrc` that say how packages are installed, and nothing of how scripts are run. */
+const ofInstalling =
+  /^(?:(?:@[^:=]+:)?registry|\/\/.*|(?:save|hoist|public-hoist|shamefully|audit|fund|progress|color|loglevel|package-lock|lockfile|legacy-peer-deps|strict-peer|auto-install|engine-strict|prefer-|link-workspace|node-linker|fetch-|cache|proxy|https-proxy|noproxy|ca|cafile|strict-ssl|email|always-auth|minimum-release-age)[\w-]*(?:\[\])?)\s*=/
+
+function configState(path: string, hashes: FileHashes): FileState {
+  const text = smallTextAt(path)
+  if (text === undefined) return hashes.stateOf(path)
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  const counted = lines.filter((line) => !/^(?:[#;]|$)/.test(line))
+  if (path.endsWith('.npmrc')) return stateOfLines(counted.filter((line) => !ofInstalling.test(line)))
+  if (path.endsWith('.yaml'))
+    return stateOfLines(
+      counted.filter((line) => /script|shell|node|path|env|hook|config|verify/i.test(line) && !line.startsWith('-')),
+    )
+  // The program that yarn hands over to is named in it.
+  const named = [
+    ...text.matchAll(/(?:yarnPath:|yarn-path|path:|plugins:|preload\s*=)\s*\[?\s*["']?([^\s"',\]]+)/g),
+  ].map(([, file = '']) => join(dirname(path), file))
+  return stateOfLines([...counted, ...named.map((file) => hashes.stateOf(file))])
+}
+
+/** A file that says nothing is as good as none. */
+function stateOfLines(lines: readonly string[]): FileState {
+  return lines.length === 0 ? nothing : shortHash(lines.join('\n'))
+}
+
+/** Which file make takes; a name that stands before another one hides that. */
+function makefileIn(folder: string, given: string): string | undefined {
+  return given === '' ? ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(folder, name))) : given
+}
+
+function makeState(folder: string, ref: string): FileState {
+  const [given = '', target = ''] = ref.split(/:(.*)/s)
+  const file = makefileIn(folder, given)
+  const text = file === undefined ? undefined : smallTextAt(resolve(folder, file))
+  if (file === undefined || text === undefined) return nothing
+  const definition = makeDefinition(text, target === '' ? undefined : target, (name) =>
+    smallTextAt(resolve(folder, name)),
+  )
+  return shortHash(`${file}\n${definition}`)
+}
+
+function targetState(folder: string, ref: string): FileState {
+  const [given = '', target = ''] = ref.split(/:(.*)/s)
+  const file = makefileIn(folder, given)
+  const text = file === undefined ? undefined : smallTextAt(resolve(folder, file))
+  if (text === undefined || isPhony(text, target)) return 'phony'
+  return statsAt(join(folder, target)) === undefined ? nothing : 'there'
+}
+
+function justfileFrom(folder: string, given: string): string | undefined {
+  if (given !== '') return resolve(folder, given)
+  for (let at = folder; ; at = dirname(at)) {
+    const name = namesIn(at).find((one) => /^\.?justfile$/i.test(one))
+    if (name !== undefined) return join(at, name)
+    if (dirname(at) === at) return undefined
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).toSorted()
+  } catch {
+    return []
+  }
+}
+
+function justState(folder: string, ref: string): FileState {
+  const [given = '', recipe = ''] = ref.split(/:(.*)/s)
+  const file = justfileFrom(folder, given)
+  const text = file === undefined ? undefined : smallTextAt(file)
+  if (file === undefined || text === undefined) return nothing
+  const include = (name: string): string | undefined => smallTextAt(resolve(dirname(file), name))
+  return shortHash(`${file.slice(folder.length)}\n${justDefinition(text, recipe === '' ? undefined : recipe, include)}`)
+}
+
+/** Which program of node_modules a name is: a link by where it leads, and a file as a file, since it is written anew by each installation. */
+function binState(folder: string, name: string, root: string, env: Environment): FileState {
+  for (let at = folder; ; at = dirname(at)) {
+    const path = join(at, 'node_modules/.bin', name)
+    const stats = statsAt(path)
+    if (stats?.isSymbolicLink() === true) return `link ${shortHash(`${relative(root, at)}\0${targetOf(path)}`)}`
+    if (stats !== undefined) return 'file'
+    if (at === root || dirname(at) === at) break
+  }
+  // Where this program was started by npx, the search path has folders of packages, too.
+  const own = (place: string): boolean => place.endsWith('node_modules/.bin')
+  return programIn(folder, name, env, own) === undefined ? nothing : 'elsewhere'
+}
+
+function targetOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
+
+function programState(folder: string, name: string, root: string, env: Environment, hashes: FileHashes): FileState {
+  const path = programIn(folder, name, env)
+  if (path === undefined) return nothing
+  return isInside(realPath(dirname(path)), realPath(root)) ? hashes.stateOf(path) : 'outside'
+}
+
+function programIn(
+  folder: string,
+  name: string,
+  env: Environment,
+  isPassedOver: (place: string) => boolean = () => false,
+): string | undefined {
+  const places = (env['PATH'] ?? '').split(delimiter).filter((place) => !isPassedOver(place))
+  return places.map((place) => resolve(folder, place, name)).find((path) => statsAt(path) !== undefined)
+}

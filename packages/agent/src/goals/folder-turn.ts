@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type LockHolder, realPath, takeLock } from '@halting/journal/files'
+
+const lookAgainMs = 200
+
+/** The last piece of work in each folder, in this process. */
+const turns = new Map<string, Promise<unknown>>()
+
+/** What became of the work in a folder; `busy` where another process was still at it when the time was up. */
+export type InFolder<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'busy'; readonly holder: LockHolder | undefined }
+
+/**
+ * Runs one piece of work in a folder at a time: one after another in this process, and beside other processes of this user by a lock below the
+ * temporary folder. Where no lock can be had, such as on a full disk, processes do not wait for one another.
+ */
+export async function inFolder<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<InFolder<T>> {
+  const real = realPath(folder)
+  const before = turns.get(real)
+  let done = (): void => undefined
+  const own = new Promise<void>((resolve) => (done = resolve))
+  const turn = (before ?? Promise.resolve()).then(() => own)
+  turns.set(real, turn)
+  try {
+    if (before !== undefined && !(await endsFirst(before, signal))) return { kind: 'busy', holder: undefined }
+    const lock = await lockOf(real, signal)
+    if (lock.kind === 'busy') return lock
+    try {
+      return { kind: 'done', value: await work() }
+    } finally {
+      await lock.release()
+    }
+  } finally {
+    done()
+    if (turns.get(real) === turn) turns.delete(real)
+  }
+}
+
+async function endsFirst(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return false
+  let onAbort = (): void => undefined
+  const aborted = new Promise<false>((resolve) => {
+    onAbort = () => resolve(false)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work.then(() => true), aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+type FolderLock =
+  | { readonly kind: 'locked'; release(): Promise<void> }
+  | { readonly kind: 'busy'; readonly holder: LockHolder }
+
+async function lockOf(real: string, signal: AbortSignal): Promise<FolderLock> {
+  const path = lockPath(real)
+  if (path === undefined) return { kind: 'locked', release: async () => undefined }
+  while (true) {
+    // oxlint-disable-next-line no-await-in-loop -- one attempt after another
+    const lock = await takeLock(path).catch(() => undefined)
+    if (lock === undefined) return { kind: 'locked', release: async () => undefined }
+    if (lock.kind === 'locked') return lock
+    // oxlint-disable-next-line no-await-in-loop -- the wait between two attempts
+    await wait(lookAgainMs, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return { kind: 'busy', holder: lock.holder }
+  }
+}
+
+/** Undefined where another user has put something in its place. */
+export function lockPath(real: string): string | undefined {
+  const own = process.getuid?.()
+  const folder = join(tmpdir(), `halting-checks-${own ?? 'locks'}`)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const stats = lstatSync(folder)
+    if (!stats.isDirectory() || (own !== undefined && stats.uid !== own)) return undefined
+  } catch {
+    return undefined
+  }
+  return join(folder, `${createHash('sha256').update(real).digest('hex').slice(0, 32)}.lock`)
+}

@@ -1,0 +1,10 @@
+import type { Environment } from '@halting/policy/files'
+import { isInRepository } from '../checkpoints/git-look.ts'
+import { readOnlyGit, type ReadOnlyGit } from '../tools/inert-git.ts'
+
+const limits = { timeoutMs: 10_000, mostBytes: 32 * 1024 * 1024 }
+
+/** Git for a folder, which runs nothing of the repository; without a repository it answers nothing, and no process is started. */
+export async function gitAround(root: string, env: Environment): Promise<ReadOnlyGit> {
+  return isInRepository(root) ? readOnlyGit(root, env, limits) : async () => undefined
+}

@@ -1,0 +1,260 @@
+import { join, relative, resolve } from 'node:path'
+import type { GoalFiles, GoalFilesEnd, GoalFilesRound, GoalSpec, Json } from '@halting/core'
+import { realPath } from '@halting/journal/files'
+import type { Environment } from '@halting/policy/files'
+import type { ReadOnlyGit } from '../tools/inert-git.ts'
+import { quotedName } from '../checkpoints/quoted-name.ts'
+import type { SeenChanges } from '../checkpoints/project-look.ts'
+import { type CheckedCommand, definitionsOf, type DefinitionPlace } from './definitions.ts'
+import { definitionState, definitionText, isAccepted } from './definition-state.ts'
+import { FileHashes, type FileState, nothing, shortHash } from './file-hashes.ts'
+import { type Baseline, baselineOf, type FileStatesByPath, type HeldDefinition, memoOf } from './goal-memo.ts'
+import { filesThatFit, type ProtectedFiles, protectedGlobs, type ProtectedGlobs } from './protected-globs.ts'
+import { mostTestFiles, testFilesIn, type TestFiles } from './test-files.ts'
+import { gitAround } from './git-around.ts'
+import { WorkspaceLook } from './workspace-look.ts'
+
+/** Which files of a workspace are protected, and who learns of what checks change. */
+export interface GoalFilesOptions {
+  /** The workspace. */
+  readonly cwd: string
+  /** The folder in which the command of a goal runs: what defines it is protected. Undefined for a goal that is no command. The workspace when absent, for goals that are not judged. */
+  readonly folderOf?: (goal: GoalSpec) => string | undefined
+  /** Globs relative to the workspace, of files that the agent may not change, except for what git ignores. */
+  readonly protect?: readonly string[]
+  /** The environment of the checks; that of this process when absent. */
+  readonly env?: Environment
+  /** Receives what checks have changed, before the round ends. */
+  readonly onChangedByChecks?: (changes: readonly ChangedByCheck[]) => Promise<void> | void
+}
+
+/** A file that a check has changed, made or removed. */
+export interface ChangedByCheck {
+  /** Its real path. */
+  readonly path: string
+  /** SHA-256 of its content before the check, in hexadecimal; undefined where it was not there or is not known. */
+  readonly sha256Before: string | undefined
+}
+
+const mostIgnored = 500
+
+/**
+ * Looks after the files around the checks of a workspace, for `RunOptions.goalFiles`: what decides what a check runs and what `protect` names must stay as it
+ * was in the first round. What checks change themselves is no change of the agent.
+ *
+ * @throws ConfigurationError for globs that are none.
+ */
+export function goalFiles(options: GoalFilesOptions): GoalFiles {
+  const root = realPath(resolve(options.cwd))
+  const { env = process.env } = options
+  const { folderOf = ({ judged }) => (judged === true ? undefined : root) } = options
+  const files = new WatchedFiles({ root, env }, protectedGlobs(options.protect ?? [], root), { ...options, folderOf })
+  return { begin: (memo, signal, goals) => files.begin(memo, signal, goals) }
+}
+
+/** What was found at one moment. */
+interface Look {
+  readonly fits: ProtectedFiles
+  readonly protected: FileStatesByPath
+  readonly ignoreRules: string
+  readonly testFiles: TestFiles
+  readonly tests: FileStatesByPath
+  /** In the order of the baseline. */
+  readonly definitions: readonly FileState[]
+}
+
+/** What checks did between two moments. */
+interface Checked {
+  readonly before: Look
+  readonly after: Look
+  readonly seen: SeenChanges
+}
+
+type WatchedOptions = Pick<GoalFilesOptions, 'onChangedByChecks'> & Required<Pick<GoalFilesOptions, 'folderOf'>>
+
+class WatchedFiles {
+  readonly #place: DefinitionPlace
+  readonly #globs: ProtectedGlobs
+  readonly #options: WatchedOptions
+  readonly #hashes = new FileHashes()
+  readonly #workspace: WorkspaceLook
+
+  constructor(place: DefinitionPlace, globs: ProtectedGlobs, options: WatchedOptions) {
+    this.#place = place
+    this.#globs = globs
+    this.#options = options
+    this.#workspace = new WorkspaceLook(place.root, place.env)
+  }
+
+  async begin(memo: Json | null, signal: AbortSignal, goals: readonly GoalSpec[]): Promise<GoalFilesRound> {
+    const known = this.#withCommands(baselineOf(memo), goals)
+    const git = await gitAround(this.#place.root, this.#place.env)
+    const before = await this.#look(known, git, signal)
+    const baseline = this.#withFiles(known, before)
+    const tampered = [...this.#changedDefinitions(baseline, before), ...this.#changedFiles(baseline, before)]
+    const workspace = await this.#workspace.look()
+    return {
+      tampered,
+      end: async () => {
+        const seen = await workspace.changes()
+        return this.#end(baseline, { before, after: await this.#look(baseline, git, signal), seen })
+      },
+    }
+  }
+
+  /** Definitions of commands that are checked for the first time are what they are now. */
+  #withCommands(baseline: Baseline, goals: readonly GoalSpec[]): Baseline {
+    const commands = new Set(baseline.commands)
+    const definitions = [...baseline.definitions]
+    const has = new Set(definitions.map(({ ref }) => JSON.stringify(ref)))
+    for (const goal of goals) {
+      const folder = this.#options.folderOf(goal)
+      if (folder === undefined) continue
+      const command: CheckedCommand = { command: goal.name, cwd: realPath(resolve(this.#place.root, folder)) }
+      const hash = shortHash(JSON.stringify([command.command, relative(this.#place.root, command.cwd)]))
+      if (commands.has(hash)) continue
+      commands.add(hash)
+      for (const ref of definitionsOf(command, this.#place)) {
+        const state = definitionState(ref, this.#place, this.#hashes)
+        // What is not there yet is the agent's to write, but for what hides or overrides something.
+        const isHiding = ref.kind === 'config' || ref.kind === 'bin' || ref.kind === 'program' || ref.kind === 'target'
+        if (has.has(JSON.stringify(ref)) || (state === nothing && !isHiding)) continue
+        has.add(JSON.stringify(ref))
+        definitions.push({ ref, state })
+      }
+    }
+    return { ...baseline, commands: [...commands], definitions }
+  }
+
+  async #look(baseline: Baseline, git: ReadOnlyGit, signal: AbortSignal): Promise<Look> {
+    const { root } = this.#place
+    const fits = await filesThatFit(this.#globs, root, git, signal)
+    // What was protected stays so, also where git has come to ignore it.
+    const paths = new Set([...fits.paths, ...baseline.protected.keys()])
+    const testFiles = await testFilesIn(root, git)
+    const tests = new Set([...testFiles.paths, ...(baseline.tests?.keys() ?? [])])
+    return {
+      fits,
+      protected: withOddNames(await this.#statesOf(paths, signal), fits.paths),
+      ignoreRules: shortHash(
+        fits.ignoreFiles.map((path) => `${path} ${this.#hashes.stateOf(join(root, path))}`).join('\n'),
+      ),
+      testFiles,
+      tests: await this.#statesOf(tests, signal),
+      definitions: baseline.definitions.map(({ ref }) => definitionState(ref, this.#place, this.#hashes)),
+    }
+  }
+
+  async #statesOf(paths: Iterable<string>, signal: AbortSignal): Promise<FileStatesByPath> {
+    const { root } = this.#place
+    const states = await this.#hashes.statesOf(
+      [...paths].map((path) => join(root, path)),
+      signal,
+    )
+    return new Map([...states].map(([path, state]) => [relative(root, path), state]))
+  }
+
+  /** In the first round, and with other globs, files are held against what they are now. */
+  #withFiles(baseline: Baseline, look: Look): Baseline {
+    const globs = shortHash(JSON.stringify(this.#globs.given))
+    const tests = baseline.tests ?? withoutNothing(look.tests)
+    if (baseline.globs === globs) return { ...baseline, tests }
+    return {
+      ...baseline,
+      globs,
+      protected: withoutNothing(new Map(look.fits.paths.map((path) => [path, look.protected.get(path) ?? nothing]))),
+      ignored: look.fits.ignored.slice(0, mostIgnored).map(shortHash),
+      ignoreRules: look.ignoreRules,
+      tests,
+    }
+  }
+
+  #changedDefinitions({ definitions }: Baseline, look: Look): readonly string[] {
+    const changed = definitions.filter(({ ref, state }, at) => !isAccepted(ref, state, look.definitions[at] ?? nothing))
+    return [...new Set(changed.map(({ ref }) => definitionText(ref, this.#place)))]
+  }
+
+  #changedFiles(baseline: Baseline, { fits, protected: states, ignoreRules }: Look): readonly string[] {
+    const tampered = [...states].flatMap(([path, state]) => {
+      const before = baseline.protected.get(path) ?? nothing
+      if (before === state) return []
+      const how = before === nothing ? ' (new)' : state === nothing ? ' (deleted)' : ''
+      return [`${quotedName(path)}${how}`]
+    })
+    if (ignoreRules === baseline.ignoreRules || baseline.ignored.length >= mostIgnored) return tampered
+    const knownIgnored = new Set(baseline.ignored)
+    const hidden = fits.ignored.filter((path) => !knownIgnored.has(shortHash(path)) && !baseline.protected.has(path))
+    return [...tampered, ...hidden.map((path) => `${quotedName(path)} (new, and ignored by git since the first check)`)]
+  }
+
+  async #end(baseline: Baseline, { before, after, seen }: Checked): Promise<GoalFilesEnd> {
+    await this.#options.onChangedByChecks?.(
+      seen.changes.map(({ path, before: was }) => ({
+        path,
+        sha256Before: was.kind === 'file' ? was.sha256 : undefined,
+      })),
+    )
+    const { root } = this.#place
+    const changed = new Set([
+      ...seen.changes
+        .filter((change) => change.before.kind !== 'folder' && change.after.kind !== 'folder')
+        .map(({ path }) => relative(root, path)),
+      ...differing(before.protected, after.protected),
+      ...differing(before.tests, after.tests),
+    ])
+    const tests = afterChecks(baseline.tests ?? new Map(), before.tests, after.tests)
+    const next: Baseline = {
+      ...baseline,
+      definitions: definitionsAfter(baseline, before, after),
+      protected: afterChecks(baseline.protected, before.protected, after.protected),
+      tests,
+    }
+    const changedTests = differing(tests, after.tests).toSorted().map(quotedName)
+    const cut = after.testFiles.isCut ? [`(of more than ${mostTestFiles} test files the first were compared)`] : []
+    return {
+      memo: memoOf(next),
+      changedByChecks: [...changed].toSorted().map(quotedName),
+      changedTests: [...changedTests, ...cut],
+    }
+  }
+}
+
+/**
+ * A target of make that a check has made is there from now on. Every other definition stays what it was, whoever changed it: a check may run what the agent
+ * wrote.
+ */
+function definitionsAfter({ definitions }: Baseline, before: Look, after: Look): readonly HeldDefinition[] {
+  return definitions.map((held, at) =>
+    held.ref.kind === 'target' && before.definitions[at] === nothing
+      ? { ...held, state: after.definitions[at] ?? nothing }
+      : held,
+  )
+}
+
+/** A name that is not UTF-8 is seen in its folder, and nothing is found by it. */
+function withOddNames(states: FileStatesByPath, seen: readonly string[]): FileStatesByPath {
+  const odd = seen.filter((path) => path.includes('\uFFFD') && states.get(path) === nothing)
+  return odd.length === 0 ? states : new Map([...states, ...odd.map((path) => [path, 'odd'] as const)])
+}
+
+function withoutNothing(states: FileStatesByPath): FileStatesByPath {
+  return new Map([...states].filter(([, state]) => state !== nothing))
+}
+
+/** Paths whose states differ; nothing is the state of one that is not named. */
+function differing(before: FileStatesByPath, after: FileStatesByPath): readonly string[] {
+  const paths = new Set([...before.keys(), ...after.keys()])
+  return [...paths].filter((path) => (before.get(path) ?? nothing) !== (after.get(path) ?? nothing))
+}
+
+/** What checks changed of files that were as they had been is what these are held against. What the agent had changed stays its change. */
+function afterChecks(baseline: FileStatesByPath, before: FileStatesByPath, after: FileStatesByPath): FileStatesByPath {
+  const next = new Map<string, FileState>(baseline)
+  for (const path of differing(before, after)) {
+    if ((baseline.get(path) ?? nothing) !== (before.get(path) ?? nothing)) continue
+    const state = after.get(path) ?? nothing
+    if (state === nothing) next.delete(path)
+    else next.set(path, state)
+  }
+  return next
+}

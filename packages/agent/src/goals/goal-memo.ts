@@ -1,0 +1,124 @@
+import { join } from 'node:path'
+import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { DefinitionRef } from './definitions.ts'
+import type { FileState } from './file-hashes.ts'
+
+/** States by path, relative to the workspace. */
+export type FileStatesByPath = ReadonlyMap<string, FileState>
+
+/** A definition and how it was. */
+export interface HeldDefinition {
+  readonly ref: DefinitionRef
+  readonly state: FileState
+}
+
+/** What the files are held against: how they were in the first round, and what checks have made of them since. */
+export interface Baseline {
+  /** Commands whose definitions are known, by their hashes. */
+  readonly commands: readonly string[]
+  readonly definitions: readonly HeldDefinition[]
+  /** The globs that were in force, and what they fitted; undefined before the first round. */
+  readonly globs: string | undefined
+  readonly protected: FileStatesByPath
+  /** Files that globs fit and git ignores, by hashes of their paths; and the state of what git ignores. */
+  readonly ignored: readonly string[]
+  readonly ignoreRules: string
+  /** Undefined before the first round. */
+  readonly tests: FileStatesByPath | undefined
+}
+
+const noBaseline: Baseline = {
+  commands: [],
+  definitions: [],
+  globs: undefined,
+  protected: new Map(),
+  ignored: [],
+  ignoreRules: '',
+  tests: undefined,
+}
+
+const version = 1
+
+/**
+ * As JSON for the session: hashes and names, no contents. At most 200 definitions a command, 2,000 protected files and 2,000 tests, so that it takes some
+ * hundred kilobytes at most.
+ */
+export function memoOf(baseline: Baseline): Json {
+  return {
+    version,
+    commands: [...baseline.commands],
+    definitions: baseline.definitions.map(({ ref, state }) => [ref.kind, ref.folder, ref.name, state]),
+    ...(baseline.globs !== undefined && { globs: baseline.globs }),
+    protected: byFolder(baseline.protected),
+    ignored: [...baseline.ignored],
+    ignoreRules: baseline.ignoreRules,
+    ...(baseline.tests !== undefined && { tests: byFolder(baseline.tests) }),
+  }
+}
+
+/** @throws Error for a memo of a later version: what it protects is not known here. */
+export function baselineOf(memo: Json | null): Baseline {
+  if (memo === null) return noBaseline
+  if (!isJsonObject(memo) || memo['version'] !== version)
+    throw new Error(
+      'The session has protected files on record in a form that this version does not know. Go on with it in the version that wrote it.',
+    )
+  const { globs, ignoreRules, tests } = memo
+  return {
+    commands: textsIn(memo['commands']),
+    definitions: definitionsIn(memo['definitions']),
+    globs: typeof globs === 'string' ? globs : undefined,
+    protected: fromFolders(memo['protected']),
+    ignored: textsIn(memo['ignored']),
+    ignoreRules: typeof ignoreRules === 'string' ? ignoreRules : '',
+    tests: tests === undefined ? undefined : fromFolders(tests),
+  }
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
+}
+
+const kinds: readonly DefinitionRef['kind'][] = [
+  'file',
+  'script',
+  'scripts',
+  'config',
+  'make',
+  'just',
+  'target',
+  'bin',
+  'program',
+]
+
+function definitionsIn(value: unknown): readonly HeldDefinition[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((one: unknown) => {
+    const [kindName, folder, name, state] = textsIn(one)
+    const kind = kinds.find((known) => known === kindName)
+    if (kind === undefined || folder === undefined || name === undefined || state === undefined) return []
+    return [{ ref: { kind, folder, name }, state }]
+  })
+}
+
+/** Names of folders once, and not for each file. */
+function byFolder(states: FileStatesByPath): JsonObject {
+  const folders = new Map<string, [string, Json][]>()
+  for (const [path, state] of states) {
+    const at = path.lastIndexOf('/')
+    const folder = at < 0 ? '' : path.slice(0, at)
+    const names = folders.get(folder) ?? []
+    names.push([path.slice(at + 1), state])
+    folders.set(folder, names)
+  }
+  return Object.fromEntries([...folders].map(([folder, names]) => [folder, Object.fromEntries(names)]))
+}
+
+function fromFolders(value: unknown): FileStatesByPath {
+  const states = new Map<string, FileState>()
+  for (const [folder, names] of Object.entries(isJsonObject(value) ? value : {}))
+    for (const [name, state] of Object.entries(isJsonObject(names) ? names : {}))
+      if (typeof state === 'string') states.set(join(folder, name), state)
+  return states
+}

@@ -1,0 +1,151 @@
+import { join, relative, resolve } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
+import { ConfigurationError } from '@halting/core'
+import { type PathPattern, pathPattern } from '@halting/policy'
+import { bracesExpanded, type Environment, firstEntries, isInside } from '@halting/policy/files'
+import { passedOver } from '../checkpoints/folder-look.ts'
+import type { ReadOnlyGit } from '../tools/inert-git.ts'
+import { gitAround } from './git-around.ts'
+
+/** Files that globs may name, together. */
+const mostProtected = 2_000
+const mostEntries = 300_000
+const longestBusyMs = 20
+/** Paths that git is asked about at once. */
+const pathsAtOnce = 400
+
+/** Globs of `protect`, as patterns of rules from the workspace. */
+export interface ProtectedGlobs {
+  /** As they were given. */
+  readonly given: readonly string[]
+  /** For rules such as `Edit(…)`: a pattern that fits a folder fits all below it, and a name without a slash fits at any depth. */
+  readonly rules: readonly string[]
+  readonly patterns: readonly PathPattern[]
+}
+
+/** Reads globs, which are relative to the workspace. @throws ConfigurationError for one that is no pattern, or leads out of the workspace. */
+export function protectedGlobs(given: readonly string[], root: string): ProtectedGlobs {
+  const rules = given.flatMap((glob) => {
+    const trimmed = glob.trim()
+    const inside = isInside(trimmed, root) && trimmed !== root ? relative(root, trimmed) : trimmed
+    if (trimmed === '' || trimmed === root || trimmed.startsWith('~') || inside.startsWith('/'))
+      throw new ConfigurationError(`protect takes globs below the workspace, such as tests/**; "${glob}" is none.`)
+    const all = bracesExpanded(inside)
+    if (all === undefined) throw new ConfigurationError(`protect: "${glob}" has too many alternatives in braces.`)
+    // With its slashes alone it would be a name that fits at any depth.
+    return all.map((one) => (inside !== trimmed || one.startsWith('./') ? `./${one.replace(/^(?:\.\/)+/, '')}` : one))
+  })
+  const patterns = rules.map((rule) => {
+    const pattern = pathPattern(rule, { cwd: root, projectDirectory: root })
+    if ('problem' in pattern) throw new ConfigurationError(`protect: "${rule}" is no glob: ${pattern.problem}.`)
+    return pattern
+  })
+  return { given, rules, patterns }
+}
+
+/** Files and links below the workspace that patterns fit, as paths relative to it, and whether git ignores them. */
+export interface ProtectedFiles {
+  readonly paths: readonly string[]
+  /** What git ignores is not protected. */
+  readonly ignored: readonly string[]
+  /** Files that say what git ignores, where something could fit. */
+  readonly ignoreFiles: readonly string[]
+}
+
+/**
+ * What patterns fit now. Links are seen and not followed.
+ * @throws Error where there is too much to look at, or to protect.
+ */
+export async function filesThatFit(
+  { patterns }: ProtectedGlobs,
+  root: string,
+  git: ReadOnlyGit,
+  signal?: AbortSignal,
+): Promise<ProtectedFiles> {
+  if (patterns.length === 0) return { paths: [], ignored: [], ignoreFiles: [] }
+  const found: string[] = []
+  const ignoreFiles = ['.git/info/exclude']
+  const folders = [root]
+  let entriesLeft = mostEntries
+  let busySince = performance.now()
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of entriesIn(folder, entriesLeft)) {
+      entriesLeft -= 1
+      if (entriesLeft <= 0)
+        throw new ConfigurationError(
+          `protect: there are more than ${mostEntries} files to look at in ${root}. Write globs that begin with a folder, such as tests/**.`,
+        )
+      const path = join(folder, entry.name)
+      if (entry.name === '.gitignore') ignoreFiles.push(relative(root, path))
+      if (entry.isDirectory()) {
+        const isWanted = !passedOver.has(entry.name) || patterns.some(({ source }) => source.includes(entry.name))
+        if (isWanted && patterns.some((pattern) => pattern.couldFitBelow(path))) folders.push(path)
+      } else if (patterns.some((pattern) => pattern.matches(path))) found.push(relative(root, path))
+    }
+    if (performance.now() - busySince <= longestBusyMs) continue
+    // oxlint-disable-next-line no-await-in-loop -- this is what the loop is interrupted for
+    await pause()
+    signal?.throwIfAborted()
+    busySince = performance.now()
+  }
+  const ignored = await ignoredByGit(found, git)
+  const paths = found.filter((path) => !ignored.has(path)).toSorted()
+  if (paths.length > mostProtected)
+    throw new ConfigurationError(
+      `protect: ${paths.length} files are to be protected; ${mostProtected} can be. Write globs that fit fewer.`,
+    )
+  return { paths, ignored: found.filter((path) => ignored.has(path)).toSorted(), ignoreFiles: ignoreFiles.toSorted() }
+}
+
+function entriesIn(folder: string, most: number): ReturnType<typeof firstEntries>['entries'] {
+  try {
+    return firstEntries(folder, Math.max(1, most)).entries
+  } catch {
+    // What cannot be listed cannot be protected by name; a check that needs it fails by itself.
+    return []
+  }
+}
+
+async function ignoredByGit(paths: readonly string[], git: ReadOnlyGit): Promise<ReadonlySet<string>> {
+  const ignored = new Set<string>()
+  for (let at = 0; at < paths.length; at += pathsAtOnce) {
+    const some = paths.slice(at, at + pathsAtOnce)
+    // oxlint-disable-next-line no-await-in-loop -- one process at a time
+    const answer = await git([
+      '--literal-pathspecs',
+      'ls-files',
+      '-z',
+      '--others',
+      '--ignored',
+      '--exclude-standard',
+      '--',
+      ...some,
+    ])
+    for (const path of answer?.text.split('\0') ?? []) ignored.add(path)
+  }
+  return ignored
+}
+
+/**
+ * Looks, before anything is spent, whether globs protect something.
+ * @throws ConfigurationError for a glob that fits nothing but what git ignores, and for files that cannot be protected.
+ */
+export async function checkProtectedGlobs(given: readonly string[], cwd: string, env: Environment): Promise<void> {
+  const root = resolve(cwd)
+  const git = await gitAround(root, env)
+  for (const glob of given) {
+    const globs = protectedGlobs([glob], root)
+    // oxlint-disable-next-line no-await-in-loop -- the first that is wrong is reported
+    const { paths, ignored } = await filesThatFit(globs, root, git)
+    if (paths.length === 0)
+      throw new ConfigurationError(
+        `protect: "${glob}" fits no file in ${root}${ignored.length > 0 ? ' that git does not ignore' : ''}. Correct it, or leave it out.`,
+      )
+    const odd = paths.find((path) => path.includes('\uFFFD'))
+    if (odd !== undefined)
+      throw new ConfigurationError(
+        `protect: the name of ${odd} is not UTF-8, so that it cannot be protected. Rename it.`,
+      )
+  }
+  await filesThatFit(protectedGlobs(given, root), root, git)
+}

@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { codeOf } from '@halting/core/adapters'
+import type { Environment } from '@halting/policy/files'
+import type { Sandbox } from '@halting/policy/sandbox'
+import { whyNotStarted } from '../not-started.ts'
+import { isRunning, markVariable, type ProcessGroup } from '../tools/process-group.ts'
+import { ProcessTable } from '../tools/process-table.ts'
+import { OutputTail } from './output-tail.ts'
+
+/** What runs, and where. */
+export interface CheckCommand {
+  readonly command: string
+  readonly cwd: string
+  readonly env: Environment
+  readonly sandbox: Sandbox | undefined
+  readonly redact: ((text: string) => string) | undefined
+}
+
+/** How the command of a check ended. Always a value. */
+export interface CheckEnd {
+  readonly kind: 'exited' | 'killed' | 'aborted' | 'not started'
+  readonly exitCode: number | null
+  /** The end of what it wrote. */
+  readonly output: string
+  /** The Unix signal that ended it, or why it did not start. */
+  readonly detail: string | undefined
+}
+
+/** Milliseconds between SIGTERM and SIGKILL. */
+const graceMs = 1000
+/** How long output is waited for that a finished command has left to a process it started. */
+const quietMs = 60
+const longestDrainMs = 1000
+
+/** Checks that run: whatever becomes of this program, they end with it. */
+const running = new ProcessTable(graceMs)
+
+/**
+ * The bash around the command. `$PPID` of the command is this one, so that a command that kills its parent kills no more than its check. The reader of
+ * descriptor 3 sees its end when this program is gone, also by SIGKILL, and ends the group then: after a restart no second check runs beside the first.
+ */
+export const supervisor: string = [
+  'exec 2>/dev/null',
+  '{ read -r -u 3; kill -KILL 0; } </dev/null >/dev/null &',
+  'watcher=$!',
+  'exec 3<&-',
+  '"$BASH" -o pipefail -c "$1" 2>&1',
+  'status=$?',
+  'kill -KILL $watcher',
+  'exit $status',
+].join('\n')
+
+/**
+ * Runs `bash -o pipefail -c COMMAND` in a process group of its own, with nothing to read and one pipe for both outputs.
+ *
+ * C1: it has ended, with all that it started, when this resolves; on Linux also what left its group (spec R-GOAL-33).
+ * C2: memory is bounded, whatever it writes.
+ *
+ * @throws SandboxError for a command that cannot be confined: it did not run.
+ */
+export async function runCheck(check: CheckCommand, signal: AbortSignal): Promise<CheckEnd> {
+  if (signal.aborted) return { kind: 'aborted', exitCode: null, output: '', detail: undefined }
+  const mark = randomUUID()
+  let child: ChildProcess
+  try {
+    child = start(check, mark)
+  } catch (thrown) {
+    if (codeOf(thrown) !== 'E2BIG') throw thrown
+    const detail = 'the command is too long to start; write it to a file and run that file'
+    return { kind: 'not started', exitCode: null, output: '', detail }
+  }
+  const tail = new OutputTail()
+  const pipes = child.stdio.slice(1).filter((pipe): pipe is Readable => pipe !== null && pipe !== undefined)
+  const activity = { at: performance.now() }
+  for (const pipe of pipes.slice(0, 2)) {
+    pipe.on('data', (chunk: Buffer) => {
+      activity.at = performance.now()
+      tail.append(chunk)
+    })
+  }
+  // A pipe that breaks has nothing more to say: how the command ended is reported by the process.
+  for (const pipe of pipes) pipe.on('error', () => undefined)
+  if (child.pid === undefined) {
+    const error = await new Promise<Error>((resolve) => child.once('error', resolve))
+    return { kind: 'not started', exitCode: null, output: '', detail: whyNotStarted(error, check.cwd) }
+  }
+  const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
+  running.add(group)
+  try {
+    return { ...(await endOf(child, group, activity, signal)), output: tail.text(check.redact) }
+  } finally {
+    for (const pipe of pipes) pipe.destroy()
+  }
+}
+
+async function endOf(
+  child: ChildProcess,
+  group: ProcessGroup,
+  activity: { readonly at: number },
+  signal: AbortSignal,
+): Promise<Omit<CheckEnd, 'output'>> {
+  const exited = new Promise<{ readonly code: number | null; readonly name: string | null }>((resolve) =>
+    child.once('exit', (code, name) => resolve({ code, name })),
+  )
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  let onAbort = (): void => undefined
+  const aborted = new Promise<'aborted'>((resolve) => {
+    onAbort = () => resolve('aborted')
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+  })
+  const first = await Promise.race([exited, aborted])
+  signal.removeEventListener('abort', onAbort)
+  if (first === 'aborted') {
+    await running.end(group)
+    return { kind: 'aborted', exitCode: null, detail: undefined }
+  }
+  await quiet(closed, activity)
+  await endRest(group)
+  await Promise.race([closed, wait(quietMs)])
+  return first.code === null
+    ? { kind: 'killed', exitCode: null, detail: first.name ?? undefined }
+    : { kind: 'exited', exitCode: first.code, detail: undefined }
+}
+
+/** Both pipes are closed, or what still has them open has written nothing for a moment. */
+async function quiet(closed: Promise<void>, activity: { readonly at: number }): Promise<void> {
+  const began = performance.now()
+  const isOver = closed.then(() => true)
+  for (let seen = -1; seen !== activity.at && performance.now() - began < longestDrainMs;) {
+    seen = activity.at
+    // oxlint-disable-next-line no-await-in-loop -- looks again after a moment
+    if (await Promise.race([isOver, wait(quietMs, false)])) return
+  }
+}
+
+/** What a check left running would change the verdict of the next one: ports, locks, files that come to be late. */
+async function endRest(group: ProcessGroup): Promise<void> {
+  const rest: ProcessGroup = { ...group, knownBy: 'mark' }
+  running.add(rest)
+  running.leave(group)
+  if (isRunning(rest)) await running.end(rest)
+  else running.leave(rest)
+}
+
+function start({ command, cwd, env, sandbox }: CheckCommand, mark: string): ChildProcess {
+  const outer = env[markVariable]
+  const plain = {
+    file: 'bash',
+    // Without -p the supervisor would run the file that BASH_ENV names, too.
+    args: ['-p', '-c', supervisor, 'bash', command],
+    directory: cwd,
+    env: {
+      ...env,
+      // Nothing here can answer an editor.
+      GIT_EDITOR: 'true',
+      [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
+    },
+  }
+  const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
+  if (sandbox === undefined || sandbox.excludes(command))
+    return spawn(plain.file, plain.args, { cwd, detached: true, env: plain.env, stdio: [...own] })
+  const confined = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe('project'))
+  let child: ChildProcess | undefined
+  try {
+    child = spawn(confined.file, confined.args, {
+      cwd,
+      detached: true,
+      env: confined.env,
+      stdio: [...own, ...confined.descriptors],
+    })
+    return child
+  } finally {
+    confined.started(child)
+  }
+}

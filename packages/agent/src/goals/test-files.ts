@@ -1,0 +1,52 @@
+import { join, relative } from 'node:path'
+import { walk } from '../checkpoints/folder-look.ts'
+import { KeptContents } from '../checkpoints/kept-contents.ts'
+import { statsAt } from '../checkpoints/kept-state.ts'
+import { HeldFiles, lookLimits } from '../checkpoints/project-look.ts'
+import type { ReadOnlyGit } from '../tools/inert-git.ts'
+
+/** Names of test files in the usual forms of the common languages; a folder ends in a slash. */
+const patterns: readonly RegExp[] = [
+  /(?:^|\/)(?:__tests__|__test__|__snapshots__|tests?|specs?|e2e|testdata|cypress)\//,
+  /[.\-_](?:test|tests|spec|specs|e2e|cy)\.[\w]+$/i,
+  /(?:^|\/)tests?\.[\w]+$/,
+  /(?:^|\/)(?:test_[^/]*|conftest)\.py$/,
+  /(?:Test|Tests|TestCase|IT|Spec|Specs)\.(?:java|kt|kts|scala|groovy|cs|fs|vb|php|swift|m|mm|cpp|hs)$/,
+  /(?:^|\/)Test[A-Z]\w*\.(?:java|kt|php)$/,
+  /(?:^|\/)t\/[^/]+\.t$/,
+  /\.(?:feature|bats|snap)$/,
+]
+
+/** Whether a path, relative to the workspace, is that of a test file by its name: in a folder of tests, or named as tests usually are. */
+export function isTestFile(path: string): boolean {
+  return patterns.some((pattern) => pattern.test(path))
+}
+
+/** Test files that are compared. */
+export const mostTestFiles = 2_000
+
+/** Test files of a workspace, as paths relative to it. */
+export interface TestFiles {
+  readonly paths: readonly string[]
+  /** There are more than are compared. */
+  readonly isCut: boolean
+}
+
+/** Test files by their names: those that git knows or does not ignore; without a repository those below the folder, as far as two seconds go. */
+export async function testFilesIn(root: string, git: ReadOnlyGit): Promise<TestFiles> {
+  const listed = await git(['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', '.'])
+  if (listed === undefined) return testsBelow(root)
+  const paths = [...new Set(listed.text.split('\0'))].filter(
+    (path) => path !== '' && !path.endsWith('/') && isTestFile(path),
+  )
+  return { paths: paths.toSorted().slice(0, mostTestFiles), isCut: listed.isCut || paths.length > mostTestFiles }
+}
+
+async function testsBelow(root: string): Promise<TestFiles> {
+  const files = new HeldFiles(new KeptContents(root), [])
+  const { paths, cut } = await walk(root, files, lookLimits)
+  const tests = paths
+    .map((path) => relative(root, path))
+    .filter((path) => isTestFile(path) && statsAt(join(root, path))?.isDirectory() === false)
+  return { paths: tests.toSorted().slice(0, mostTestFiles), isCut: cut !== undefined || tests.length > mostTestFiles }
+}

@@ -1,0 +1,64 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, resolve } from 'node:path'
+import { type Environment, isInsideAny } from '@halting/policy/files'
+import { plainCommands } from '@halting/policy/shell'
+
+/** Names that bash runs by itself. */
+const builtins: ReadonlySet<string> = new Set(
+  (
+    '. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec exit export ' +
+    'false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt ' +
+    'source suspend test times trap true type typeset ulimit umask unalias unset wait time coproc function if then else elif fi case esac for select ' +
+    'while until do done in { } ! [['
+  ).split(' '),
+)
+
+/** Syntax with which a line may succeed although its first program is not found: `a; b`, `a || b`, `a & b`, `! a`, `if a`. Quoted signs count, too: then it is not certain. */
+const maySucceedAnyway = /[;\n]|\|\||(?:^|[^&>])&(?![&>])|^\s*(?:!|if|while|until|case|for|\(|\{)/
+
+/**
+ * Why a command can be no check, as far as that can be known before it runs: its first word is no builtin of bash, no program of the search path and no
+ * path in the folder (spec R-GOAL-31). Undefined for one that can be run, and wherever it is not certain.
+ */
+export function unusableCommand(command: string, cwd: string, env: Environment): string | undefined {
+  if (command.trim() === '')
+    return 'The command of the goal is empty. Give one that exits with 0 when the work is done.'
+  if (!isProgramFound('bash', cwd, env))
+    return 'Goals are checked by bash, which is not in PATH. Install bash, or put its folder in PATH.'
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
+    return `The folder in which the goal is checked is not there: ${cwd}`
+  const { commands, isCertain } = plainCommands(command)
+  const [first] = commands
+  if (!isCertain || first === undefined || maySucceedAnyway.test(command)) return undefined
+  const name = [first.words[0], first.inner[0]].find((word) => word !== undefined && !isFound(word, cwd, env))
+  if (name === undefined) return undefined
+  // A word after which nothing is known may be an alias or be defined by what the environment names.
+  if (env['BASH_ENV'] !== undefined || env[`BASH_FUNC_${name}%%`] !== undefined) return undefined
+  return name.includes('/')
+    ? `The goal \`${command}\` is no command: ${name} is not there, and lies outside of ${cwd}. Correct the path.`
+    : `The goal \`${command}\` is no command: ${name} is not found. Install it, correct the name, or give the path of a file in ${cwd}, such as ./${name}.`
+}
+
+function isFound(name: string, cwd: string, env: Environment): boolean {
+  if (builtins.has(name)) return true
+  if (!name.includes('/')) return isProgramFound(name, cwd, env)
+  const path = resolve(cwd, name)
+  // One of the folder may be written by the agent.
+  return isInsideAny(path, [cwd]) || statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function isProgramFound(name: string, cwd: string, env: Environment): boolean {
+  const path = env['PATH']
+  // Bash has a search path of its own then.
+  if (path === undefined) return true
+  return path.split(delimiter).some((folder) => isProgram(resolve(cwd, folder, name)))
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}

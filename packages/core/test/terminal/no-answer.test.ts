@@ -1,0 +1,230 @@
+// Holds rules of docs/spec.md: R-GOAL-21, R-GOAL-22, R-GOAL-23: a run that said nothing since its prompt is no success, and what it said is its answer.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { afterRun, type Stage } from '../../src/after/index.ts'
+import { AgentBuilder } from '../../src/compat/index.ts'
+import { lastAnswer, resultForHosts } from '../../src/adapters/index.ts'
+import {
+  AgentState,
+  endings,
+  type AgentTool,
+  type EndingReason,
+  type OutputSchema,
+  type Permissions,
+  type RunEvent,
+  type SdkMessage,
+  type SdkResult,
+} from '../../src/index.ts'
+import { recordedResult } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { ask, engineOf, resultOf as resultIn } from '../support/engine.ts'
+import { calls, hook, reader, results, run } from '../support/harness.ts'
+
+const tools = [reader('Look')]
+async function resultOf(given: AsyncIterable<SdkMessage>): Promise<SdkResult> {
+  const messages: SdkMessage[] = []
+  for await (const message of given) messages.push(message)
+  return resultIn(messages)
+}
+const look = calls('Look')
+/** An empty reply is asked for once more. */
+const nothing = ['', ''] as const
+
+describe('a run without any text', () => {
+  test.each([
+    ['one empty reply', [...nothing], 'its reply contains no text', 1],
+    ['white space', [' \n', ' \n'], 'its reply contains no text', 1],
+    ['calls and an empty reply', [look, look, ...nothing], 'none of its 3 replies contains text', 3],
+  ] as const)('(%s) ends as no_answer', async (_what, script, why, replies) => {
+    const { terminal } = await run(script, { tools })
+    expect([terminal.reason, terminal.signal.reason, terminal.signal.source]).toEqual(['no_answer', 'error', 'answer'])
+    expect([terminal.signal.message, terminal.signal.context]).toEqual([
+      `The model gave no answer: ${why}`,
+      { replies },
+    ])
+  })
+
+  test('is an error result without an answer', async () => {
+    const { result } = await ask([look, ...nothing], { tools })
+    expect(result).toMatchObject({ subtype: 'error_during_execution', is_error: true, terminal_reason: 'no_answer' })
+    expect(result).not.toHaveProperty('result')
+    expect(result).not.toHaveProperty('last_answer')
+  })
+
+  test('is no failure of the model for hooks, and no run that completed for tasks after it', async () => {
+    const failures: unknown[] = []
+    const started: string[] = []
+    const onError = hook('onError', (context) => void failures.push(context.error))
+    await run(nothing, {
+      hooks: [onError],
+      postRun: [{ name: 'after', start: async () => void started.push('after') }],
+    })
+    expect(failures).toEqual([{ source: 'run', name: 'no_answer', message: expect.any(String) }])
+    expect(started).toEqual([])
+  })
+
+  test('may be continued by a hook, as a run that gave its answer', async () => {
+    const asks = hook('onStop', (context) =>
+      context.state().lastAnswer() === ''
+        ? context.withState(context.state().withExecutionContinued('Say what you found.'))
+        : undefined,
+    )
+    const { terminal, transitions } = await run([look, ...nothing, 'found it'], { tools, hooks: [asks] })
+    expect([transitions, terminal.reason]).toEqual([['next_turn', 'continuation_requested'], 'completed'])
+    expect(terminal.signals.size).toBe(1)
+  })
+
+  test('that a schema fits has its output, and no older text in its place', async () => {
+    const output: OutputSchema<number> = {
+      check: (text) => (text === '' ? { fits: true, value: 0 } : { fits: false, message: 'no' }),
+    }
+    const { result } = await ask([{ text: 'I look.', ...look }, ...nothing], { tools, output })
+    expect(result).toMatchObject({ terminal_reason: 'completed', result: '', structured_output: 0 })
+  })
+})
+
+describe('the answer of a run whose last reply has no text', () => {
+  test('is what it said before, everywhere', async () => {
+    const { terminal, result, engine } = await ask([{ text: 'Fixed it.', ...look }, look, ...nothing], { tools })
+    expect([terminal.reason, result.subtype, result.result]).toEqual(['completed', 'success', 'Fixed it.'])
+    expect(lastAnswer({ transcript: engine.transcript, startLength: 0 })).toBe('Fixed it.')
+    const model = scriptedModel([{ text: 'Fixed it.', ...look }, ...nothing])
+    const agent = AgentBuilder.base({ model, tools, clock: createFakeClock({ autoAdvance: true }) }).build()
+    const state = await agent.execute(AgentState.empty({ sessionId: 's' }).withUserMessage('go'))
+    expect([state.stopReason(), state.lastAnswer()]).toEqual(['completed', 'Fixed it.'])
+  })
+
+  test('is the same by its record', async () => {
+    const { steps, terminal } = await run([{ text: 'Fixed it.', ...look }, ...nothing], { tools })
+    expect(terminal.reason).toBe('completed')
+    expect(recordedResult('session', [steps.records])?.result).toBe('Fixed it.')
+  })
+
+  test('is nothing that was said before its prompt', async () => {
+    const { engine } = engineOf(['The first answer.', look, ...nothing], { tools })
+    expect((await resultOf(engine.submit('go'))).result).toBe('The first answer.')
+    expect((await resultOf(engine.submit('and now?'))).terminal_reason).toBe('no_answer')
+  })
+
+  test('is what the run said that it continues: the prompt is the same', async () => {
+    const { engine } = engineOf([{ text: 'Half of it.', ...look }, ...nothing], { tools, maxTurns: 1 })
+    expect((await resultOf(engine.submit('go'))).terminal_reason).toBe('max_turns')
+    engine.setLimits({ maxTurns: 5 })
+    expect(await resultOf(engine.resume())).toMatchObject({ terminal_reason: 'completed', result: 'Half of it.' })
+  })
+
+  test('is what was said before a call that waited', async () => {
+    const asks: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) }
+    const { engine } = engineOf([{ text: 'I pay Ann.', ...calls({ name: 'Look', id: 'a' }) }, ...nothing], {
+      tools,
+      permissions: asks,
+    })
+    expect((await resultOf(engine.submit('go'))).terminal_reason).toBe('needs_approval')
+    const result = await resultOf(engine.approve({ a: { behavior: 'allow' } }))
+    expect(result).toMatchObject({ terminal_reason: 'completed', result: 'I pay Ann.' })
+  })
+
+  test('stands in an error result, too', async () => {
+    const given = { tools, maxTurns: 1, wrapUp: true }
+    const { result } = await ask([{ text: 'So far: nothing.', ...look }, ...nothing], given)
+    expect(result).toMatchObject({ terminal_reason: 'max_turns', last_answer: 'So far: nothing.' })
+  })
+})
+
+describe('runs that are for no answer', () => {
+  test('a compaction without a text is completed', async () => {
+    const { engine } = engineOf(['The first answer.', 'A summary.'])
+    await resultOf(engine.submit('go'))
+    expect((await resultOf(engine.compact())).terminal_reason).toBe('completed')
+  })
+
+  test('so is one for a last answer', async () => {
+    const { engine } = engineOf([look, ...nothing], { tools, maxTurns: 1 })
+    await resultOf(engine.submit('go'))
+    expect((await resultOf(engine.lastAnswer())).terminal_reason).toBe('completed')
+  })
+})
+
+const agent: AgentTool = {
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  spawn: () => ({ prompt: 'sub' }),
+}
+
+describe('whoever asked', () => {
+  const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply => {
+    if (messages[0]?.content === 'sub') return ''
+    return messages.length === 1 ? calls('Agent') : 'done'
+  }
+
+  test('a parent is told that its agent ended without a text, which is no error; the record of the agent says no_answer', async () => {
+    const asked = await run(script, { tools: [agent] })
+    expect(results(asked)).toEqual([
+      { type: 'tool_result', tool_use_id: 'call_0_0', content: '(The agent ended without a text.)' },
+    ])
+    expect(asked.state.transcript.at(2)).toMatchObject({ details: { call_0_0: { reason: 'no_answer' } } })
+    const inner = asked.events.flatMap((event): RunEvent[] => (event.type === 'agent' ? [event.event] : []))
+    expect(inner.at(-1)).toMatchObject({ type: 'run_end', terminal: { reason: 'no_answer' } })
+    expect(asked.terminal.reason).toBe('completed')
+  })
+
+  test('hosts read of an agent that it completed', async () => {
+    const { messages } = await ask(script, { tools: [agent] })
+    const ended = messages.find((message) => message.type === 'system' && message.subtype === 'task_notification')
+    expect(ended).toMatchObject({ status: 'completed' })
+  })
+
+  test('a stage has an empty answer, and decides what that means', async () => {
+    const stage: Stage = {
+      name: 'asks',
+      run: async (context) => ({ kind: 'done', message: `[${(await context.ask({ prompt: 'And?' })).text}]` }),
+    }
+    const { engine } = engineOf(['done', ...nothing])
+    await resultOf(engine.submit('go'))
+    const running = afterRun(engine, [stage])
+    for await (const _ of running);
+    expect(await running.ended).toMatchObject([{ reason: 'completed', message: '[]' }])
+  })
+
+  test.each(['no_answer', 'stop_hook_unmet'] as const)(
+    'a host reads %s as a success with its reason',
+    async (reason) => {
+      const given = { stopHooks: [{ id: 'gate', handle: () => ({ block: 'no' }) }], stopHookBlockCap: 0 }
+      const { result } = reason === 'no_answer' ? await ask(nothing) : await ask(['the answer'], given)
+      expect(result).toMatchObject({ is_error: true, terminal_reason: reason })
+      const { errors: _errors, last_answer: answer, ...common } = result
+      expect(resultForHosts(result)).toEqual({ ...common, subtype: 'success', is_error: false, result: answer ?? '' })
+    },
+  )
+
+  test('a host reads every other result as it is', async () => {
+    const one = (await ask(['answer'])).result
+    const others = Object.keys(endings).filter((reason) => !endings[reason as EndingReason].hostsReadResult)
+    for (const reason of [...others, 'an ending of a later version']) {
+      const result: SdkResult = { ...one, subtype: 'error_during_execution', stop: { ...one.stop, reason } }
+      expect(resultForHosts(result)).toBe(result)
+    }
+  })
+})
+
+test('a run is completed when it said anything, and what it said last is its answer', async () => {
+  const reply = fc.record({ text: fc.constantFrom('', ' ', 'one', 'two\n'), isCall: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(fc.array(reply, { maxLength: 4 }), async (given) => {
+      // The run ends at the first reply without a call; one that is empty is asked for again.
+      const script = given.flatMap(({ text, isCall }): ScriptedReply[] =>
+        isCall ? [{ text, ...look }] : text.trim() === '' ? [text, text] : [text],
+      )
+      const end = given.findIndex(({ isCall }) => !isCall)
+      const texts = (end === -1 ? given : given.slice(0, end + 1)).map(({ text }) => text)
+      const said = texts.findLast((text) => text.trim() !== '')
+      const { result, terminal } = await ask([...script, ...(end === -1 ? nothing : [])], { tools })
+      expect([terminal.reason, result.result]).toEqual(
+        said === undefined ? ['no_answer', undefined] : ['completed', said],
+      )
+    }),
+    { numRuns: 60 },
+  )
+})
