@@ -6,7 +6,7 @@ import { fieldsOf } from '../given.ts'
 import type { Goal, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/goal.ts'
 import type { GoalCheck } from '../goals/goal-record.ts'
 import { shownReport, tailOfReport } from '../goals/report.ts'
-import { usualCheckMs } from '../goals/run-goals.ts'
+import { specOf, usualCheckMs } from '../goals/run-goals.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import { jsonOf, type Json } from '../json.ts'
 import { headOf } from '../text.ts'
@@ -56,7 +56,8 @@ export async function checkRound(
   if (cause !== undefined) return { ...nothingYet, aborted: cause }
   try {
     const { files: port } = run.context.goals
-    const files = port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal))
+    const files =
+      port === null ? undefined : await inTime(run, () => port.begin(memo, run.ports.abort.signal, goals.map(specOf)))
     const tampered = namesOf(files?.tampered)
     // A check whose definition is not the person's says nothing, and is not run.
     const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, ask)
