@@ -133,7 +133,7 @@ const onlyDeep = [
 /** The deep checks do the whole of these beside the tests: `npm run explore`. */
 const neverDeep = [
   'packages/explorer/test/explore-*.test.ts',
-  // Takes three minutes, most of it of agents that are to be ended: `npm run deep -- tests`.
+  // Takes six minutes, most of it of agents that are to be ended: `npm run deep -- tests`.
   ...(process.env['HALTING_DEEP'] === 'all' ? [] : ['packages/cli/test/stopping-bench.test.ts']),
 ]
 

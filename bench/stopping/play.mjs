@@ -6,9 +6,10 @@ import { join } from 'node:path'
 const lookMs = 250
 
 /** @returns what was seen, but for the files that it wrote. */
-export async function play({ start, home, situation, wallMs, mostRequests, figures }) {
-  const { then } = situation
-  const first = await one(start('Deploy it.', false), { home, then, wallMs, mostRequests, figures })
+export async function play({ start, home, situation, wallMs, mostRequests, figures, resumed }) {
+  const { then, prompt = 'Deploy it.' } = situation
+  const first = await one(start(prompt, false), { home, then, wallMs, mostRequests, figures })
+  if (then?.resumes !== undefined) await resumed()
   const played = then?.resumes === undefined ? first : await one(start(then.resumes, true), { home, wallMs, mostRequests, figures })
   return { ...played, ...(await figures()), wallMs: first.wallMs }
 }
@@ -57,6 +58,7 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
     endedBy,
     wallMs: Math.round(wallTaken),
     said: linesOf(out.text, 1).concat(linesOf(err.text, 2)).join(' ').replaceAll(home, '~'),
+    out: out.text,
     words: out.text + err.text,
     left: endedBy === 'us' ? [] : left.map(({ what }) => what),
   }

@@ -1,6 +1,7 @@
-// How each program is started on a prompt, in a home of its own, against the service at `url`. `limits`, `hooks` and `asksFirst` say what a situation wants of it; a
-// program that has no such thing gives undefined, and the situation is none for it.
-import { mkdirSync, writeFileSync } from 'node:fs'
+// How each program is started on a prompt, in a home of its own, against the service at `url`. `limits`, `hooks`, `asksFirst` and `aim` say what a situation wants of it;
+// a program that has no such thing gives undefined, and the situation is none for it. Of an aim, `until` are commands that must exit 0: a program that has no goals runs
+// them in a stop hook, or in an extension as its own documents show it.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { textOf } from '../lib/measure.mjs'
@@ -17,21 +18,62 @@ const limitFlags = ({ turns, usd } = {}) => [
   ...(usd === undefined ? [] : ['--max-budget-usd', String(usd)]),
 ]
 
-const hookSettings = (hooks) =>
-  hooks === undefined ? {} : { hooks: Object.fromEntries(Object.entries(hooks).map(([event, command]) => [event, [{ hooks: [{ type: 'command', command }] }]])) }
+const hookSettings = (hooks, timeout) =>
+  hooks === undefined
+    ? {}
+    : { hooks: Object.fromEntries(Object.entries(hooks).map(([event, command]) => [event, [{ hooks: [{ type: 'command', command, ...(timeout !== undefined && { timeout }) }] }]])) }
 
-/** @typedef {{ url: string, home: string, prompt: string, resumes: boolean, limits?: object, hooks?: object, asksFirst?: boolean, peers: string }} Start */
+/** A stop hook that runs the commands in the folder of the work, and sends an answer back with the end of what the first failing one said. It lies out of the agent's way. */
+function untilHooks(home, { until }) {
+  if (until === undefined) return undefined
+  const script = join(home, 'until.sh')
+  const checks = until.map((command) => `out=$(bash -c ${quoted(command)} 2>&1) || { echo "$out" | tail -20 >&2; exit 2; }`)
+  write(script, ['#!/bin/sh', 'cat > /dev/null', `cd ${quoted(join(home, 'work'))} || exit 1`, ...checks, ''].join('\n'))
+  chmodSync(script, 0o755)
+  return { Stop: script }
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
+const repeated = (flag, values = []) => values.flatMap((value) => [flag, value])
+
+/** What halting is given for an aim. */
+const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
+  ...repeated('--until', until),
+  ...repeated('--goal', goal === undefined ? [] : [goal]),
+  ...repeated('--protect', protect),
+  ...(checkSeconds === undefined ? [] : ['--until-timeout', `${checkSeconds}s`]),
+  ...(skipIfMet ? ['--skip-if-met'] : []),
+]
+
+/**
+ * @typedef {{ until?: readonly string[], goal?: string, protect?: readonly string[], checkSeconds?: number, skipIfMet?: boolean, needsJudge?: boolean, tells?: boolean }} Aim
+ * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
+ */
+
+/** Before it settles, it runs the commands, and goes on while one of them fails. */
+const piExtension = (script, seconds = 600) => `
+export default function (pi) {
+  pi.on('agent_before_settle', async (event) => {
+    const { code, stderr } = await pi.exec('sh', ['-c', ${JSON.stringify(`${script} < /dev/null`)}], { timeout: ${seconds * 1_000} })
+    if (code === 0) return
+    const content = 'The check failed: ' + stderr
+    return { entries: [...event.entries, { type: 'custom_message', customType: 'until', content, display: true }], continue: true }
+  })
+}
+`
 
 export const programs = {
   halting: {
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst }) {
+    start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim }) {
       write(join(home, '.halting/settings.json'), hookSettings(hooks))
+      const budget = aim.tells ? { usd: 1, ...limits } : limits
       return {
         command: [
           ...[process.execPath, own, '-p', prompt, '--model', 'claude-sonnet-4-5'],
           ...(asksFirst ? [] : ['--permission-mode', 'bypassPermissions']),
-          ...(resumes ? ['--continue'] : []),
-          ...limitFlags(limits),
+          ...(resumes ? ['--continue'] : aimFlags(aim)),
+          ...limitFlags(budget),
+          ...(aim.tells ? ['--output-format', 'json'] : []),
         ],
         env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
       }
@@ -39,11 +81,16 @@ export const programs = {
   },
   claude: {
     package: '@anthropic-ai/claude-code',
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      write(join(home, '.claude/settings.json'), hookSettings(hooks))
+    start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
+      if (aim.skipIfMet) return undefined
+      const { goal, protect, checkSeconds } = aim
+      write(join(home, '.claude/settings.json'), {
+        ...hookSettings(hooks ?? untilHooks(home, aim), checkSeconds),
+        ...(protect !== undefined && { permissions: { deny: protect.map((glob) => `Edit(./${glob})`) } }),
+      })
       return {
         command: [
-          ...[join(peers, '.bin/claude'), '-p', prompt, '--model', 'claude-sonnet-4-5'],
+          ...[join(peers, '.bin/claude'), '-p', goal === undefined || resumes ? prompt : `/goal ${goal}`, '--model', 'claude-sonnet-4-5'],
           ...(asksFirst ? [] : ['--allowedTools', 'Bash']),
           ...(resumes ? ['--continue'] : []),
           ...limitFlags(limits),
@@ -54,14 +101,20 @@ export const programs = {
   },
   codex: {
     package: '@openai/codex',
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      if (limits !== undefined) return undefined
+    start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
+      // Of a goal in words its model itself says that it is reached: nobody judges it.
+      if (limits !== undefined || aim.protect !== undefined || aim.skipIfMet || aim.needsJudge) return undefined
+      const provider = ['-c', 'model_provider="local"', '-c', `model_providers.local={name="local",base_url="${url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`]
+      if (aim.goal !== undefined) {
+        const driver = fileURLToPath(new URL('codex-goal.mjs', import.meta.url))
+        return { command: [process.execPath, driver, join(peers, '.bin/codex'), aim.goal, '-c', 'model="gpt-5-codex"', ...provider], env: { OPENAI_API_KEY: 'k' } }
+      }
+      const hooks = given ?? untilHooks(home, aim)
       // Its hooks have the form of Claude Code's, and count where a person trusted them.
-      if (hooks !== undefined) write(join(home, '.codex/hooks.json'), hookSettings(hooks))
+      if (hooks !== undefined) write(join(home, '.codex/hooks.json'), hookSettings(hooks, aim.checkSeconds))
       return {
         command: [
-          ...[join(peers, '.bin/codex'), 'exec', ...(resumes ? ['resume', '--last'] : []), '--skip-git-repo-check', '-m', 'gpt-5-codex', '-c', 'model_provider="local"'],
-          ...['-c', `model_providers.local={name="local",base_url="${url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`],
+          ...[join(peers, '.bin/codex'), 'exec', ...(resumes ? ['resume', '--last'] : []), '--skip-git-repo-check', '-m', 'gpt-5-codex', ...provider],
           ...(asksFirst ? [] : ['--dangerously-bypass-approvals-and-sandbox']),
           ...(hooks === undefined ? [] : ['--dangerously-bypass-hook-trust']),
           prompt,
@@ -71,10 +124,12 @@ export const programs = {
     },
   },
   pi: {
-    package: '@mariozechner/pi-coding-agent',
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      // It has no limits, no hooks of settings and no permissions.
-      if (limits !== undefined || hooks !== undefined || asksFirst) return undefined
+    package: '@earendil-works/pi-coding-agent',
+    start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
+      // It has no limits, no hooks of settings and no permissions; an extension may send an answer back.
+      if (limits !== undefined || hooks !== undefined || asksFirst || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
+      const until = untilHooks(home, aim)
+      if (until !== undefined) write(join(home, '.pi/agent/extensions/until.ts'), piExtension(until.Stop, aim.checkSeconds))
       write(join(home, '.pi/agent/models.json'), { providers: { anthropic: { baseUrl: url } } })
       return {
         command: [join(peers, '.bin/pi'), '--provider', 'anthropic', '--model', 'claude-sonnet-4-5', ...(resumes ? ['--continue'] : []), '-p', prompt],
@@ -84,11 +139,13 @@ export const programs = {
   },
   gemini: {
     package: '@google/gemini-cli',
-    start({ url, home, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      if (limits?.usd !== undefined) return undefined
+    start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
+      if (limits?.usd !== undefined || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
+      const hooks = given ?? untilHooks(home, aim)
+      const timeout = aim.checkSeconds === undefined ? undefined : aim.checkSeconds * 1_000
       // What others call Stop it calls AfterAgent; the answer of the hook is the same.
       write(join(home, '.gemini/settings.json'), {
-        ...(hooks !== undefined && hookSettings({ AfterAgent: hooks.Stop })),
+        ...(hooks !== undefined && hookSettings({ AfterAgent: hooks.Stop }, timeout)),
         security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
         ...(limits?.turns !== undefined && { model: { maxSessionTurns: limits.turns } }),
@@ -106,8 +163,9 @@ export const programs = {
   },
   opencode: {
     package: 'opencode-ai',
-    start({ url, prompt, resumes, limits, hooks, asksFirst, peers }) {
-      if (limits?.usd !== undefined || hooks !== undefined) return undefined
+    start({ url, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
+      // A plugin is told that a session is idle, and may prompt again; `opencode run` has ended by then. So it has nothing that sends an answer back.
+      if (limits?.usd !== undefined || hooks !== undefined || aim.until !== undefined || aim.goal !== undefined) return undefined
       const config = {
         autoupdate: false,
         provider: { anthropic: { options: { baseURL: `${url}/v1`, apiKey: 'k' } } },
@@ -117,6 +175,30 @@ export const programs = {
       return {
         command: [join(peers, '.bin/opencode'), 'run', '--model', 'anthropic/claude-sonnet-4-5', ...(resumes ? ['--continue'] : []), prompt],
         env: { ANTHROPIC_API_KEY: 'k', OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_CONFIG_CONTENT: JSON.stringify(config) },
+      }
+    },
+  },
+  qwen: {
+    package: '@qwen-code/qwen-code',
+    start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
+      if (limits?.usd !== undefined || aim.protect !== undefined || aim.skipIfMet) return undefined
+      const hooks = given ?? untilHooks(home, aim)
+      const timeout = aim.checkSeconds === undefined ? undefined : aim.checkSeconds * 1_000
+      write(join(home, '.qwen/settings.json'), {
+        ...hookSettings(hooks, timeout),
+        security: { auth: { selectedType: 'anthropic' } },
+        privacy: { usageStatisticsEnabled: false },
+        general: { enableAutoUpdate: false },
+      })
+      return {
+        command: [
+          ...[join(peers, '.bin/qwen'), '--auth-type', 'anthropic', '-m', 'claude-sonnet-4-5'],
+          ...(asksFirst ? [] : ['--yolo']),
+          ...(resumes ? ['--continue'] : []),
+          ...(limits?.turns === undefined ? [] : ['--max-session-turns', String(limits.turns)]),
+          ...['-p', aim.goal === undefined || resumes ? prompt : `/goal ${aim.goal}`],
+        ],
+        env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, ANTHROPIC_MODEL: 'claude-sonnet-4-5', QWEN_CODE_NO_RELAUNCH: 'true' },
       }
     },
   },

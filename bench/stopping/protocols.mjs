@@ -2,8 +2,8 @@
 // written as each of them.
 
 /**
- * A request: its tools by name and schema, the texts of all results in order, those of calls without a result, and the schema that its answer must fit.
- * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], unanswered: readonly string[], wants?: any }} Asked
+ * A request: its tools by name and schema, the texts of all results in order, whether a result is the last of it, those of calls without a result, and the schema that its answer must fit.
+ * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], endsWithResult: boolean, unanswered: readonly string[], wants?: any }} Asked
  * A reply: text or one call, how it ended, and what is billed.
  * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Told
  */
@@ -23,6 +23,7 @@ const messages = {
     return {
       tools: tools.map(({ name, input_schema: schema }) => ({ name, schema })),
       results: results.map(({ content }) => textOf(content)),
+      endsWithResult: blocks.length > 0 && blocks.at(-1).type === 'tool_result',
       unanswered: without(calls, results.map(({ tool_use_id: id }) => id)),
       wants: format?.schema,
     }
@@ -60,6 +61,7 @@ const responses = {
     return {
       tools: tools.map(({ name = '', parameters: schema }) => ({ name, schema })),
       results: results.map(({ output }) => textOf(output)),
+      endsWithResult: /_output$/.test(items.at(-1)?.type ?? ''),
       unanswered: without(calls, results.map(({ call_id: id }) => id)),
       wants: text?.format?.schema,
     }
@@ -92,6 +94,7 @@ const generate = {
         functionDeclarations.map(({ name, parametersJsonSchema, parameters }) => ({ name, schema: parametersJsonSchema ?? parameters })),
       ),
       results: results.map(({ functionResponse }) => textOf(functionResponse.response)),
+      endsWithResult: parts.at(-1)?.functionResponse !== undefined,
       unanswered: calls.slice(results.length).map(({ functionCall: { name } }) => name),
       wants: generationConfig.responseJsonSchema ?? generationConfig.responseSchema,
     }
@@ -117,6 +120,29 @@ export function shellCall(tools, command, id) {
   const input = properties.cmd !== undefined ? { cmd: command } : { command: asArray ? ['bash', '-c', command] : command }
   if (properties.description !== undefined) input.description = 'As asked'
   return { id, name: tool.name, input }
+}
+
+/** A call of the tool by which a model says that a goal is reached; undefined where there is none. */
+export function goalCall(tools, id) {
+  const tool = tools.find(({ name }) => name === 'update_goal')
+  if (tool === undefined) return undefined
+  const { properties = {} } = tool.schema ?? {}
+  return { id, name: tool.name, input: { status: 'complete', ...(properties.reason !== undefined && { reason: 'All tests pass.' }) } }
+}
+
+/** What a judge answers, in the fields that it is asked for. @param {{ met: boolean, quote?: string }} verdict */
+export function judgement(wants, text, { met, quote = 'It holds.' }) {
+  const names = wants === undefined ? namedFields(text) : Object.keys(wants.properties ?? {})
+  const evidence = met && quote !== 'It holds.' ? [quote] : []
+  const values = { ok: met, met, decision: met ? 'accept' : 'reject', reason: quote, evidence, missing: met ? '' : quote }
+  const typed = names.filter((name) => name in values).map((name) => [name, wants?.properties[name]?.type === 'array' ? [values[name]].flat().filter(Boolean) : values[name]])
+  return JSON.stringify(Object.fromEntries(typed))
+}
+
+/** The fields of a verdict that is described in words. */
+function namedFields(text) {
+  if (/"decision\\?"/.test(text)) return ['decision', 'reason']
+  return /"ok\\?"/.test(text) ? ['ok', 'reason'] : ['met', 'evidence', 'missing']
 }
 
 /** The least that fits a schema: 0, no, nothing. What a model says that has nothing to remark. */

@@ -1,12 +1,13 @@
 // Plays each situation with each program and tells what it did, what it cost and how it said so. See README.md.
-// Run: node bench/stopping/run.mjs [--peers=FOLDER] [--programs=halting,claude] [--only=TEXT] [--wall=SECONDS] [--json=FILE] [--halting=PROGRAM]. Needs a build, and Linux. FOLDER holds
+// Run: node bench/stopping/run.mjs [--peers=FOLDER] [--programs=halting,claude] [--only=TEXT,TEXT] [--goals] [--words] [--log=FILE] [--wall=SECONDS] [--json=FILE] [--halting=PROGRAM]. Needs a build, and Linux. FOLDER holds
 // node_modules with the programs; those that are not there are left out.
-import { fork } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fork, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { heading, numberOf, textOf } from '../lib/measure.mjs'
+import { ownProblems } from './own.mjs'
 import { play } from './play.mjs'
 import { programs } from './programs.mjs'
 import { mostRequests, situations } from './situations.mjs'
@@ -16,9 +17,11 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const peers = join(textOf('peers', join(here, '..')), 'node_modules')
 const wallMs = numberOf('wall', 300) * 1_000
 const wanted = textOf('programs', Object.keys(programs).join(',')).split(',')
-const only = textOf('only', '')
+const only = textOf('only', '').split(',')
+const goalsOnly = process.argv.includes('--goals')
+const log = textOf('log', '')
 
-const service = fork(join(here, 'service.mjs'))
+const service = fork(join(here, 'service.mjs'), { env: { ...process.env, ...(log !== '' && { STOPPING_LOG: log }) } })
 const told = () => new Promise((resolve) => service.once('message', resolve))
 const { port } = await told()
 const ask = async (message) => {
@@ -39,7 +42,7 @@ try {
       continue
     }
     for (const [title, situation] of Object.entries(situations)) {
-      if (!title.includes(only)) continue
+      if (!only.some((text) => title.includes(text)) || (goalsOnly && situation.ours === undefined)) continue
       const row = await rowOf(name, program, title, situation)
       rows.push(row)
       console.error(`${name}, ${title}: ${row.verdict}`)
@@ -51,22 +54,45 @@ try {
 }
 
 console.log(tableOf(rows))
+if (process.argv.includes('--words')) for (const { program, title, words = '' } of rows) console.log(`\n${program}, ${title}:\n${words}`)
 const json = textOf('json', '')
-if (json !== '') writeFileSync(json, `${JSON.stringify(rows.map(({ words: _words, ...row }) => row), null, 1)}\n`)
+if (json !== '') writeFileSync(json, `${JSON.stringify(rows.map(({ words: _words, out: _out, ...row }) => row), null, 1)}\n`)
 
 async function rowOf(name, program, title, situation) {
   const home = join(folder, `${name}-${Object.keys(situations).indexOf(title)}`)
   const work = join(home, 'work')
   mkdirSync(work, { recursive: true })
-  for (const [file, text] of Object.entries({ 'notes.txt': 'Notes.\n', 'plan.txt': 'A plan.\n', ...situation.files })) writeFileSync(join(work, file), text)
+  writeFiles(work, { 'notes.txt': 'Notes.\n', 'plan.txt': 'A plan.\n', ...situation.files })
   const version = program.package === undefined ? '' : JSON.parse(readFileSync(join(peers, program.package, 'package.json'), 'utf8')).version
-  const { limits, hooks, asksFirst } = situation
-  const start = (prompt, resumes) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, limits, hooks, asksFirst, peers })
+  const { limits, hooks, asksFirst, until, goal, protect, checkSeconds, skipIfMet, needsJudge, ours } = situation
+  const aim = { until, goal, protect, checkSeconds, skipIfMet, needsJudge, tells: ours !== undefined }
+  const start = (prompt, resumes) => program.start({ url: `http://127.0.0.1:${port}`, home, prompt, resumes, limits, hooks, asksFirst, aim, peers })
   if (start('', false) === undefined) return { program: name, version, title, verdict: 'has none', problems: [] }
   await ask({ situation: title })
-  const played = await play({ start, home, situation, wallMs, mostRequests, figures: () => ask({}) })
+  const most = situation.mostRequests ?? mostRequests
+  const played = await play({ start, home, situation, wallMs, mostRequests: most, figures: () => ask({}), resumed: () => ask({ resumed: true }) })
+  if (situation.truth !== undefined) played.truth = holds(home, situation)
   const files = (file) => (existsSync(join(work, file)) ? readFileSync(join(work, file), 'utf8') : '')
-  const problems = situation.wrong({ ...played, files })
+  const own = program.package === undefined && ours !== undefined ? ownProblems({ ...played, start: start('', true), home, ours }) : []
+  const problems = [...situation.wrong({ ...played, files }), ...own]
   const verdict = problems.length === 0 ? 'as it should be' : problems.join('; ')
   return { program: name, version, title, verdict, ...played, problems }
+}
+
+function writeFiles(folder, files) {
+  for (const [file, text] of Object.entries(files)) {
+    const path = join(folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    if (file.endsWith('.sh')) chmodSync(path, 0o755)
+  }
+}
+
+/** Whether the goal really holds: in a copy of the work in which tests, checks and package.json are as they were. */
+function holds(home, { truth, files }) {
+  const copy = join(home, 'truth')
+  cpSync(join(home, 'work'), copy, { recursive: true })
+  const pristine = Object.entries(files).filter(([file]) => /^test\/|\.sh$|^package\.json$/.test(file))
+  writeFiles(copy, Object.fromEntries(pristine))
+  return spawnSync('bash', ['-c', truth], { cwd: copy, timeout: 20_000 }).status === 0
 }

@@ -1,17 +1,20 @@
 // A model service that plays one situation, in a process of its own. It counts what it was asked and what it would bill: $3 and $15 for a million tokens in and out,
-// for whatever model. Messages: `{ situation }` begins one, `{}` asks for the figures.
+// for whatever model. Messages: `{ situation }` begins one, `{ resumed: true }` says that the program is started again, `{}` asks for the figures. With STOPPING_LOG each
+// request is appended to that file.
+import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { leastOf, protocols, shellCall } from './protocols.mjs'
+import { goalCall, judgement, leastOf, protocols, shellCall } from './protocols.mjs'
 import { situations } from './situations.mjs'
 
 let situation
 let figures
 
-process.on('message', ({ situation: name }) => {
+process.on('message', ({ situation: name, resumed }) => {
   if (name !== undefined) {
     situation = situations[name]
-    figures = { requests: 0, turns: 0, billedUsd: 0, offersShell: false, lastResults: [], problems: [] }
+    figures = { requests: 0, turns: 0, judged: 0, billedUsd: 0, offersShell: false, lastResults: [], problems: [] }
   }
+  if (resumed) figures.resumedAt = figures.turns
   process.send({ figures })
 })
 
@@ -26,29 +29,46 @@ function answer({ url = '', method }, text, response) {
   const protocol = method === 'POST' ? protocols.find(({ path }) => path.test(url)) : undefined
   const json = (status, value) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   if (protocol === undefined || /count_tokens|countTokens/.test(url)) return json(404, { error: { message: 'not here' } })
+  if (process.env.STOPPING_LOG !== undefined) appendFileSync(process.env.STOPPING_LOG, `${url} ${JSON.stringify(JSON.parse(text))}\n`)
   const body = JSON.parse(text)
   const asked = protocol.read(body)
   const { tools, results } = asked
   figures.requests++
-  const isBeside = tools.length === 0
-  const turn = isBeside ? figures.turns : figures.turns++
+  const isJudge = situation.judge !== undefined && judges(asked, text)
+  if (isJudge) figures.judged++
+  const isBeside = tools.length === 0 || isJudge
+  // Where the program has a tool by which the model proposes that the goal is reached, it is called once, and the answer comes after it.
+  const proposed = asked.endsWithResult && !isBeside ? figures.proposed : undefined
+  if (!isBeside) figures.proposed = undefined
+  const turn = isBeside || proposed !== undefined ? figures.turns : figures.turns++
   if (!isBeside) figures.lastResults = results
   if (asked.unanswered.length > 0) figures.problems = ['it sent a call without a result']
   const offersShell = shellCall(tools, '', '') !== undefined
   figures.offersShell ||= offersShell
-  const reply = replyTo({ asked, text, isBeside, offersShell, seen: { turn, results, tokens: Math.ceil(text.length / 4) } })
+  const turnsSinceResume = figures.resumedAt === undefined ? undefined : turn - figures.resumedAt
+  const seen = { turn, turnsSinceResume, results, tokens: Math.ceil(text.length / 4) }
+  const reply = proposed ?? (isJudge ? { text: judgement(asked.wants, text, situation.judge(seen)) } : replyTo({ asked, text, isBeside, offersShell, seen }))
   if (reply.status !== undefined) return json(reply.status, protocol.error(reply.message))
   const usage = reply.usage ?? { input: Math.ceil(text.length / 4), output: 100 }
   figures.billedUsd += (usage.input * 3 + (reply.breaks ? 0 : usage.output) * 15) / 1e6
   const id = `${figures.requests}`
-  const call = reply.run === undefined ? undefined : shellCall(tools, reply.run, id)
-  const told = { text: reply.text, ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
+  const proposal = reply.proposes ? goalCall(tools, id) : undefined
+  if (proposal !== undefined) figures.proposed = { text: reply.text }
+  const call = reply.run === undefined ? proposal : shellCall(tools, reply.run, id)
+  const told = { ...(proposal === undefined && { text: reply.text }), ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
   const isStream = body.stream === true || /stream/i.test(url)
   if (!isStream && protocol.whole !== undefined) return json(200, protocol.whole(told, id))
   const events = protocol.write(told, id).map((event) => `${protocol.named ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (!reply.breaks) return response.end(events.join(''))
   response.write(events[0], () => setTimeout(() => response.destroy(), 20))
+}
+
+/** Requests of judges: whoever asks for a verdict on a goal offers no shell, and names the fields of the verdict. */
+function judges({ tools, wants }, text) {
+  if (shellCall(tools, '', '') !== undefined) return false
+  const names = Object.keys(wants?.properties ?? {})
+  return names.some((name) => /^(?:ok|met|decision)$/.test(name)) || (wants === undefined && /\\"(?:ok|met|decision)\\"|"(?:ok|met|decision)"/.test(text))
 }
 
 /** Titles and the like are asked for without tools, and no situation is about them; what asks for JSON gets JSON, as from a real service. Nobody calls a shell that is not offered. */

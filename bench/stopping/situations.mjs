@@ -3,7 +3,10 @@
 // `reply(seen)` is what the model says: `{ text }`, `{ run: COMMAND }` (a call of the program's own shell tool), `{ end: 'cut' | 'refused' }`, `{ breaks: true }` (the stream
 // breaks after the service has billed it) or `{ status, message }` (an HTTP error). `seen`: `turn` counts requests of the main conversation from 0, `results` are the texts of all
 // results so far, `tokens` what the service counts of the request.
+// With a goal: see goal-situations.mjs.
 // `wrong(facts)` says what was wrong, a sentence each; none where all is as it should be.
+
+import { goalSituations } from './goal-situations.mjs'
 
 /** What a program did. @typedef {{
  *   requests: number, billedUsd: number, offersShell: boolean, exit: number | null, endedBy: 'itself' | 'us', wallMs: number, said: string, words: string, left: readonly string[],
@@ -192,6 +195,7 @@ export const situations = {
       ...(files('harm.txt') === '' && endedBy === 'itself' && offersShell && lastResults.length === 0 ? ['the model was not told'] : []),
     ],
   },
+  ...goalSituations,
 }
 
 function overBudget(usd) {

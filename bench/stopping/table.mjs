@@ -21,8 +21,8 @@ function cellOf(row) {
   const { verdict, problems, requests, billedUsd, endedBy, exit, said } = row
   if (verdict === 'has none') return '–'
   const ended = endedBy === 'us' ? 'ended by us' : exit === null ? 'ended by the signal' : `exit ${exit}`
-  const words = said.replaceAll(/[|`<>\n]/g, ' ').slice(0, 90)
-  const what = problems.length === 0 ? '✓' : `✗ ${verdict.replaceAll('|', '/')}`
+  const words = said.replaceAll(/[|`<>\n]/g, ' ').trim().slice(0, 90)
+  const what = problems.length === 0 ? '✓' : `✗ ${verdict.replaceAll('|', '/').slice(0, 200)}`
   return `${what}<br>${requests} requests, $${billedUsd.toFixed(2)}, ${ended}<br>${words === '' ? '(nothing)' : `“${words}”`}`
 }
 
@@ -31,13 +31,17 @@ function countOf(rows, name) {
   return `${tried.filter(({ problems }) => problems.length === 0).length} of ${tried.length}`
 }
 
-function situationsTable() {
+/** Of the situations that were played. */
+function situationsTable(rows) {
   return table(
     ['', 'what happens', 'what a good program does'],
-    Object.entries(situations).map(([title, { asks, good }]) => [title, asks, good].map((text) => text.replaceAll('|', '/'))),
+    Object.entries(situations)
+      .filter(([title]) => rows.some((row) => row.title === title))
+      .map(([title, { asks, good }]) => [title, asks, good].map((text) => text.replaceAll('|', '/'))),
   )
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  console.log(`${situationsTable()}\n\n${tableOf(process.argv.slice(2).flatMap((file) => JSON.parse(readFileSync(file, 'utf8'))))}`)
+  const rows = process.argv.slice(2).flatMap((file) => JSON.parse(readFileSync(file, 'utf8')))
+  console.log(`${situationsTable(rows)}\n\n${tableOf(rows)}`)
 }
