@@ -266,6 +266,18 @@ describe('a run that goes on', () => {
     expect(resultOf(ended)).toMatchObject({ result: 'Written.', goal: { met: true } })
   })
 
+  test('has them in place of those of the settings, also after its tries are used up', async () => {
+    const cwd = project()
+    const id = randomUUID()
+    const settings = ['--settings', '{"until":["test -e other.txt"]}']
+    const args = ['--session-id', id, '--until-tries', '1', ...settings]
+    expect((await pursue([say('One.'), say('Two.')], args, { cwd })).status).toBe(6)
+    const more = script([...fix, say('Now.')])
+    const goneOn = ['-p', '--resume', id, '--until-tries', '2', '--script', more, '--allowedTools', 'Write']
+    const ended = await run([...goneOn, ...settings, '--output-format', 'json'], { cwd })
+    expect(resultOf(ended)).toMatchObject({ result: 'Now.', goal: { met: true, checks: [{ name: 'sh check.sh' }] } })
+  })
+
   test('has them in a copy of its session', async () => {
     const { cwd, id } = await killedInCheck()
     const more = script([...fix, say('Now.')])
