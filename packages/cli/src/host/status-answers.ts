@@ -5,7 +5,7 @@ import type { Program } from '../program.ts'
 import { limitNames, limitsIn } from '../flags/limit-flags.ts'
 import { readGoal } from '../frontends/goal-argument.ts'
 import { goalRows } from '../frontends/goal-words.ts'
-import { readLimits } from '../frontends/limits-argument.ts'
+import { limitsToSet, readLimits } from '../frontends/limits-argument.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
 import {
   compactionRemark,
@@ -38,7 +38,7 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
   cost: ({ session }) => textOf(costReport(session.snapshot, width)),
   limits({ session }, argument, { flags }) {
     if (argument === '') return textOf(limitsReport(session.snapshot, width))
-    const read = readLimits(argument, session.snapshot.limits)
+    const read = readLimits(argument, limitsToSet(session.snapshot))
     if (read.kind === 'wrong') throw new UsageError(read.says)
     checkCeilings(read.change, flags)
     session.set({ limits: read.change })
