@@ -144,7 +144,7 @@ class Opening<Schema extends AnswerSchema> {
       ...made,
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
       prices: models.prices,
-      ...(await goalOptions(this.#opening.goals, settings, workspace)),
+      ...(await goalOptions(this.#opening.goals, settings, toolbox)),
       ...optionsOfTheLoop(options),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,

@@ -1,7 +1,8 @@
-import { ConfigurationError, type Goal, type GoalFiles, type GoalSpec } from '@halting/core'
+import { ConfigurationError, type Goal, type GoalFiles, type GoalSpec, judgedGoal } from '@halting/core'
 import type { Workspace } from '../tools/workspace.ts'
 import { acceptCheckChanges } from './changed-by-checks.ts'
 import { commandGoal } from './command-goal.ts'
+import { evidenceRules } from './evidence-rules.ts'
 import { goalFiles } from './goal-files.ts'
 import { checkProtectedGlobs, protectRules } from './protected-globs.ts'
 import { unusableCommand } from './unusable-command.ts'
@@ -15,21 +16,24 @@ export interface SessionGoalsOptions {
   readonly protect: readonly string[]
   /** Names of goals that are no commands: a program checks them in its own way. */
   readonly own: ReadonlySet<string>
+  /** Whether a model wrote the results of a tool of this name: they are no evidence for a judge. */
+  readonly asksModel?: (toolName: string) => boolean
 }
 
 /** How the goals of a session are checked. */
 export interface SessionGoals {
-  /** The goal of a name on record; undefined for one that cannot be checked here. */
-  readonly named: (spec: GoalSpec) => Goal | undefined
+  /** The goal of a name on record. */
+  readonly named: (spec: GoalSpec) => Goal
   readonly files: GoalFiles
 }
 
-export function sessionGoals({ workspace, protect, own }: SessionGoalsOptions): SessionGoals {
+export function sessionGoals({ workspace, protect, own, asksModel }: SessionGoalsOptions): SessionGoals {
   const { cwd, env } = workspace
   const writable = protectRules(protect, cwd).patterns
+  const noEvidence = evidenceRules({ cwd, ...(asksModel !== undefined && { asksModel }) })
   return {
     named({ name, judged }) {
-      if (judged === true) return undefined
+      if (judged === true) return judgedGoal(name, { noEvidence })
       return commandGoal(name, {
         cwd,
         env,

@@ -4,6 +4,7 @@ import type { ProtectRules } from '../goals/protected-globs.ts'
 import type { SessionGoals } from '../goals/session-goals.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import type { SessionChoices } from './choices.ts'
+import type { Toolbox } from './toolbox.ts'
 
 /** What a person or a program says of goals; a program may have some of its own. */
 export interface GoalChoices extends Pick<
@@ -42,17 +43,18 @@ export async function protectRulesOf(
 export async function goalOptions(
   choices: GoalChoices,
   settings: GoalSettings,
-  workspace: Workspace,
+  { workspace, tools }: Pick<Toolbox, 'workspace' | 'tools'>,
 ): Promise<GoalOptions> {
   const protect = protectedBy(choices, settings)
   const given = [...new Set(choices.until ?? settings.until ?? [])]
   const commands = given.filter((goal) => typeof goal === 'string')
   const own = new Set(given.filter((goal) => typeof goal !== 'string').map(({ name }) => name))
+  const asksModel = (name: string): boolean => tools.some((tool) => tool.name === name && isAsking(tool))
   let loaded: Promise<SessionGoals> | undefined
   // Loaded when the first goal is checked.
   const load = (): Promise<SessionGoals> =>
     (loaded ??= import('../goals/session-goals.ts').then(({ sessionGoals }) =>
-      sessionGoals({ workspace, protect, own }),
+      sessionGoals({ workspace, protect, own, asksModel }),
     ))
   if (commands.length + protect.length > 0) {
     const { checkGoals } = await import('../goals/session-goals.ts')
@@ -70,6 +72,10 @@ export async function goalOptions(
     goalNamed,
     goalFiles: { begin: async (...round) => (await load()).files.begin(...round) },
   }
+}
+
+function isAsking(tool: Toolbox['tools'][number]): boolean {
+  return 'asksModel' in tool && tool.asksModel === true
 }
 
 /** A goal of an agent: it is checked as those of the session are, and sent back as often. */
@@ -101,8 +107,7 @@ function goalOf(spec: GoalSpec, times: Pick<Goal, 'timeoutMs' | 'stable'>, load:
     ...(judged === true && { judged }),
     ...times,
     async check(context) {
-      const goal = (await load()).named(spec)
-      return goal?.check(context) ?? { met: false, report: `There is nothing that checks the goal ${name}.` }
+      return (await load()).named(spec).check(context)
     },
   }
 }

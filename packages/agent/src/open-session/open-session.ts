@@ -80,7 +80,7 @@ class SessionOpening<Choices extends SessionChoices> {
     const { run, frontend, ports } = this.#opening
     const parts = await this.#opening.parts()
     const { chosen, toolbox, briefing, models, servers, agents } = parts
-    const goals = await goalOptions(this.#opening.goals, run.settings, toolbox.workspace)
+    const goals = await goalOptions(this.#opening.goals, run.settings, toolbox)
     const options = { ...(await queryOptionsOf(run.choices, ports, toolbox, models, briefing, agents)), ...goals }
     await frontend.ready?.()
     const file = await openJournalOf(chosen, ports, frontend.title)

@@ -206,10 +206,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
     await options.keep?.(updates)
   }
-  const isPlanning: Permissions['isPlanning'] = (mode = book.mode) => mode === 'plan'
-  const shared = { modes, isPlanning, denies, suggest, cause, keep }
+  const isPlanning: NonNullable<Permissions['isPlanning']> = (mode = book.mode) => mode === 'plan'
   return {
-    ...shared,
+    modes,
+    isPlanning,
     get mode() {
       return book.mode
     },
@@ -240,15 +240,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
-    explain(command) {
-      const decision = decide(bashRequest(command), book)
-      return {
-        behavior: decision.behavior,
-        message: decision.behavior === 'allow' ? undefined : decision.message,
-        mode: book.mode,
-        parts: explainedParts(command, decision, book),
-      }
-    },
+    suggest,
+    cause,
+    keep,
+    explain: (command) => explanationOf(command, book),
     deniesReading(path, rights = {}) {
       const { deny } = bookOf(rights)
       if (patternForPath(deny, read, path) !== undefined) return true
@@ -271,8 +266,19 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       return { read: named(readers), edit: named(writers) }
     },
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
+    denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { ...shared, decide: (request) => decideAs(request, 'ask') },
+    asking: { modes, isPlanning, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
+  }
+}
+
+function explanationOf(command: string, book: RuleBook): Explanation {
+  const decision = decide(bashRequest(command), book)
+  return {
+    behavior: decision.behavior,
+    message: decision.behavior === 'allow' ? undefined : decision.message,
+    mode: book.mode,
+    parts: explainedParts(command, decision, book),
   }
 }
 
