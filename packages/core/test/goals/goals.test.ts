@@ -11,6 +11,7 @@ import {
   type GoalVerdict,
 } from '../../src/index.ts'
 import { FinishReasonHook } from '../../src/compat/index.ts'
+import { lineOfReport } from '../../src/goals/report.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, reader, run, tool, type Run } from '../support/harness.ts'
 
@@ -394,4 +395,13 @@ test('checks are not repeated by a resume that has them on record, and an open o
   )
   expect(names).toEqual(['run1/goal:1:baseline', 'run1/goal:2:answer', 'run1/goal:4:answer'])
   expect(terminal.goal?.tries).toBe(1)
+})
+
+test.each([
+  ['\n> test\n> node t.js\n\nnpm notice New version', ''],
+  ['Tests  3 failed | 2 passed\nDuration 5 s', 'Tests  3 failed | 2 passed'],
+  ['AssertionError: 1 != 2\nnpm error code 1', 'AssertionError: 1 != 2'],
+  ['', ''],
+])('of a report the line that says most is told, and nothing of a package manager', (report, line) => {
+  expect(lineOfReport(report)).toBe(line)
 })
