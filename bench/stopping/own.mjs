@@ -9,7 +9,8 @@ export function ownProblems({ out, exit, requests, billedUsd, start, home, ours 
   const { goal } = result
   const { reason, exit: due, requests: dueRequests, mostTries, anyTampered, ...fields } = ours
   const problems = [
-    ...(result.terminal_reason === reason ? [] : [`reason ${result.terminal_reason}, not ${reason}`]),
+    // The wire has older names for some reasons.
+    ...([result.terminal_reason, result.stop?.reason].includes(reason) ? [] : [`reason ${result.terminal_reason}, not ${reason}`]),
     ...(exit === due ? [] : [`exit code ${exit}, not ${due}`]),
     ...(dueRequests === undefined || requests === dueRequests ? [] : [`${requests} requests, not ${dueRequests}`]),
     ...(billedUsd <= 1 ? [] : [`$${billedUsd.toFixed(3)} were billed of $1`]),
